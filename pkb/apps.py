@@ -1,0 +1,12 @@
+from django.apps import AppConfig
+from django.conf import settings
+
+
+class PkbConfig(AppConfig):
+    name = "pkb"
+
+    def ready(self) -> None:
+        if settings.PKB_OTEL["exporter"] != "none":
+            from pkb.telemetry import set_up  # noqa: PLC0415  (its imports cost half a second)
+
+            set_up()

@@ -1,0 +1,63 @@
+"""Which Postgres is used: a given one, or the embedded one."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pkb.env import Env
+
+
+def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
+    """Return Django's DATABASES and the folder of the embedded Postgres.
+
+    The folder is None where the environment names a server: then nothing of the embedded one
+    runs.
+
+    Raises:
+        SystemExit: DATABASE_URL is no Postgres address.
+    """
+    postgres_dir = None
+    if env.database_url is not None:
+        database = _parse_url(env.database_url.get_secret_value())
+    elif env.postgres_host:
+        database = {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": env.postgres_db,
+            "USER": env.postgres_user,
+            "PASSWORD": env.postgres_password.get_secret_value(),
+            "HOST": env.postgres_host,
+            "PORT": env.postgres_port,
+        }
+    else:
+        postgres_dir = data_dir / "postgres"
+        database = {"ENGINE": "pkb.embedded", "NAME": "pkb"}
+    database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
+    return {"default": database}, postgres_dir
+
+
+def _options(env: Env) -> dict[str, Any]:
+    # A filter must not starve a vector search: the index goes on scanning until the limit is
+    # reached (pgvector 0.8). relaxed_order returns rows slightly out of order; they are sorted
+    # again where they are read.
+    search = (
+        f"-c hnsw.ef_search={env.pkb_hnsw_ef_search}"
+        " -c hnsw.iterative_scan=relaxed_order -c jit=off"
+    )
+    pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
+    return {"options": search, "pool": pool}
+
+
+def _parse_url(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
+        raise SystemExit("pkb: bad setting DATABASE_URL: postgresql://user:password@host/name")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
+        "PORT": options.pop("port", parts.port or ""),
+        "OPTIONS": options,
+    }

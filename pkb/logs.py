@@ -1,0 +1,54 @@
+"""Structured logs: one line an event, as text or as JSON."""
+
+from typing import Any
+
+import structlog
+
+
+def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
+    """Return Django's LOGGING and set structlog up to go through it."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "structured": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "processors": _last_steps(json_lines=json_lines),
+                "foreign_pre_chain": shared,
+            }
+        },
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
+        "root": {"handlers": ["stderr"], "level": level},
+        # A failed request is logged once, by django_structlog, with its traceback.
+        "loggers": {"django.request": {"level": "CRITICAL"}, "httpx": {"level": "WARNING"}},
+    }
+
+
+def _console() -> structlog.dev.ConsoleRenderer:
+    # The rich traceback shows local variables, and so texts and keys.
+    return structlog.dev.ConsoleRenderer(
+        colors=False, exception_formatter=structlog.dev.plain_traceback
+    )
+
+
+def _last_steps(*, json_lines: bool) -> list[Any]:
+    drop = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    if json_lines:
+        return [drop, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    return [drop, _console()]

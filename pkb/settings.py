@@ -1,0 +1,206 @@
+"""Django settings; the only reader of the environment is ``pkb.env``."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pkb.databases import read_databases
+from pkb.env import read_env
+from pkb.logs import logging_config
+from pkb.secret_key import read_secret_key
+
+env = read_env()
+
+# Model libraries look at these when they are imported: nothing is ever fetched at run time.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+VERSION = "0.1.0"
+DEBUG = False
+IS_DEV = env.app_env == "dev"
+SECRET_KEY = read_secret_key(env)
+ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
+ROOT_URLCONF = "pkb.urls"
+ASGI_APPLICATION = "pkb.asgi.application"
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django_structlog",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rest_framework",
+    "pkb",
+    "corpus",
+    "qa",
+]
+MIDDLEWARE = [
+    "pkb.limits.BodyLimitMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "pkb.api.RequestIdMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATA_DIR = env.pkb_data_dir.resolve()
+PKB_POSTGRES_DIR: Path | None
+DATABASES, PKB_POSTGRES_DIR = read_databases(env, DATA_DIR)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True
+APPEND_SLASH = False
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
+
+# Uploads and JSON bodies are bounded by pkb.limits, which answers 413.
+DATA_UPLOAD_MAX_MEMORY_SIZE = None
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
+
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "pkb.api.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "pkb.openapi.ProblemAutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["pkb.parsing.ObjectParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pkb.parsing.ProblemNegotiation",
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "pkb",
+    "DESCRIPTION": "Answers from your own documents, each with citations that are proved.",
+    "VERSION": VERSION,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENFORCE_NON_BLANK_FIELDS": True,
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+_MODEL_CACHE = str(DATA_DIR / "models")
+_THREADS = {"threads": env.pkb_model_threads}
+PKB_EMBEDDERS: dict[str, dict[str, Any]] = {
+    "all-MiniLM-L6-v2": {
+        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
+        "OPTIONS": {
+            "model": "all-MiniLM-L6-v2",
+            "cache_dir": _MODEL_CACHE,
+            "batch_size": env.embedding_batch_size,
+            **_THREADS,
+        },
+    },
+    "bge-small-en-v1.5": {
+        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
+        "OPTIONS": {
+            "model": "bge-small-en-v1.5",
+            "cache_dir": _MODEL_CACHE,
+            "batch_size": env.embedding_batch_size,
+            **_THREADS,
+        },
+    },
+}
+PKB_EMBEDDERS.setdefault(
+    env.embedding_model,
+    {
+        "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
+        "OPTIONS": {
+            "model": env.embedding_model,
+            "batch_size": env.embedding_batch_size,
+            **_THREADS,
+        },
+    },
+)
+PKB_EMBEDDING_MODEL = env.embedding_model
+PKB_EMBEDDING_DIM = env.embedding_dim
+PKB_RERANKERS: dict[str, dict[str, Any]] = {
+    "ms-marco-MiniLM-L-12-v2": {
+        "BACKEND": "qa.rerankers.cross_encoder.CrossEncoderReranker",
+        "OPTIONS": {"model": "ms-marco-MiniLM-L-12-v2", **_THREADS},
+    },
+    "none": {"BACKEND": "qa.rerankers.identity.IdentityReranker"},
+}
+PKB_RERANKER_MODEL = env.reranker_model
+PKB_ANSWERERS: dict[str, dict[str, Any]] = {
+    "extractive": {
+        "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
+        "OPTIONS": {"max_sentences": env.pkb_answer_sentences},
+    }
+}
+if env.pkb_lm:
+    PKB_ANSWERERS["default"] = {
+        "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+        "OPTIONS": {
+            "model": env.pkb_lm,
+            "api_base": env.pkb_lm_api_base,
+            "api_key": env.pkb_lm_api_key.get_secret_value(),
+            "timeout_s": env.pkb_lm_timeout_s,
+            "max_tokens": env.pkb_lm_max_tokens,
+            "program": env.pkb_lm_program,
+            **_THREADS,
+        },
+    }
+
+PKB_RETRIEVAL_K = env.retrieval_k
+PKB_FUSION_ALPHA = env.fusion_alpha
+PKB_CANDIDATE_COUNT = env.pkb_candidate_count
+PKB_RERANK_COUNT = env.pkb_rerank_count
+PKB_RERANK_WEIGHT = env.pkb_rerank_weight
+PKB_ABSTAIN_BELOW = env.pkb_abstain_below
+PKB_CHUNK_SIZE = env.chunk_size
+PKB_CHUNK_OVERLAP_SENTENCES = env.chunk_overlap_sentences
+PKB_MIN_INPUT_CHARS = env.min_input_chars
+PKB_MAX_INPUT_CHARS = env.max_input_chars
+PKB_MAX_FILE_CHARS = env.max_file_chars
+PKB_MAX_BODY_BYTES = env.max_body_bytes
+PKB_MAX_FILE_BYTES = env.max_file_bytes
+PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
+PKB_OTEL = {
+    "service_name": env.otel_service_name,
+    "exporter": env.otel_exporter,
+    "endpoint": env.otel_exporter_otlp_endpoint,
+    "environment": env.app_env,
+    "record_text": env.pkb_otel_record_text,
+}
+PKB_HOST = env.app_host
+PKB_PORT = env.app_port
+PKB_SUPERUSER = {
+    "username": env.django_superuser_username,
+    "email": env.django_superuser_email,
+    "password": env.django_superuser_password.get_secret_value(),
+}
