@@ -1,0 +1,11 @@
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class CorpusConfig(AppConfig):
+    name = "corpus"
+
+    def ready(self) -> None:
+        from corpus.collecting import ensure_default_collection  # noqa: PLC0415
+
+        post_migrate.connect(ensure_default_collection, sender=self)

@@ -1,0 +1,103 @@
+"""BM25 over Postgres' text search, in two stages.
+
+The rarest words of a query choose the candidates, all its words score them. Asking for every
+word would make each stop-like word scan the collection; asking for all words at once finds
+nothing for a question in natural language.
+
+Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import FloatField, Func
+
+K1 = 1.2
+B = 0.75
+# Chunks that the candidate words may match together. Measured on 100,000 chunks: hit@10 .94 in
+# 23 ms at 2,000, .95 at 1,000, and 196 ms at 10,000 for no better order.
+CANDIDATE_BUDGET = 2_000
+
+_STATISTICS = r"""
+WITH words AS (SELECT lexeme FROM unnest(to_tsvector('english', %(query)s)))
+SELECT words.lexeme,
+       (SELECT count(*) FROM corpus_chunk c
+         WHERE c.collection_id = %(collection)s
+           AND c.lexemes @@ ('''' || replace(replace(words.lexeme, '\', '\\'), '''', '''''')
+                             || '''')::tsquery),
+       totals.chunk_count, totals.mean_tokens
+  FROM words,
+       (SELECT count(*) AS chunk_count, coalesce(avg(token_count), 1)::float8 AS mean_tokens
+          FROM corpus_chunk WHERE collection_id = %(collection)s) totals
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """A query's words with their weights.
+
+    Attributes:
+        candidates: A tsquery: the rarest words, joined by or.
+        words: Lexemes that occur in the collection.
+        weights: Inverse document frequency of each word.
+        mean_tokens: Mean length of a chunk, in tokens.
+    """
+
+    candidates: str
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+    mean_tokens: float
+
+
+def read_lexical_query(text: str, *, collection_id: int) -> LexicalQuery | None:
+    """Weigh the words of ``text`` by the collection's statistics; None if it has none of them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STATISTICS, {"query": text, "collection": collection_id})
+        rows = [row for row in cursor.fetchall() if row[1]]
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (row[1], row[0]))
+    chunk_count, mean_tokens = rows[0][2], rows[0][3]
+    return LexicalQuery(
+        candidates=" | ".join(map(_quote, _rarest([(row[0], row[1]) for row in rows]))),
+        words=tuple(row[0] for row in rows),
+        weights=tuple(math.log(1 + (chunk_count - n + 0.5) / (n + 0.5)) for _, n, *_ in rows),
+        mean_tokens=mean_tokens,
+    )
+
+
+def _rarest(frequencies: list[tuple[str, int]]) -> list[str]:
+    chosen, total = [], 0
+    for word, frequency in frequencies:
+        total += frequency
+        if chosen and total > CANDIDATE_BUDGET:
+            break
+        chosen.append(word)
+    return chosen
+
+
+def _quote(lexeme: str) -> str:
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+class Bm25Score(Func):
+    """The BM25 score of a chunk, from the positions kept in its tsvector."""
+
+    output_field = FloatField()
+    template = (  # noqa: S608  (built of constants)
+        f"(SELECT sum(w.weight * found.tf * {K1 + 1} / (found.tf + {K1} *"
+        f" (1 - {B} + {B} * corpus_chunk.token_count / %(mean_tokens)s)))"
+        " FROM (SELECT lexeme, cardinality(positions)::float8 AS tf"
+        " FROM unnest(corpus_chunk.lexemes)) found"
+        " JOIN unnest(%%s::text[], %%s::float8[]) AS w(lexeme, weight) USING (lexeme))"
+    )
+
+    def __init__(self, query: LexicalQuery) -> None:
+        super().__init__(mean_tokens=repr(float(query.mean_tokens)))
+        self.query = query
+
+    def as_sql(self, compiler: Any, connection: Any, **kwargs: Any) -> tuple[str, list[Any]]:
+        sql, _ = super().as_sql(compiler, connection, **kwargs)
+        return sql, [list(self.query.words), list(self.query.weights)]

@@ -1,0 +1,106 @@
+"""Make and remove collections."""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError, transaction
+
+from corpus.embedding import embedders, get_embedder
+from corpus.errors import (
+    CollectionExists,
+    CollectionNotEmpty,
+    CollectionProtected,
+    InvalidInput,
+)
+from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.vector_index import ensure_vector_index
+
+
+def create_collection(
+    name: str,
+    *,
+    description: str = "",
+    embedding_model: str | None = None,
+    dimension: int | None = None,
+    chunk_size: int | None = None,
+    chunk_overlap: int | None = None,
+) -> Collection:
+    """Make an empty collection and its model's index.
+
+    Raises:
+        CollectionExists: The name is taken.
+        InvalidInput: The model is not configured, or its vectors have another dimension.
+    """
+    model = embedding_model or settings.PKB_EMBEDDING_MODEL
+    if model not in embedders:
+        raise InvalidInput(f"Unknown model {model!r}; there are {', '.join(embedders.names)}.")
+    embedder = get_embedder(model)
+    if dimension not in {None, embedder.dimension}:
+        raise InvalidInput(f"{model} gives {embedder.dimension} dimensions, not {dimension}.")
+    try:
+        with transaction.atomic():
+            collection = Collection.objects.create(
+                name=name,
+                description=description,
+                embedding_model=model,
+                dimension=embedder.dimension,
+                chunk_size=min(chunk_size or settings.PKB_CHUNK_SIZE, embedder.max_tokens),
+                chunk_overlap=settings.PKB_CHUNK_OVERLAP_SENTENCES
+                if chunk_overlap is None
+                else chunk_overlap,
+            )
+    except IntegrityError as exc:
+        raise CollectionExists(f"There is a collection {name!r} already.") from exc
+    ensure_vector_index(model=model, dimension=embedder.dimension)
+    return collection
+
+
+def change_collection(
+    name: str, *, description: str | None = None, chunking: Mapping[str, int] | None = None
+) -> None:
+    """Change what was given; documents are cut anew only when they are ingested again.
+
+    Raises:
+        CollectionNotFound: There is none of that name.
+    """
+    collection = Collection.objects.named(name)
+    if description is not None:
+        collection.description = description
+    for setting, value in (chunking or {}).items():
+        setattr(collection, f"chunk_{setting}", value)
+    collection.chunk_size = min(
+        collection.chunk_size, get_embedder(collection.embedding_model).max_tokens
+    )
+    collection.save()
+
+
+def delete_collection(name: str, *, if_empty: bool = False) -> None:
+    """Remove a collection with all it holds.
+
+    Raises:
+        CollectionNotFound: There is none of that name.
+        CollectionProtected: It is the default one.
+        CollectionNotEmpty: It holds documents, and ``if_empty`` was asked for.
+    """
+    if name == DEFAULT_COLLECTION:
+        raise CollectionProtected(f"The collection {name!r} always exists.")
+    with transaction.atomic():
+        collection = Collection.objects.select_for_update().named(name)
+        if if_empty and collection.documents.exists():
+            raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
+        collection.delete()
+
+
+def ensure_default_collection(**kwargs: object) -> None:
+    """Make the collection ``default`` unless it is there; runs after every migration.
+
+    Raises:
+        ImproperlyConfigured: ``EMBEDDING_DIM`` is not the dimension of ``EMBEDDING_MODEL``.
+    """
+    if Collection.objects.filter(name=DEFAULT_COLLECTION).exists():
+        return
+    try:
+        create_collection(DEFAULT_COLLECTION, dimension=settings.PKB_EMBEDDING_DIM)
+    except InvalidInput as exc:
+        raise ImproperlyConfigured(str(exc)) from exc

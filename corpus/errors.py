@@ -1,0 +1,192 @@
+"""
+The errors the product raises, with the HTTP status each maps to.
+
+* PkbError                         500
+  x InvalidInput                   400
+  x NotFound                       404
+    - CollectionNotFound           404
+    - DocumentNotFound             404
+  x Conflict                       409
+    - DuplicateDocument            409, names the document
+    - CollectionExists             409
+    - CollectionNotEmpty           409
+    - CollectionProtected          409
+  x TooLarge                       413
+  x UnsupportedMediaType           415
+  x UnprocessableContent           422
+    - TextTooShort                 422
+    - TextTooLong                  422
+    - BinaryText                   422
+    - EmptyDocument                422
+    - UnreadableFile               422
+    - IdempotencyKeyReused         422
+  x BackendError                   502
+    - BackendUnavailable           503, with Retry-After
+    - NotReady                     503, with Retry-After
+
+A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
+"""
+
+from typing import ClassVar
+
+
+class PkbError(Exception):
+    """Something the product could not do."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "error"
+    retry_after_s: ClassVar[int | None] = None
+
+    @property
+    def title(self) -> str:
+        return (type(self).__doc__ or self.code).strip().splitlines()[0]
+
+    @property
+    def members(self) -> dict[str, str]:
+        """Further members of the error body."""
+        return {}
+
+
+class InvalidInput(PkbError):
+    """The request does not match its schema."""
+
+    status = 400
+    code = "invalid_input"
+
+
+class NotFound(PkbError):
+    """What the request names does not exist."""
+
+    status = 404
+    code = "not_found"
+
+
+class CollectionNotFound(NotFound):
+    """No collection has this name."""
+
+    code = "collection_not_found"
+
+
+class DocumentNotFound(NotFound):
+    """No document has this id."""
+
+    code = "document_not_found"
+
+
+class Conflict(PkbError):
+    """The request conflicts with what is stored."""
+
+    status = 409
+    code = "conflict"
+
+
+class DuplicateDocument(Conflict):
+    """The collection holds this content already."""
+
+    code = "duplicate_document"
+
+    def __init__(self, document_id: object) -> None:
+        super().__init__(f"The same content is stored as document {document_id}.")
+        self.document_id = str(document_id)
+
+    @property
+    def members(self) -> dict[str, str]:
+        return {"document_id": self.document_id}
+
+
+class CollectionExists(Conflict):
+    """A collection of this name exists already."""
+
+    code = "collection_exists"
+
+
+class CollectionNotEmpty(Conflict):
+    """The collection still holds documents."""
+
+    code = "collection_not_empty"
+
+
+class CollectionProtected(Conflict):
+    """This collection cannot be deleted."""
+
+    code = "collection_protected"
+
+
+class TooLarge(PkbError):
+    """The request or the file is too large."""
+
+    status = 413
+    code = "too_large"
+
+
+class UnsupportedMediaType(PkbError):
+    """No loader reads this media type."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class UnprocessableContent(PkbError):
+    """The content cannot be taken in."""
+
+    status = 422
+    code = "unprocessable_content"
+
+
+class TextTooShort(UnprocessableContent):
+    """The text is too short."""
+
+    code = "text_too_short"
+
+
+class TextTooLong(UnprocessableContent):
+    """The text is too long."""
+
+    code = "text_too_long"
+
+
+class BinaryText(UnprocessableContent):
+    """The text holds binary or control characters."""
+
+    code = "binary_text"
+
+
+class EmptyDocument(UnprocessableContent):
+    """The document holds no text."""
+
+    code = "empty_document"
+
+
+class UnreadableFile(UnprocessableContent):
+    """The file cannot be read as what it claims to be."""
+
+    code = "unreadable_file"
+
+
+class IdempotencyKeyReused(UnprocessableContent):
+    """This idempotency key was used with another request."""
+
+    code = "idempotency_key_reused"
+
+
+class BackendError(PkbError):
+    """A model backend failed."""
+
+    status = 502
+    code = "backend_error"
+
+
+class BackendUnavailable(BackendError):
+    """A model backend is not answering; trying again may work."""
+
+    status = 503
+    code = "backend_unavailable"
+    retry_after_s = 5
+
+
+class NotReady(BackendError):
+    """The service is still starting."""
+
+    status = 503
+    code = "not_ready"
+    retry_after_s = 5

@@ -1,0 +1,267 @@
+"""What the corpus stores: collections, documents, their chunks, the chunks' vectors, tags."""
+
+import uuid
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import F, GeneratedField, Q
+from django.db.models.functions import Left
+from django.utils import timezone
+from pgvector.django import VectorField
+
+from corpus.querysets import ChunkQuerySet, CollectionQuerySet, DocumentQuerySet, EmbeddingQuerySet
+
+NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
+DEFAULT_COLLECTION = "default"
+PREVIEW_CHARS = 160
+
+
+class Collection(models.Model):
+    """A named index: documents that are searched together, by one embedding model."""
+
+    class Distance(models.TextChoices):
+        COSINE = "cosine"
+
+    class Strategy(models.TextChoices):
+        SENTENCE = "sentence"
+
+    class Unit(models.TextChoices):
+        TOKENS = "tokens"
+
+    name = models.CharField(max_length=100, unique=True, validators=[RegexValidator(NAME_PATTERN)])
+    description = models.TextField(blank=True, default="")
+    embedding_model = models.CharField(max_length=200)
+    dimension = models.PositiveIntegerField(help_text="length of a vector")
+    distance = models.CharField(max_length=20, choices=Distance.choices, default=Distance.COSINE)
+    chunk_strategy = models.CharField(
+        max_length=20, choices=Strategy.choices, default=Strategy.SENTENCE
+    )
+    chunk_size = models.PositiveIntegerField(help_text="most units of a chunk")
+    chunk_overlap = models.PositiveIntegerField(
+        default=1, help_text="sentences that neighbouring windows share"
+    )
+    chunk_unit = models.CharField(max_length=20, choices=Unit.choices, default=Unit.TOKENS)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    objects = CollectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(name__regex=r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}$"),
+                name="collection_name_is_well_formed",
+            ),
+            models.CheckConstraint(
+                condition=Q(dimension__gt=0) & Q(chunk_size__gt=0),
+                name="collection_sizes_are_positive",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Tag(models.Model):
+    """A label, trimmed and in lower case."""
+
+    name = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(name=""), name="tag_name_is_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Document(models.Model):
+    """A text as it was taken in; its chunks are slices of ``raw_text``."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        PROCESSING = "processing"
+        COMPLETED = "completed"
+        FAILED = "failed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="documents")
+    source_uri = models.CharField(max_length=2048, blank=True, default="")
+    source = models.CharField(max_length=100, blank=True, default="", help_text="web, cli, ...")
+    title = models.CharField(max_length=512, blank=True, default="")
+    media_type = models.CharField(max_length=150, default="text/plain")
+    raw_text = models.TextField(help_text="normalized; what all offsets refer to")
+    outline = models.JSONField(default=dict, help_text="spans of headings and pages")
+    content_sha256 = models.CharField(max_length=64, help_text="of raw_text in UTF-8, hex")
+    metadata = models.JSONField(default=dict, blank=True)
+    chapter = models.CharField(max_length=512, blank=True, default="")
+    section = models.CharField(max_length=512, blank=True, default="")
+    word_count = models.PositiveIntegerField(default=0)
+    char_count = models.PositiveIntegerField(default=0)
+    chunk_count = models.PositiveIntegerField(default=0)
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    error = models.TextField(blank=True, default="")
+    file_path = models.CharField(max_length=4096, blank=True, default="")
+    file_hash = models.CharField(max_length=64, blank=True, default="")
+    last_modified = models.DateTimeField(null=True, blank=True)
+    user_created_at = models.DateTimeField(null=True, blank=True)
+    ingested_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+    tags = models.ManyToManyField(Tag, related_name="documents", blank=True)
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                "collection", "content_sha256", name="document_content_unique_in_collection"
+            ),
+            models.UniqueConstraint(
+                "collection",
+                "source_uri",
+                condition=~Q(source_uri=""),
+                name="document_source_uri_unique_in_collection",
+            ),
+            models.CheckConstraint(
+                condition=Q(content_sha256__regex="^[0-9a-f]{64}$"),
+                name="document_content_sha256_is_hex",
+            ),
+        ]
+        indexes = [
+            models.Index("collection", "created_at", "id", name="document_listing"),
+            models.Index("status", name="document_status"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """What to call it: the title, else the last part of its address, else its id."""
+        return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or str(self.pk)
+
+
+class Chunk(models.Model):
+    """The slice ``raw_text[start_char:end_char]`` of a document; offsets in characters."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="chunks", db_index=False)
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="chunks")
+    ordinal = models.PositiveIntegerField(help_text="0 for the first chunk")
+    start_char = models.PositiveIntegerField()
+    end_char = models.PositiveIntegerField()
+    text = models.TextField()
+    context = models.TextField(
+        blank=True, default="", help_text="title and headings; embedded and indexed with the text"
+    )
+    text_preview = GeneratedField(
+        expression=Left("text", PREVIEW_CHARS),
+        output_field=models.CharField(max_length=PREVIEW_CHARS),
+        db_persist=True,
+    )
+    chunk_sha256 = models.CharField(max_length=64, help_text="of text in UTF-8, hex")
+    token_count = models.PositiveIntegerField(help_text="by the embedder's own tokenizer")
+    heading_path = ArrayField(models.TextField(), default=list, blank=True)
+    heading_level = models.PositiveSmallIntegerField(null=True, blank=True)
+    page = models.PositiveIntegerField(null=True, blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    lexemes = GeneratedField(
+        expression=SearchVector("context", "text", config="english"),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
+    tags = models.ManyToManyField(Tag, through="ChunkTag", related_name="chunks")
+
+    objects = ChunkQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["document", "ordinal"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["document", "ordinal"],
+                name="chunk_ordinal_unique_in_document",
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+            models.CheckConstraint(
+                condition=Q(end_char__gt=F("start_char")), name="chunk_span_is_not_empty"
+            ),
+        ]
+        indexes = [GinIndex(fields=["lexemes"], name="chunk_lexemes")]
+
+    def __str__(self) -> str:
+        return f"{self.document_id}[{self.start_char}:{self.end_char}]"
+
+    @property
+    def heading_text(self) -> str:
+        return self.heading_path[-1] if self.heading_path else ""
+
+
+class ChunkTag(models.Model):
+    """A tag on a chunk; a document's tags are put on all its chunks."""
+
+    chunk = models.ForeignKey(Chunk, models.CASCADE, related_name="chunk_tags", db_index=False)
+    tag = models.ForeignKey(Tag, models.CASCADE, related_name="chunk_tags")
+
+    class Meta:
+        constraints = [models.UniqueConstraint("chunk", "tag", name="chunk_tag_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.tag_id} on {self.chunk_id}"
+
+
+class Embedding(models.Model):
+    """A chunk's vector by one model.
+
+    The column has no fixed length, so that models of several dimensions live side by side;
+    each model has a partial index of its own (``corpus.vector_index``).
+    """
+
+    chunk = models.ForeignKey(Chunk, models.CASCADE, related_name="embeddings", db_index=False)
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="embeddings")
+    model = models.CharField(max_length=200)
+    dimension = models.PositiveIntegerField()
+    input_sha256 = models.CharField(max_length=64, help_text="of the text as it was embedded, hex")
+    vector = VectorField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = EmbeddingQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("chunk", "model", name="embedding_once_per_model"),
+            models.CheckConstraint(
+                condition=Q(
+                    dimension=models.Func(
+                        F("vector"), function="vector_dims", output_field=models.IntegerField()
+                    )
+                ),
+                name="embedding_dimension_is_true",
+            ),
+        ]
+        indexes = [models.Index("model", "input_sha256", name="embedding_input")]
+
+    def __str__(self) -> str:
+        return f"{self.chunk_id} by {self.model}"
+
+
+class IdempotentRequest(models.Model):
+    """The answer given to a request that named an ``Idempotency-Key``."""
+
+    key = models.CharField(max_length=255, unique=True)
+    request_sha256 = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField()
+    body: "models.JSONField[Any, Any]" = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.key
