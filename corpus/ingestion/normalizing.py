@@ -1,0 +1,107 @@
+"""Bring text into the one form that is stored and that all offsets refer to."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.errors import BinaryText
+from corpus.loading import Block
+
+# Controls that are dropped in silence may make up this share of a text; more means binary.
+MAX_CONTROL_SHARE = 0.01
+BLOCK_SEPARATOR = "\n\n"
+
+_BINARY = re.compile(r"[\x00\x1b\ud800-\udfff\ufffe\uffff]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+_LINE_BREAKS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_INVISIBLE = re.compile(r"[\ufeff\u00ad]")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_GAPS = re.compile(r"\n{3,}")
+_QUOTES = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'",
+     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"'}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading in a text: where it stands, its level from 1 to 6, and its words."""
+
+    start: int
+    end: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where the headings and pages of a text are.
+
+    Attributes:
+        headings: In order.
+        pages: ``(first character, page number)``, in order; empty where there are no pages.
+    """
+
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        headings = [[h.start, h.end, h.level, h.text] for h in self.headings]
+        return {"headings": headings, "pages": [list(page) for page in self.pages]}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Outline":
+        return cls(
+            headings=tuple(Heading(*row) for row in stored.get("headings", [])),
+            pages=tuple((start, page) for start, page in stored.get("pages", [])),
+        )
+
+
+def normalize_text(text: str) -> str:
+    """Return ``text`` in Unicode form NFC, with plain quotes, spaces and line breaks.
+
+    Tabs and line breaks stay, other control characters go; lines lose trailing space, more
+    than one empty line becomes one, and the whole is trimmed. Doing it twice changes nothing.
+
+    Raises:
+        BinaryText: A NUL, an escape, a lone surrogate, or more than 1 % control characters.
+    """
+    found = _BINARY.search(text)
+    if found:
+        raise BinaryText(f"Character U+{ord(found.group()):04X} at offset {found.start()}.")
+    text, dropped = _CONTROL.subn("", _LINE_BREAKS.sub("\n", text))
+    if dropped > MAX_CONTROL_SHARE * (len(text) + dropped):
+        raise BinaryText(f"{dropped} control characters.")
+    text = _SPACES.sub(" ", _INVISIBLE.sub("", text)).translate(_QUOTES)
+    text = _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", unicodedata.normalize("NFC", text)))
+    return text.strip()
+
+
+def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
+    """Normalize blocks and join them by one empty line.
+
+    Returns:
+        The text, and where its headings and pages are.
+
+    Raises:
+        BinaryText: As ``normalize_text``.
+    """
+    pieces: list[str] = []
+    headings: list[Heading] = []
+    pages: list[tuple[int, int]] = []
+    start = 0
+    for block in blocks:
+        piece = normalize_text(block.text)
+        if not piece:
+            continue
+        if block.page is not None and (not pages or pages[-1][1] != block.page):
+            pages.append((start, block.page))
+        if block.heading_level is not None:
+            words = " ".join(normalize_text(block.heading_text or block.text).split())
+            headings.append(Heading(start, start + len(piece), block.heading_level, words))
+        pieces.append(piece)
+        start += len(piece) + len(BLOCK_SEPARATOR)
+    return BLOCK_SEPARATOR.join(pieces), Outline(tuple(headings), tuple(pages))

@@ -1,0 +1,87 @@
+"""Find sentences, as spans: the pieces that chunks are made of and that answers quote."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+# A full stop after one of these ends no sentence.
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof rev gen sen rep gov capt col lt sgt st jr sr vs etc eg ie e.g i.e cf al fig"
+    " figs no nos vol vols pp ed eds approx dept est inc ltd co corp jan feb mar apr jun jul aug"
+    " sep sept oct nov dec mon tue wed thu fri sat sun u.s u.k a.m p.m ph.d m.d b.a m.a sec eq"
+    " ch op ca".split()
+)
+_BOUNDARY = re.compile(
+    r"""
+    (?P<stop>[.!?]+["')\]\u201d\u2019]*)(?=\s)       # a stop, closed, before white space
+    | (?P<wide>[\u3002\uff01\uff1f\u0964\u061f]+["'\u300d\u300f\uff09]*)   # CJK, Devanagari, Arabic
+    | (?P<gap>\n\s*\n)                                # an empty line
+    | (?P<item>\n(?=\s*(?:[-*+\u2022]|\d+[.)])\s))    # before an item of a list
+    | (?P<row>\n(?=\s*\|)|(?<=\|)\n)                  # around a row of a table
+    | (?P<head>(?<=\n)\#{1,6}\s[^\n]*\n|\A\#{1,6}\s[^\n]*\n)  # a Markdown heading
+    """,
+    re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"([\w.]+)\.\Z")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return the half-open span of each sentence of ``text``, in order.
+
+    Spans begin and end on a character that is not white space; together they hold every such
+    character. Headings, list items and table rows are sentences of their own. Linear in the
+    length of the text.
+    """
+    return list(_trimmed(text, _cuts(text)))
+
+
+def _cuts(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _BOUNDARY.finditer(text):
+        if match.lastgroup == "head" and match.start() > start:
+            yield start, match.start()
+            start = match.start()
+        if match.lastgroup == "stop" and not _ends_sentence(text, start, match):
+            continue
+        yield start, match.end()
+        start = match.end()
+    yield start, len(text)
+
+
+def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
+    """Tell a full stop that ends a sentence from one in an abbreviation."""
+    stop = match.group("stop")
+    following = text[match.end() : match.end() + 40].lstrip()
+    if stop[0] != ".":
+        return True
+    if following[:1].islower():
+        return False
+    word = _LAST_WORD.search(text, max(start, match.start() - 30), match.start() + 1)
+    if word is None:
+        return True
+    last = word.group(1)
+    is_initial = len(last) == 1 and last.isupper() and last != "I"
+    return not is_initial and last.lower() not in _ABBREVIATIONS
+
+
+def _trimmed(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    for start, end in spans:
+        piece = text[start:end]
+        left = len(piece) - len(piece.lstrip())
+        size = len(piece.strip())
+        if size:
+            yield start + left, start + left + size
+
+
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Put sentences one after the other, so that they can be told apart again."""
+    text = ""
+    for sentence in sentences:
+        text += separator_after(text) + sentence
+    return text
+
+
+def separator_after(text: str) -> str:
+    """Return what stands between ``text`` and a sentence after it."""
+    if not text:
+        return ""
+    return " " if text.rstrip("\"')]")[-1:] in {".", "!", "?"} else "\n\n"

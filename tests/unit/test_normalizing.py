@@ -1,0 +1,62 @@
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from corpus.errors import BinaryText
+from corpus.ingestion.normalizing import Outline, join_blocks, normalize_text
+from corpus.loading import Block
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("\n  padded  \n\n", "padded"),
+        ("one\n\n\n\n\ntwo", "one\n\ntwo"),
+        ("trailing  \nspace", "trailing\nspace"),
+        ("\u201cquoted\u201d \u2018so\u2019", "\"quoted\" 'so'"),
+        ("no\u00a0break", "no break"),
+        ("\ufeffmarked", "marked"),
+        ("cafe\u0301", "caf\u00e9"),
+        ("tab\tstays", "tab\tstays"),
+        ("👩‍👩‍👧‍👦 stays \u202bשלום\u202c", "👩‍👩‍👧‍👦 stays \u202bשלום\u202c"),
+        ("a" * 200 + "\x0c\x07", "a" * 200),
+    ],
+)
+def test_text_is_normalized(raw: str, expected: str) -> None:
+    assert normalize_text(raw) == expected
+
+
+@pytest.mark.parametrize("raw", ["a\x00b", "\x1b[31mred", "\ud800", "\x01\x02\x03 and words"])
+def test_binary_is_refused(raw: str) -> None:
+    with pytest.raises(BinaryText):
+        normalize_text(raw)
+
+
+@given(st.text(max_size=300))
+def test_normalizing_twice_changes_nothing(raw: str) -> None:
+    try:
+        once = normalize_text(raw)
+    except BinaryText:
+        assume(False)
+    assert normalize_text(once) == once
+
+
+def test_headings_and_pages_point_into_the_joined_text() -> None:
+    text, outline = join_blocks(
+        [
+            Block("# Coasts", heading_level=1, heading_text="Coasts", page=1),
+            Block("First  \r\nparagraph."),
+            Block("   "),
+            Block("## Lights", heading_level=2, heading_text="Lights", page=2),
+            Block("Second paragraph.", page=2),
+        ]
+    )
+    assert text == "# Coasts\n\nFirst\nparagraph.\n\n## Lights\n\nSecond paragraph."
+    assert [text[h.start : h.end] for h in outline.headings] == ["# Coasts", "## Lights"]
+    assert outline.pages == ((0, 1), (text.index("## Lights"), 2))
+
+
+def test_outline_survives_its_json() -> None:
+    _, outline = join_blocks([Block("# A", heading_level=1, heading_text="A", page=3)])
+    assert Outline.from_json(outline.to_json()) == outline
