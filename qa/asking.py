@@ -1,0 +1,109 @@
+"""Answer one question: the app's front door, for views, commands and tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from corpus.models import Collection
+from corpus.telemetry import (
+    Span,
+    answer_latency_ms,
+    answer_requests,
+    completion_tokens,
+    measured,
+    metric_labels,
+    prompt_tokens,
+    span,
+)
+from qa.ports import QAContext
+from qa.recording import record_answer
+from qa.state import QAInput
+from qa.types import Answer, Draft, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A proved answer, stored, with how it came about.
+
+    Attributes:
+        passages: What the answerer was given, best first.
+        steps: Name, milliseconds and summary of each node that ran.
+    """
+
+    id: str
+    answer: Answer
+    passages: tuple[Passage, ...]
+    steps: tuple[dict[str, Any], ...] = field(default=())
+
+
+def answer_question(
+    question: str,
+    *,
+    collection: str,
+    tags: Sequence[str] = (),
+    k: int,
+    context: QAContext,
+    route: str = "answer",
+) -> Asked:
+    """Answer from one collection, keep the answer, and return it.
+
+    Raises:
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed and nothing stands in for it.
+    """
+    found = Collection.objects.named(collection)
+    model = found.embedding_model
+    inputs: QAInput = {
+        "question": question, "collection": collection, "tags": tuple(tags), "k": k,
+    }  # fmt: skip
+    with measured(answer_requests, answer_latency_ms, model=model, route=route), span(Span.ANSWER):
+        state, steps = _run(inputs, context)
+        stored_id = record_answer(
+            state["proved"],
+            collection=found,
+            answerer=state["draft"].answerer if "draft" in state else "",
+            steps=steps,
+        )
+    if "draft" in state:
+        _count_tokens(state["draft"], metric_labels(model=model, route=route))
+    return Asked(stored_id, state["proved"], tuple(state.get("passages", ())), tuple(steps))
+
+
+def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run the graph; return all its keys and what each node did."""
+    from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
+
+    state: dict[str, Any] = {}
+    steps = []
+    started = perf_counter()
+    for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
+        now = perf_counter()
+        for node, written in update.items():
+            state |= written
+            elapsed_ms = round((now - started) * 1000, 2)
+            steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
+        started = now
+    return state, steps
+
+
+def _summary(written: dict[str, Any]) -> dict[str, Any]:
+    """What a node did, without any text of documents."""
+    summary: dict[str, Any] = {}
+    for value in written.values():
+        if isinstance(value, list):
+            summary["passages"] = [
+                {"chunk_id": p.chunk_id, "score": round(p.score, 4), "relevance": p.relevance}
+                for p in value
+            ]
+        elif isinstance(value, Draft):
+            summary |= {"answerer": value.answerer, "cited": list(value.cited), "note": value.note}
+        elif isinstance(value, Answer):
+            summary |= {"citations": len(value.citations), "confidence": value.confidence}
+    return summary
+
+
+def _count_tokens(draft: Draft, labels: dict[str, str]) -> None:
+    if draft.prompt_tokens:
+        prompt_tokens.record(draft.prompt_tokens, labels)
+        completion_tokens.record(draft.completion_tokens, labels)

@@ -1,0 +1,125 @@
+"""Turn a draft into an answer of which every sentence is proved, or into an abstention.
+
+A sentence that stands word for word in a passage is cited there. Any other sentence must be
+held up by a sentence of a passage the draft cites, which is then quoted. What has neither is
+not said. A quote is always copied from the passage, never from the draft.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from corpus.sentences import sentence_spans, separator_after
+from qa.confidence import estimate_confidence
+from qa.support import Scorer, find_support
+from qa.types import Answer, Citation, Draft, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage, as a span of the document."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        offset = self.passage.start_char
+        return self.passage.text[self.start - offset : self.end - offset]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A sentence of the answer with the source that holds it up."""
+
+    said: str
+    source: Sentence
+    score: float
+    support: str
+
+
+def prove(
+    draft: Draft,
+    passages: Sequence[Passage],
+    *,
+    question: str,
+    score: Scorer,
+    abstain_below: float,
+) -> Answer:
+    """Return the answer with its citations; an abstention if nothing is proved or it is unsure."""
+    cited = _cited_passages(draft, passages)
+    sources = [sentence for passage in cited for sentence in _sentences(passage)]
+    proofs = list(_prove_each(draft.text, sources, score))
+    if not proofs:
+        return Answer(question=question, text="", confidence=0.0)
+    confidence = _confidence(question, proofs, score)
+    if confidence < abstain_below:
+        return Answer(question=question, text="", confidence=min(confidence, 0.49))
+    text, citations = _assemble(proofs)
+    return Answer(question=question, text=text, confidence=confidence, citations=citations)
+
+
+def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages whose labels the draft cites; a label that was never given is dropped."""
+    labelled = {f"S{number}": passage for number, passage in enumerate(passages, start=1)}
+    return [labelled[label] for label in dict.fromkeys(draft.cited) if label in labelled]
+
+
+def _sentences(passage: Passage) -> Iterator[Sentence]:
+    for start, end in sentence_spans(passage.text):
+        yield Sentence(passage, passage.start_char + start, passage.start_char + end)
+
+
+def _prove_each(text: str, sources: Sequence[Sentence], score: Scorer) -> Iterator[Proof]:
+    """Walk through the draft: a source's own words if it goes on with them, else its sentence."""
+    verbatim = sorted(sources, key=lambda source: -len(source.text))
+    at = 0
+    while rest := text[at:].lstrip():
+        at = len(text) - len(rest)
+        source = next((s for s in verbatim if _stands_at(text, at, s.text)), None)
+        if source is not None:
+            yield Proof(source.text, source, source.passage.score, "supported")
+            at += len(source.text)
+            continue
+        start, end = sentence_spans(rest)[0]
+        said = rest[start:end]
+        at += end
+        found = find_support(said, [source.text for source in sources], score=score)
+        if found is not None:
+            yield Proof(said, sources[found.index], found.score, found.verdict)
+
+
+def _stands_at(text: str, at: int, sentence: str) -> bool:
+    following = text[at + len(sentence) : at + len(sentence) + 1]
+    return text.startswith(sentence, at) and not following.isalnum()
+
+
+def _confidence(question: str, proofs: Sequence[Proof], score: Scorer) -> float:
+    sentences = score(question, [proof.source.text for proof in proofs])
+    passages = [
+        p.source.passage.relevance for p in proofs if p.source.passage.relevance is not None
+    ]
+    best = float(max(sentences))
+    return estimate_confidence(sentence=best, passage=max(passages, default=best))
+
+
+def _assemble(proofs: Sequence[Proof]) -> tuple[str, tuple[Citation, ...]]:
+    """Join what is said, a space after a full stop, else an empty line; place the citations."""
+    text = ""
+    citations = []
+    for proof in proofs:
+        text += separator_after(text)
+        start, text = len(text), text + proof.said
+        citations.append(
+            Citation(
+                passage=proof.source.passage,
+                quote=proof.source.text,
+                start_char=proof.source.start,
+                end_char=proof.source.end,
+                answer_start=start,
+                answer_end=len(text),
+                score=proof.score,
+                support=proof.support,
+            )
+        )
+    return text, tuple(citations)

@@ -1,0 +1,106 @@
+"""The question-answering graph: nodes, edges, and nothing else.
+
+    parse -> retrieve -> rerank -> answer -> cite
+                      |                   |
+                      +-> abstain <-------+   nothing found, or nothing said
+
+The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
+caller's database connection. Do not fan out, and stream "updates" only.
+"""
+
+from functools import cache
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+
+from corpus.telemetry import Span, span
+from qa.citations import prove
+from qa.drafting import draft_answer
+from qa.ports import QAContext
+from qa.reranking import rerank_passages
+from qa.state import QAInput, QAOutput, QAState
+from qa.types import Answer, Query
+
+Update = dict[str, Any]
+
+
+def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    with span(Span.PARSE):
+        text = " ".join(state["question"].split())
+        query = Query(text, collection=state["collection"], tags=state["tags"], k=state["k"])
+    return {"query": query}
+
+
+def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context, query = runtime.context, state["query"]
+    limit = max(query.k, context.rerank_count)
+    return {"candidates": context.retriever.retrieve(query, limit=limit).passages}
+
+
+def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context, query = runtime.context, state["query"]
+    with span(Span.RERANK, passages=len(state["candidates"])):
+        best = rerank_passages(
+            query.text,
+            state["candidates"],
+            reranker=context.reranker,
+            weight=context.rerank_weight,
+            limit=query.k,
+        )
+    return {"passages": best}
+
+
+def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context = runtime.context
+    with span(Span.ANSWER_DSPY, passages=len(state["passages"])):
+        draft = draft_answer(
+            state["query"].text,
+            state["passages"],
+            answerer=context.answerer,
+            fallback=context.fallback,
+        )
+    return {"draft": draft}
+
+
+def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context = runtime.context
+    with span(Span.CITE):
+        proved = prove(
+            state["draft"],
+            state["passages"],
+            question=state["question"],
+            score=context.reranker.score,
+            abstain_below=context.abstain_below,
+        )
+    return {"proved": proved}
+
+
+def abstain(state: QAState) -> Update:
+    return {"proved": Answer(question=state["question"], text="", confidence=0.0)}
+
+
+def has_candidates(state: QAState) -> Literal["rerank", "abstain"]:
+    return "rerank" if state["candidates"] else "abstain"
+
+
+def has_draft(state: QAState) -> Literal["cite", "abstain"]:
+    return "cite" if state["draft"].text else "abstain"
+
+
+@cache
+def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAOutput]:
+    graph = StateGraph(
+        QAState, context_schema=QAContext, input_schema=QAInput, output_schema=QAOutput
+    )
+    for node in (parse, retrieve, rerank, answer, cite, abstain):
+        graph.add_node(node.__name__, node)
+    graph.add_edge(START, "parse")
+    graph.add_edge("parse", "retrieve")
+    graph.add_conditional_edges("retrieve", has_candidates)
+    graph.add_edge("rerank", "answer")
+    graph.add_conditional_edges("answer", has_draft)
+    graph.add_edge("cite", END)
+    graph.add_edge("abstain", END)
+    return graph.compile()

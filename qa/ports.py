@@ -1,0 +1,89 @@
+"""What a graph run needs from outside, and how it is built from settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from django.conf import settings
+
+from corpus.backends import BackendRegistry
+from corpus.errors import InvalidInput
+from qa.rerankers import Reranker, get_reranker
+from qa.retrieval import Retrieved, default_retriever
+from qa.types import Draft, Passage, Query
+
+answerers = BackendRegistry("PKB_ANSWERERS")
+
+EXTRACTIVE = "extractive"
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved: ...
+
+
+class Answerer(Protocol):
+    """Writes an answer from passages, each known by its label: ``S1`` is the first."""
+
+    @property
+    def name(self) -> str: ...
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
+        """Answer from the passages alone; an empty text where they do not hold it.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QAContext:
+    """The parts of one run.
+
+    Attributes:
+        fallback: Answers when the answerer fails; None where it is the fallback itself.
+        rerank_count: Passages that the reranker judges.
+        rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
+        abstain_below: The least confidence of an answer that is given.
+    """
+
+    retriever: Retriever
+    reranker: Reranker
+    answerer: Answerer
+    fallback: Answerer | None
+    rerank_count: int
+    rerank_weight: float
+    abstain_below: float
+
+
+def get_answerer(name: str) -> Answerer:
+    """Return the answerer of that name; the language model's is ``default``.
+
+    Raises:
+        InvalidInput: None of that name is configured.
+    """
+    if name not in answerers:
+        raise InvalidInput(f"Unknown lm {name!r}; there are {', '.join(answerers.names)}.")
+    return cast("Answerer", answerers[name])
+
+
+def default_answerer_name() -> str:
+    return "default" if "default" in answerers else EXTRACTIVE
+
+
+def build_context(*, lm: str = "") -> QAContext:
+    """Put the configured parts together.
+
+    Raises:
+        InvalidInput: ``lm`` names no configured answerer.
+    """
+    name = lm or default_answerer_name()
+    return QAContext(
+        retriever=default_retriever(),
+        reranker=get_reranker(),
+        answerer=get_answerer(name),
+        fallback=None if name == EXTRACTIVE else get_answerer(EXTRACTIVE),
+        rerank_count=settings.PKB_RERANK_COUNT,
+        rerank_weight=settings.PKB_RERANK_WEIGHT,
+        abstain_below=settings.PKB_ABSTAIN_BELOW,
+    )

@@ -1,0 +1,71 @@
+"""Keep an answer with its citations."""
+
+import json
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from corpus.models import Chunk, Collection, Document
+from qa import models
+from qa.types import Answer
+
+
+@transaction.atomic
+def record_answer(
+    answer: Answer, *, collection: Collection, answerer: str, steps: list[dict[str, Any]]
+) -> str:
+    """Store the answer and return its id.
+
+    A document that was deleted while the answer was made leaves a citation without a quote.
+    """
+    row = models.Answer.objects.create(
+        collection=collection,
+        question=answer.question,
+        text=answer.text,
+        confidence=answer.confidence,
+        answerer=answerer,
+        embedding_model=collection.embedding_model,
+        configuration_sha256=configuration_sha256(),
+        steps=steps,
+    )
+    cited = {citation.passage.document_id for citation in answer.citations}
+    chunks = {citation.passage.chunk_id for citation in answer.citations}
+    here = Document.objects.keep_in_place(cited)
+    chunks_here = Chunk.objects.keep_in_place(chunks)
+    models.Citation.objects.bulk_create(
+        models.Citation(
+            answer=row,
+            ordinal=ordinal,
+            document_id=_if_in(citation.passage.document_id, here),
+            chunk_id=_if_in(citation.passage.chunk_id, chunks_here),
+            content_sha256=citation.passage.content_sha256,
+            title=citation.passage.title,
+            source_uri=citation.passage.source_uri,
+            heading_path=list(citation.passage.heading_path),
+            page=citation.passage.page,
+            quote=citation.quote if citation.passage.document_id in here else "",
+            start_char=citation.start_char,
+            end_char=citation.end_char,
+            answer_start=citation.answer_start,
+            answer_end=citation.answer_end,
+            score=citation.score,
+            support=citation.support,
+        )
+        for ordinal, citation in enumerate(answer.citations)
+    )
+    return str(row.pk)
+
+
+def _if_in(key: str, present: set[str]) -> str | None:
+    return key if key in present else None
+
+
+@cache
+def configuration_sha256() -> str:
+    """Hash the settings that an answer depends on."""
+    names = sorted(name for name in dir(settings) if name.startswith("PKB_"))
+    named = {name: str(getattr(settings, name)) for name in names if name != "PKB_ANSWERERS"}
+    return sha256(json.dumps(named).encode()).hexdigest()

@@ -1,0 +1,23 @@
+"""What flows through the graph. Each key is written by one node."""
+
+from typing import TypedDict
+
+from qa.types import Answer, Draft, Passage, Query
+
+
+class QAInput(TypedDict):
+    question: str
+    collection: str
+    tags: tuple[str, ...]
+    k: int
+
+
+class QAOutput(TypedDict):
+    proved: Answer
+
+
+class QAState(QAInput, QAOutput):
+    query: Query  # by parse
+    candidates: list[Passage]  # by retrieve
+    passages: list[Passage]  # by rerank
+    draft: Draft  # by answer

@@ -1,0 +1,106 @@
+"""The vocabulary of question answering: frozen values that import nothing of the product."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question made ready for retrieval.
+
+    Attributes:
+        text: What is searched for.
+        collection: Name of the collection.
+        tags: Any of them must be on a chunk; none given means all chunks.
+        k: Passages to keep, 1 to 50.
+    """
+
+    text: str
+    collection: str
+    tags: tuple[str, ...] = ()
+    k: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as evidence: the slice ``start_char:end_char`` of a stored document version.
+
+    Attributes:
+        similarity: Cosine similarity to the query, clipped to [0, 1].
+        score: In [0, 1]; comparable within one list only, great is good.
+        relevance: The reranker's raw score, where it has one.
+    """
+
+    chunk_id: str
+    document_id: str
+    content_sha256: str
+    title: str
+    source_uri: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    text: str
+    start_char: int
+    end_char: int
+    similarity: float = 0.0
+    score: float = 0.0
+    relevance: float | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call its document: the title, else the last part of its address, else its id."""
+        return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or self.document_id
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What an answerer wrote, unproved.
+
+    Attributes:
+        cited: Labels of passages: ``S1`` is the first passage it was given.
+        confidence: In [0, 1], as the answerer sees it.
+        answerer: Name of the one that wrote it.
+        note: What went wrong on the way, or empty.
+    """
+
+    text: str
+    cited: tuple[str, ...]
+    confidence: float
+    answerer: str
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A verbatim span that holds up the slice ``answer_start:answer_end`` of an answer.
+
+    Attributes:
+        quote: Equals ``raw_text[start_char:end_char]`` of the document version.
+        score: How well the quote supports that part of the answer, in [0, 1].
+        support: ``supported`` or ``partial``.
+    """
+
+    passage: Passage
+    quote: str
+    start_char: int
+    end_char: int
+    answer_start: int
+    answer_end: int
+    score: float
+    support: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``text`` is empty where the corpus does not hold an answer."""
+
+    question: str
+    text: str
+    confidence: float
+    citations: tuple[Citation, ...] = ()
+
+    @property
+    def abstained(self) -> bool:
+        return not self.text

@@ -1,0 +1,37 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa.fusion import best_first, min_max, reciprocal_rank_fusion, weighted_sum
+
+scores = st.dictionaries(
+    st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
+)
+
+
+@given(scores)
+def test_min_max_keeps_the_order_and_the_unit_interval(given_scores: dict[str, float]) -> None:
+    stretched = min_max(given_scores)
+    assert all(0 <= value <= 1 for value in stretched.values())
+    assert best_first(stretched, 1)[0] in {
+        key for key, value in given_scores.items() if value == max(given_scores.values())
+    } or len(set(stretched.values())) < len(stretched)
+
+
+def test_min_max_of_equal_scores_is_one() -> None:
+    assert min_max({"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 1.0}
+    assert min_max({}) == {}
+
+
+def test_weighted_sum_counts_what_a_leg_lacks_as_zero() -> None:
+    fused = weighted_sum([(0.6, {"a": 1.0, "b": 0.0}), (0.4, {"b": 9.0, "c": 3.0})])
+    assert fused == pytest.approx({"a": 0.6, "b": 0.4, "c": 0.0})
+
+
+def test_reciprocal_rank_fusion_adds_up_ranks() -> None:
+    fused = reciprocal_rank_fusion([["a", "b"], ["b"]])
+    assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61})
+
+
+def test_equal_scores_come_in_a_fixed_order() -> None:
+    assert best_first({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]
