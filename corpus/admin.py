@@ -1,0 +1,148 @@
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+
+from corpus.errors import PkbError
+from corpus.ingestion import reingest_document
+from corpus.models import Chunk, Collection, Document, Embedding, Tag
+
+
+class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+    """Shows rows that only ingestion makes and changes."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def _link(url_name: str, key: object, text: object) -> SafeString:
+    return format_html('<a href="{}">{}</a>', reverse(f"admin:{url_name}", args=[key]), text)
+
+
+@admin.register(Collection)
+class CollectionAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ["name", "embedding_model", "dimension", "documents", "chunks", "updated_at"]
+    search_fields = ["name", "description"]
+    readonly_fields = ["name", "embedding_model", "dimension", "distance"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
+        return Collection.objects.counted()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.display(ordering="document_count")
+    def documents(self, collection: Any) -> SafeString:
+        url = reverse("admin:corpus_document_changelist")
+        return format_html(
+            '<a href="{}?collection__id__exact={}">{}</a>',
+            url, collection.pk, collection.document_count,
+        )  # fmt: skip
+
+    @admin.display(ordering="chunk_count")
+    def chunks(self, collection: Any) -> int:
+        return int(collection.chunk_count)
+
+
+@admin.register(Document)
+class DocumentAdmin(ReadOnlyAdmin):
+    list_display = ["name", "collection", "status", "chunks", "word_count", "source", "ingested_at"]
+    list_filter = ["collection", "status", "source", "media_type", "tags"]
+    search_fields = ["title", "source_uri", "content_sha256"]
+    date_hierarchy = "created_at"
+    list_select_related = ["collection"]
+    actions = ["reingest"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
+        return Document.objects.defer("outline")
+
+    @admin.display(ordering="chunk_count")
+    def chunks(self, document: Document) -> SafeString:
+        url = reverse("admin:corpus_chunk_changelist")
+        return format_html(
+            '<a href="{}?document__id__exact={}">{}</a>', url, document.pk, document.chunk_count
+        )
+
+    @admin.action(description="Cut and embed again")
+    def reingest(self, request: HttpRequest, documents: QuerySet[Document]) -> None:
+        done = 0
+        for document in documents.select_related("collection"):
+            try:
+                reingest_document(document)
+                done += 1
+            except PkbError as exc:
+                self.message_user(request, f"{document}: {exc}", messages.ERROR)
+        self.message_user(request, f"{done} documents were cut and embedded again.")
+
+    def has_reingest_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("corpus.change_document")
+
+
+DocumentAdmin.reingest.allowed_permissions = ["reingest"]  # type: ignore[attr-defined]
+
+
+@admin.register(Chunk)
+class ChunkAdmin(ReadOnlyAdmin):
+    list_display = [
+        "text_preview", "document_link", "ordinal", "span", "token_count", "headings", "tag_names",
+    ]  # fmt: skip
+    list_filter = ["collection", "tags"]
+    search_fields = ["text"]
+    list_select_related = ["document", "collection"]
+    exclude = ["lexemes"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Chunk]:
+        rows = Chunk.objects.shown().defer("lexemes", "document__raw_text", "document__outline")
+        return rows.select_related("document")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="document", ordering="document")
+    def document_link(self, chunk: Chunk) -> SafeString:
+        return _link("corpus_document_change", chunk.document_id, chunk.document)
+
+    @admin.display
+    def span(self, chunk: Chunk) -> str:
+        return f"{chunk.start_char}-{chunk.end_char}"
+
+    @admin.display
+    def headings(self, chunk: Chunk) -> str:
+        return " > ".join(chunk.heading_path)
+
+    @admin.display(description="tags")
+    def tag_names(self, chunk: Chunk) -> str:
+        return ", ".join(tag.name for tag in chunk.tags.all())
+
+
+@admin.register(Embedding)
+class EmbeddingAdmin(ReadOnlyAdmin):
+    list_display = ["chunk_link", "model", "dimension", "collection", "created_at"]
+    list_filter = ["model", "dimension", "collection"]
+    list_select_related = ["collection"]
+    show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Embedding]:
+        return Embedding.objects.defer("vector")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description="chunk", ordering="chunk")
+    def chunk_link(self, embedding: Embedding) -> SafeString:
+        return _link("corpus_chunk_change", embedding.chunk_id, embedding.chunk_id)
+
+
+@admin.register(Tag)
+class TagAdmin(ModelAdmin):  # type: ignore[misc]
+    list_display = ["name"]
+    search_fields = ["name"]

@@ -1,0 +1,77 @@
+"""Serializer fields that take their own JSON type and nothing that looks like it."""
+
+from datetime import datetime
+from typing import Any
+
+from rest_framework import serializers
+
+from corpus.models import NAME_PATTERN
+
+
+class Text(serializers.CharField):
+    """A JSON string; numbers are not turned into text."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class RawText(Text):
+    """Text that is judged later: it may be empty, blank, or hold any character."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_blank=True, trim_whitespace=False, **kwargs)
+        self.validators = []
+
+
+class CollectionName(serializers.RegexField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(NAME_PATTERN, trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class ZonedDateTime(serializers.DateTimeField):
+    """ISO 8601 with a zone; without one the moment is not known."""
+
+    default_error_messages = {"naive": "A time zone is needed, such as Z or +02:00."}
+
+    def enforce_timezone(self, value: datetime) -> datetime:
+        if value.tzinfo is None:
+            self.fail("naive")
+        return value
+
+
+class JsonObject(serializers.DictField):
+    """A JSON object that Postgres can hold: no NUL and no lone surrogate in it."""
+
+    default_error_messages = {"character": "Holds a character that cannot be stored."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        found = super().to_internal_value(data)
+        if not _is_storable(found):
+            self.fail("character")
+        return found
+
+
+def _is_storable(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\x00" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+    if isinstance(value, dict):
+        return all(map(_is_storable, value)) and all(map(_is_storable, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_storable, value))
+    return True
+
+
+class TagList(serializers.ListField):
+    """Tags; in a query or a form the field repeats, in JSON it is a list of strings."""
+
+    child = Text(allow_blank=True, max_length=1_000)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=100, **kwargs)

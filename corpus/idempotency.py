@@ -1,0 +1,69 @@
+"""Answer a request that comes a second time as it was answered the first time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any
+
+from django.db import connection
+from rest_framework.response import Response
+
+from corpus.errors import IdempotencyKeyReused, InvalidInput
+from corpus.models import IdempotentRequest
+
+MAX_KEY_CHARS = 255
+
+
+def answered_once(
+    key: str, *, fingerprint: Mapping[str, Any], act: Callable[[], Response]
+) -> Response:
+    """Return what ``act`` answers; for a key that was answered before, that answer.
+
+    Only a success is kept: a failed request may be tried again under its key.
+
+    Raises:
+        InvalidInput: The key is too long.
+        IdempotencyKeyReused: The key came with another request before.
+    """
+    if not key:
+        return act()
+    if len(key) > MAX_KEY_CHARS:
+        raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
+    digest = _digest(fingerprint)
+    with _held(key):
+        kept = IdempotentRequest.objects.filter(key=key).first()
+        if kept is None:
+            response = act()
+            IdempotentRequest.objects.create(
+                key=key, request_sha256=digest, status=response.status_code, body=response.data
+            )
+            return response
+    if kept.request_sha256 != digest:
+        raise IdempotencyKeyReused(f"The key {key!r} was used with another body.")
+    return Response(kept.body, status=kept.status)
+
+
+def _digest(fingerprint: Mapping[str, Any]) -> str:
+    hasher = sha256()
+    for name in sorted(fingerprint):
+        value = fingerprint[name]
+        if hasattr(value, "chunks"):
+            parts = list(value.chunks())
+            value.seek(0)
+        else:
+            parts = [repr(value).encode()]
+        hasher.update(name.encode() + b"\0" + sha256(b"".join(parts)).digest())
+    return hasher.hexdigest()
+
+
+@contextmanager
+def _held(key: str) -> Iterator[None]:
+    """Let one request of a key act at a time; a lock of the session, freed if it dies."""
+    number = int.from_bytes(sha256(f"idempotency:{key}".encode()).digest()[:8], signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [number])
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])

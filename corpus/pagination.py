@@ -1,0 +1,52 @@
+"""Lists in pages that a cursor leads through, whatever is added or removed meanwhile."""
+
+from typing import Any
+
+from rest_framework import exceptions
+from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+
+class ByCreation(CursorPagination):
+    """Oldest first; ``limit`` is 1 to 200, 20 if not given."""
+
+    page_size = 20
+    max_page_size = 200
+    page_size_query_param = "limit"
+    ordering = ("created_at", "pk")
+    invalid_cursor_message = "This cursor was not given by this list."
+
+    def get_page_size(self, request: Request) -> int:
+        given = request.query_params.get(self.page_size_query_param, str(self.page_size))
+        if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= self.max_page_size):
+            message = f"A whole number from 1 to {self.max_page_size} is needed."
+            raise exceptions.ValidationError({self.page_size_query_param: [message]})
+        return int(given)
+
+    def decode_cursor(self, request: Request) -> Any:
+        try:
+            return super().decode_cursor(request)
+        except exceptions.NotFound as exc:
+            raise exceptions.ValidationError({"cursor": [self.invalid_cursor_message]}) from exc
+
+    def get_paginated_response(self, data: Any) -> Response:
+        return Response({"results": data, "next": self.get_next_link()})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["results", "next"],
+            "properties": {
+                "results": schema,
+                "next": {"type": ["string", "null"], "format": "uri"},
+            },
+        }
+
+
+class ByName(ByCreation):
+    ordering = ("name",)
+
+
+class ByOrdinal(ByCreation):
+    ordering = ("ordinal",)

@@ -1,0 +1,17 @@
+from django.urls import path
+
+from corpus import views
+
+urlpatterns = [
+    path("ingest", views.IngestView.as_view(), name="ingest"),
+    path("collections", views.CollectionsView.as_view(), name="collections"),
+    path("collections/<str:name>", views.CollectionView.as_view(), name="collection"),
+    path("documents", views.DocumentsView.as_view(), name="documents"),
+    path("documents/stats", views.StatsView.as_view(), name="stats"),
+    path("documents/<uuid:document_id>", views.DocumentView.as_view(), name="document"),
+    path("documents/<uuid:document_id>/text", views.DocumentTextView.as_view(), name="text"),
+    path("documents/<uuid:document_id>/chunks", views.DocumentChunksView.as_view(), name="chunks"),
+    path("chunks/<uuid:chunk_id>", views.ChunkView.as_view(), name="chunk"),
+    path("tags", views.TagsView.as_view(), name="tags"),
+    path("tags/<str:name>", views.TagView.as_view(), name="tag"),
+]

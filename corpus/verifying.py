@@ -1,0 +1,75 @@
+"""Check that what is stored keeps its promises."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from django.db import connection
+
+from corpus.models import Document
+
+_CHECKS = {
+    "a completed document has no chunk": """
+        SELECT d.id FROM corpus_document d WHERE d.status = 'completed'
+           AND NOT EXISTS (SELECT FROM corpus_chunk c WHERE c.document_id = d.id)""",
+    "chunk_count of a document is wrong": """
+        SELECT d.id FROM corpus_document d WHERE d.chunk_count <>
+               (SELECT count(*) FROM corpus_chunk c WHERE c.document_id = d.id)""",
+    "ordinals of a document are not 0, 1, 2, ...": """
+        SELECT document_id FROM corpus_chunk GROUP BY document_id
+        HAVING min(ordinal) <> 0 OR max(ordinal) <> count(*) - 1""",
+    "a chunk is in another collection than its document": """
+        SELECT c.id FROM corpus_chunk c JOIN corpus_document d ON d.id = c.document_id
+         WHERE c.collection_id <> d.collection_id""",
+    "a vector is in another collection than its chunk": """
+        SELECT e.id FROM corpus_embedding e JOIN corpus_chunk c ON c.id = e.chunk_id
+         WHERE c.collection_id <> e.collection_id""",
+    "a chunk of a completed document has no vector of its collection's model": """
+        SELECT c.id FROM corpus_chunk c
+          JOIN corpus_document d ON d.id = c.document_id AND d.status = 'completed'
+          JOIN corpus_collection k ON k.id = c.collection_id
+         WHERE NOT EXISTS (SELECT FROM corpus_embedding e
+                            WHERE e.chunk_id = c.id AND e.model = k.embedding_model)""",
+    "a vector has not the dimension of its collection": """
+        SELECT e.id FROM corpus_embedding e
+          JOIN corpus_collection k ON k.id = e.collection_id AND k.embedding_model = e.model
+         WHERE vector_dims(e.vector) <> k.dimension""",
+    "a vector is not of length 1": """
+        SELECT id FROM corpus_embedding WHERE abs(vector_norm(vector) - 1) > 0.001""",
+    "a chunk lacks a tag of its document": """
+        SELECT c.id FROM corpus_document_tags dt JOIN corpus_chunk c USING (document_id)
+         WHERE NOT EXISTS (SELECT FROM corpus_chunktag ct
+                            WHERE ct.chunk_id = c.id AND ct.tag_id = dt.tag_id)""",
+    "a collection has no index for its model's vectors": """
+        SELECT k.name FROM corpus_collection k
+         WHERE NOT EXISTS (
+            SELECT FROM pg_index i JOIN pg_class t ON t.oid = i.indexrelid
+             WHERE i.indisvalid AND i.indrelid = 'corpus_embedding'::regclass
+               AND pg_get_expr(i.indpred, i.indrelid) LIKE '%%' || quote_literal(k.embedding_model)
+                   || '%%')""",
+}
+
+
+def find_violations() -> Iterator[str]:
+    """Yield a line for each broken promise: what is wrong, and where."""
+    for name, query in _CHECKS.items():
+        with connection.cursor() as cursor:
+            cursor.execute(query, [])
+            yield from (f"{name}: {row[0]}" for row in cursor.fetchall())
+    for document in Document.objects.prefetch_related("chunks").iterator(chunk_size=50):
+        yield from _wrong_text(document)
+
+
+def _wrong_text(document: Document) -> Iterator[str]:
+    """Spans that do not reproduce the text, characters in no chunk, hashes that do not fit."""
+    text = document.raw_text
+    if sha256(text.encode()).hexdigest() != document.content_sha256:
+        yield f"content_sha256 of a document is wrong: {document.pk}"
+    covered = 0
+    for chunk in sorted(document.chunks.all(), key=lambda chunk: chunk.start_char):
+        if text[chunk.start_char : chunk.end_char] != chunk.text:
+            yield f"a chunk is not the span it names: {chunk.pk}"
+        if text[covered : chunk.start_char].strip():
+            yield f"text before a chunk is in no chunk: {chunk.pk}"
+        covered = max(covered, chunk.end_char)
+    if text[covered:].strip() and document.status == Document.Status.COMPLETED:
+        yield f"the end of a document is in no chunk: {document.pk}"

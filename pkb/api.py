@@ -1,0 +1,118 @@
+"""Map every error onto one body: RFC 9457 problem details."""
+
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from django.http import HttpRequest, JsonResponse
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as drf_exception_handler
+from rest_framework.views import set_rollback
+
+from corpus.errors import InvalidInput, PkbError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | None:
+    """Render ``exc`` as problem details.
+
+    Returns:
+        The response, or None for an unexpected error: Django then logs it once, with its
+        traceback, and answers 500.
+    """
+    if isinstance(exc, PkbError):
+        set_rollback()
+        headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
+        body = problem(exc.status, title=exc.title, code=exc.code, detail=str(exc) or exc.title)
+        return Response(
+            body | exc.members, status=exc.status, headers=headers, content_type=MEDIA_TYPE
+        )
+    response = drf_exception_handler(exc, context)
+    if response is None:
+        return None
+    if isinstance(exc, ValidationError):
+        response.data = _invalid(response.data)
+    else:
+        status = HTTPStatus(response.status_code)
+        response.data = problem(
+            status, title=status.phrase, code=status.name.lower(), detail=response.data["detail"]
+        )
+    response.content_type = MEDIA_TYPE
+    return response
+
+
+def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any]:
+    return {
+        "type": "about:blank",
+        "title": title,
+        "status": int(status),
+        "detail": detail,
+        "error": code,
+        "status_code": int(status),
+    }
+
+
+def _invalid(found: Any) -> dict[str, Any]:
+    errors = list(_field_errors(found))
+    detail = "; ".join(f"{error['field']}: {error['message']}" for error in errors)
+    title = InvalidInput.__doc__ or ""
+    return problem(400, title=title, code=InvalidInput.code, detail=detail) | {"errors": errors}
+
+
+def _field_errors(found: Any, path: str = "") -> Iterator[dict[str, str]]:
+    """Walk DRF's tree of errors, field names joined by dots."""
+    if isinstance(found, dict):
+        for name, inner in found.items():
+            here = path if name == "non_field_errors" else f"{path}.{name}".lstrip(".")
+            yield from _field_errors(inner, here)
+    elif isinstance(found, list):
+        for inner in found:
+            yield from _field_errors(inner, path)
+    else:
+        code = getattr(found, "code", "invalid")
+        yield {"field": path or "body", "message": str(found), "code": code}
+
+
+def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return plain_problem(404, detail=f"There is nothing at {request.path}.")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return plain_problem(400, detail="The request cannot be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return plain_problem(403, detail="This is not allowed.")
+
+
+def server_error(request: HttpRequest) -> JsonResponse:
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    return plain_problem(500, detail=f"Something went wrong. Request id: {request_id}")
+
+
+def plain_problem(status: int, *, detail: str) -> JsonResponse:
+    """Render a problem outside of Django REST framework."""
+    known = HTTPStatus(status)
+    body = problem(status, title=known.phrase, code=known.name.lower(), detail=detail)
+    return JsonResponse(body, status=status, content_type=MEDIA_TYPE)
+
+
+class RequestIdMiddleware:
+    """Send the id under which a request is logged back with its response."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        request_id = structlog.contextvars.get_contextvars().get("request_id")
+        if request_id:
+            response.headers["X-Request-ID"] = request_id
+        return response

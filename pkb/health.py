@@ -1,0 +1,89 @@
+"""Is the service alive, and is it ready; neither question touches a model."""
+
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.errors import NotReady
+from corpus.models import Chunk, Document
+from pkb.warming import are_models_loaded
+from qa.ports import answerers
+
+_started = monotonic()
+
+
+class Health(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(["healthy", "degraded"])
+    version = serializers.CharField()
+    uptime = serializers.FloatField(help_text="seconds")
+    database_connected = serializers.BooleanField()
+    model_loaded = serializers.BooleanField()
+    lm_connected = serializers.BooleanField()
+    documents_count = serializers.IntegerField()
+    chunks_count = serializers.IntegerField()
+
+
+class HealthView(APIView):
+    """Whether the service is alive, and what it holds."""
+
+    @extend_schema(responses={200: Health})
+    def get(self, request: Request) -> Response:
+        counts = _count_rows()
+        loaded = are_models_loaded()
+        body = {
+            "status": "healthy" if counts and loaded else "degraded",
+            "version": settings.VERSION,
+            "uptime": monotonic() - _started,
+            "database_connected": counts is not None,
+            "model_loaded": loaded,
+            "lm_connected": "default" in answerers.loaded,
+            "documents_count": counts[0] if counts else 0,
+            "chunks_count": counts[1] if counts else 0,
+        }
+        return Response(Health(body).data)
+
+
+def _count_rows() -> tuple[int, int] | None:
+    try:
+        return Document.objects.count(), Chunk.objects.count()
+    except DatabaseError:
+        return None
+
+
+class Ready(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(["ready"])
+
+
+class ReadyView(APIView):
+    """200 once the database is migrated and the models are loaded."""
+
+    @extend_schema(responses={200: Ready})
+    def get(self, request: Request) -> Response:
+        if not are_models_loaded():
+            raise NotReady("The models are still loading.")
+        if not _is_migrated():
+            raise NotReady("The database is not migrated, or not reachable.")
+        return Response({"status": "ready"})
+
+
+def _is_migrated() -> bool:
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError:
+        return False
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def metrics(request: object) -> HttpResponse:
+    """The metrics in Prometheus' text format."""
+    return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)

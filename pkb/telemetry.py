@@ -1,0 +1,45 @@
+"""Set OpenTelemetry up: exporters by setting, metrics for Prometheus always."""
+
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from opentelemetry import metrics, trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.instrumentation.django import DjangoInstrumentor
+from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
+
+
+@cache
+def set_up() -> None:
+    """Install the providers, once a process."""
+    chosen = settings.PKB_OTEL
+    resource = Resource.create(
+        {SERVICE_NAME: chosen["service_name"], SERVICE_VERSION: settings.VERSION}
+    )
+    readers: list[Any] = [PrometheusMetricReader()]
+    if chosen["exporter"] != "none":
+        spans, points = _exporters(chosen["exporter"], chosen["endpoint"].rstrip("/"))
+        readers.append(PeriodicExportingMetricReader(points))
+        tracing = TracerProvider(resource=resource)
+        tracing.add_span_processor(BatchSpanProcessor(spans))
+        trace.set_tracer_provider(tracing)
+        DjangoInstrumentor().instrument()
+        PsycopgInstrumentor().instrument()
+    metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=readers))
+
+
+def _exporters(kind: str, endpoint: str) -> tuple[Any, Any]:
+    if kind == "console":
+        return ConsoleSpanExporter(), ConsoleMetricExporter()
+    return (
+        OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces"),
+        OTLPMetricExporter(endpoint=f"{endpoint}/v1/metrics"),
+    )

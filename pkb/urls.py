@@ -1,0 +1,20 @@
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from pkb import health
+
+urlpatterns = [
+    path("", include("corpus.urls")),
+    path("", include("qa.urls")),
+    path("health", health.HealthView.as_view(), name="health"),
+    path("ready", health.ReadyView.as_view(), name="ready"),
+    path("metrics", health.metrics, name="metrics"),
+    path("schema", SpectacularAPIView.as_view(), name="schema"),
+    path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("admin/", admin.site.urls),
+]
+handler400 = "pkb.api.bad_request"
+handler403 = "pkb.api.permission_denied"
+handler404 = "pkb.api.not_found"
+handler500 = "pkb.api.server_error"

@@ -1,0 +1,42 @@
+"""Load the models in the background, so that no first query waits for them."""
+
+from threading import Thread
+
+import structlog
+from django.conf import settings
+
+from corpus.embedding import embedders, get_embedder
+from corpus.errors import BackendError
+from qa.rerankers import get_reranker, rerankers
+
+log = structlog.get_logger(__name__)
+
+
+def start_warming() -> Thread:
+    """Begin to load the embedder, the reranker and the graph."""
+    thread = Thread(target=_load_models, name="warming", daemon=True)
+    thread.start()
+    return thread
+
+
+def _load_models() -> None:
+    from qa.answerers import extractive  # noqa: F401, PLC0415  (imports DSPy)
+    from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
+
+    build_graph()
+    for load in (get_embedder(settings.PKB_EMBEDDING_MODEL).load, get_reranker().load):
+        try:
+            load()
+        except BackendError as exc:
+            log.error("model_did_not_load", reason=str(exc))
+
+
+def are_models_loaded() -> bool:
+    """Tell whether the configured embedder and reranker can answer at once."""
+    model, reranker = settings.PKB_EMBEDDING_MODEL, settings.PKB_RERANKER_MODEL
+    return (
+        model in embedders.loaded
+        and reranker in rerankers.loaded
+        and get_embedder(model).is_loaded
+        and get_reranker().is_loaded
+    )

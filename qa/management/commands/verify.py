@@ -1,0 +1,20 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from corpus import verifying as corpus_verifying
+from qa import verifying as qa_verifying
+
+
+class Command(BaseCommand):
+    help = "Check every stored invariant; print what breaks one; exit 1 if anything does."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        count = 0
+        for find in (corpus_verifying.find_violations, qa_verifying.find_violations):
+            for violation in find():
+                count += 1
+                self.stdout.write(violation)
+        self.stdout.write(f"{count} violations")
+        if count:
+            raise SystemExit(1)

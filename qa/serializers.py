@@ -1,0 +1,101 @@
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from corpus.fields import CollectionName, TagList, Text
+from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
+from qa.asking import Asked
+from qa.types import Citation
+
+MAX_K = 50
+
+
+class AnswerQuery(serializers.Serializer[Any]):
+    q = Text(max_length=2_000)
+    k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tag = TagList(default=list)
+    eval = serializers.BooleanField(default=False)
+    gold = serializers.ListField(child=Text(max_length=200), default=list, max_length=1_000)
+    lm = Text(max_length=200, default="", allow_blank=True)
+
+    def validate_k(self, value: int) -> int:
+        return min(value, MAX_K)
+
+
+class CitationShown(serializers.Serializer[Any]):
+    chunk_id = serializers.UUIDField(source="passage.chunk_id")
+    document_id = serializers.UUIDField(source="passage.document_id")
+    content_sha256 = serializers.CharField(source="passage.content_sha256")
+    title = serializers.CharField(source="passage.title")
+    source_uri = serializers.CharField(source="passage.source_uri")
+    heading_path = serializers.ListField(
+        child=serializers.CharField(), source="passage.heading_path"
+    )
+    page = serializers.IntegerField(source="passage.page", allow_null=True)
+    preview = serializers.SerializerMethodField()
+    score = serializers.FloatField()
+    quote = serializers.CharField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+    answer_start = serializers.IntegerField()
+    answer_end = serializers.IntegerField()
+    support = serializers.ChoiceField(["supported", "partial"])
+
+    def get_preview(self, citation: Citation) -> str:
+        return citation.passage.text[:PREVIEW_CHARS]
+
+
+class Evaluation(serializers.Serializer[Any]):
+    hit_rate_at_k = serializers.FloatField(allow_null=True)
+    mean_score_top1 = serializers.FloatField(allow_null=True)
+    mean_score_topk = serializers.FloatField(allow_null=True)
+
+
+class AnswerShown(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    question = serializers.CharField(source="answer.question")
+    answer = serializers.CharField(source="answer.text", allow_blank=True)
+    abstained = serializers.BooleanField(source="answer.abstained")
+    confidence = serializers.FloatField(source="answer.confidence", min_value=0, max_value=1)
+    citations = CitationShown(many=True, source="answer.citations")
+    debug = serializers.SerializerMethodField()
+
+    def get_debug(self, asked: Asked) -> dict[str, Any]:
+        return {"steps": list(asked.steps) if settings.IS_DEV else []}
+
+
+class EvaluatedAnswer(AnswerShown):
+    evaluation = Evaluation(required=False)
+
+
+class SearchInput(serializers.Serializer[Any]):
+    query = Text(max_length=1_000)
+    mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
+    top_k = serializers.IntegerField(min_value=1, max_value=50, default=5)
+    similarity_threshold = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tags = TagList(default=list)
+    rerank = serializers.BooleanField(default=False)
+
+
+class SearchResult(serializers.Serializer[Any]):
+    chunk_id = serializers.UUIDField()
+    document_id = serializers.UUIDField()
+    document_name = serializers.CharField(source="name")
+    content = serializers.CharField(source="text")
+    score = serializers.FloatField()
+    similarity_score = serializers.FloatField(source="similarity")
+    metadata = serializers.DictField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+    heading_path = serializers.ListField(child=serializers.CharField())
+
+
+class SearchOutput(serializers.Serializer[Any]):
+    query = serializers.CharField()
+    results = SearchResult(many=True)
+    total_results = serializers.IntegerField()
+    embedding_time_ms = serializers.FloatField()
+    search_time_ms = serializers.FloatField()

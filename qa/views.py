@@ -1,0 +1,70 @@
+"""The doors to what is asked: parse, call, render."""
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.models import Collection
+from corpus.tagging import normalize_tags
+from qa.asking import answer_question
+from qa.evaluating import evaluate_passages
+from qa.ports import build_context
+from qa.searching import search_passages
+from qa.serializers import (
+    AnswerQuery,
+    AnswerShown,
+    EvaluatedAnswer,
+    SearchInput,
+    SearchOutput,
+)
+from qa.types import Query
+
+
+class AnswerView(APIView):
+    """Answer a question from one collection, with proved citations, or abstain."""
+
+    @extend_schema(parameters=[AnswerQuery], responses={200: EvaluatedAnswer})
+    def get(self, request: Request) -> Response:
+        query = AnswerQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        given = query.validated_data
+        asked = answer_question(
+            given["q"],
+            collection=given["collection"],
+            tags=normalize_tags(given["tag"]),
+            k=given.get("k", settings.PKB_RETRIEVAL_K),
+            context=build_context(lm=given["lm"]),
+        )
+        shown = dict(AnswerShown(asked).data)
+        if given["eval"]:
+            model = Collection.objects.named(given["collection"]).embedding_model
+            shown["evaluation"] = evaluate_passages(
+                asked.passages, gold=given["gold"], model=model, route="answer"
+            )
+        return Response(shown)
+
+
+class SearchView(APIView):
+    """Search one collection for passages."""
+
+    @extend_schema(request=SearchInput, responses={200: SearchOutput})
+    def post(self, request: Request) -> Response:
+        form = SearchInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        query = Query(
+            given["query"],
+            collection=given["collection"],
+            tags=normalize_tags(given["tags"]),
+            k=given["top_k"],
+        )
+        found = search_passages(
+            query,
+            mode=given["mode"],
+            threshold=given["similarity_threshold"],
+            rerank=given["rerank"],
+            context=build_context(),
+        )
+        return Response(SearchOutput(found).data)

@@ -1,0 +1,218 @@
+"""GET /answer and POST /search as scripts use them."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from corpus.models import Document
+from qa.models import Answer
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **params: Any) -> Any:
+    return api.get("/answer", {"q": question, **params})
+
+
+def search(api: APIClient, query: str, **body: Any) -> Any:
+    return api.post("/search", {"query": query, **body}, format="json")
+
+
+def test_an_ingested_fact_is_answered_with_a_verbatim_citation(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(BAKERY)
+    stored = ingest(LIGHTHOUSE, title="Bavoke")
+    answer = ask(api).json()
+    assert not answer["abstained"]
+    assert "Orsolya Quill" in answer["answer"]
+    assert 0.5 <= answer["confidence"] <= 1
+    for citation in answer["citations"]:
+        text = Document.objects.get(pk=citation["document_id"]).raw_text
+        assert text[citation["start_char"] : citation["end_char"]] == citation["quote"]
+        assert citation["document_id"] == stored.document_id
+        assert citation["chunk_id"] in stored.chunk_ids
+        assert len(citation["preview"]) <= 160
+        said = answer["answer"][citation["answer_start"] : citation["answer_end"]]
+        assert said == citation["quote"]
+
+
+def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    shown = ask(api).json()
+    kept = Answer.objects.get(pk=shown["id"])
+    assert kept.text == shown["answer"]
+    assert [c.quote for c in kept.citations.all()] == [c["quote"] for c in shown["citations"]]
+
+
+NONSENSE = [
+    "Zxqv blorptang fnimble wuzzlethorp quibnax dreffle?",
+    "What is the boiling point of tungsten hexafluoride in kelvin?",
+    "asdf qwer zxcv",
+    "?????",
+    "Which colour does the number seven eat on Thursdays in Borneo?",
+]
+
+
+@pytest.mark.parametrize("question", NONSENSE)
+def test_what_the_documents_do_not_hold_is_not_answered(
+    api: APIClient, ingest: Ingest, question: str
+) -> None:
+    ingest(LIGHTHOUSE)
+    ingest(BAKERY)
+    answer = ask(api, question).json()
+    assert answer["abstained"] is True
+    assert answer["answer"] == ""
+    assert answer["citations"] == []
+    assert answer["confidence"] < 0.5
+
+
+def test_an_empty_collection_answers_nothing(api: APIClient, db: None) -> None:
+    assert ask(api).json()["abstained"] is True
+
+
+def test_a_tag_keeps_to_its_documents(api: APIClient, ingest: Ingest) -> None:
+    wren = ingest("The harbour master of Rodabu is called Tobias Wren.", tags=("a",))
+    ingest("The harbour master of Rodabu is called Maren Holt.", tags=("b",))
+    answer = ask(api, "Who is the harbour master of Rodabu?", tag=["A", "unused"]).json()
+    assert {c["document_id"] for c in answer["citations"]} == {wren.document_id}
+    assert ask(api, "Who is the harbour master of Rodabu?", tag="unused").json()["abstained"]
+
+
+def test_a_collection_keeps_to_its_documents(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    api.post("/collections", {"name": "other"}, format="json")
+    assert ask(api, collection="other").json()["abstained"] is True
+    assert search(api, "lighthouse", collection="other").json()["total_results"] == 0
+
+
+def test_a_deleted_document_answers_no_more(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    shown = ask(api).json()
+    assert api.delete(f"/documents/{stored.document_id}").status_code == 204
+    assert ask(api).json()["abstained"] is True
+    assert search(api, LIGHTHOUSE_QUESTION).json()["results"] == []
+    for citation in Answer.objects.get(pk=shown["id"]).citations.all():
+        assert citation.quote == ""
+        assert citation.document is None
+
+
+def test_a_replaced_document_is_cited_in_its_new_version(api: APIClient, ingest: Ingest) -> None:
+    ingest("The harbour master of Rodabu is called Tobias Wren.", source_uri="note:1")
+    ingest("The harbour master of Rodabu is called Maren Holt.", source_uri="note:1")
+    answer = ask(api, "Who is the harbour master of Rodabu?").json()
+    assert "Holt" in answer["answer"]
+    assert "Wren" not in answer["answer"]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"q": ""},
+        {"q": "   "},
+        {"k": "many"},
+        {"k": "1.5"},
+        {"k": "0"},
+        {"eval": "perhaps"},
+        {"collection": "1 bad/name"},
+        {"lm": "absent"},
+        {"q": "who\x00"},
+    ],
+)
+def test_a_bad_parameter_is_400(api: APIClient, db: None, params: dict[str, str]) -> None:
+    response = api.get("/answer", {"q": "Who is it?", **params})
+    assert response.status_code == 400
+    assert response.json()["error"] == "invalid_input"
+
+
+def test_an_unknown_collection_is_404(api: APIClient, db: None) -> None:
+    assert ask(api, collection="absent").status_code == 404
+
+
+def test_k_is_capped_at_50(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    assert ask(api, k=100_000).status_code == 200
+
+
+def test_eval_measures_the_retrieval(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    answer = ask(api, eval="true", gold=[stored.chunk_ids[0], "unknown"]).json()
+    assert answer["evaluation"]["hit_rate_at_k"] == 1.0
+    assert 0 <= answer["evaluation"]["mean_score_topk"] <= answer["evaluation"]["mean_score_top1"]
+    assert ask(api, eval="true", gold=["unknown"]).json()["evaluation"]["hit_rate_at_k"] == 0.0
+    assert "evaluation" not in ask(api).json()
+
+
+def test_debug_shows_the_steps_in_dev_only(api: APIClient, ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    settings.IS_DEV = True
+    names = [step["name"] for step in ask(api).json()["debug"]["steps"]]
+    assert names == ["parse", "retrieve", "rerank", "answer", "cite"]
+    settings.IS_DEV = False
+    assert ask(api).json()["debug"]["steps"] == []
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
+def test_search_results_descend_and_are_true_spans(
+    api: APIClient, ingest: Ingest, mode: str
+) -> None:
+    stored = ingest(long_text(6), metadata={"extension": ".md"}, source_uri="file:///a/notes.md")
+    body = search(api, "What was mended at the orchard?", mode=mode, top_k=4).json()
+    assert 0 < body["total_results"] == len(body["results"]) <= 4
+    scores = [result["score"] for result in body["results"]]
+    assert scores == sorted(scores, reverse=True)
+    text = Document.objects.get(pk=stored.document_id).raw_text
+    for result in body["results"]:
+        assert result["content"] == text[result["start_char"] : result["end_char"]]
+        assert result["document_name"] == "notes.md"
+        assert result["metadata"] == {"extension": ".md"}
+        assert 0 <= result["similarity_score"] <= 1
+        if mode == "semantic":
+            assert result["score"] == result["similarity_score"]
+
+
+def test_a_threshold_holds_in_every_mode(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    ingest(BAKERY)
+    every = search(api, LIGHTHOUSE_QUESTION).json()["results"]
+    least = (every[0]["similarity_score"] + every[-1]["similarity_score"]) / 2
+    for mode in ("hybrid", "semantic", "lexical"):
+        found = search(api, LIGHTHOUSE_QUESTION, mode=mode, similarity_threshold=least).json()
+        assert all(result["similarity_score"] >= least for result in found["results"])
+
+
+def test_a_question_in_natural_language_finds_words(api: APIClient, ingest: Ingest) -> None:
+    ingest(BAKERY)
+    stored = ingest(LIGHTHOUSE)
+    question = "Could you please tell me what the keeper's clockwork is for, if anything?"
+    found = search(api, question, mode="lexical").json()["results"]
+    assert found[0]["document_id"] == stored.document_id
+
+
+@pytest.mark.parametrize("query", ["a & | ! <-> :* (b", "'; drop table x; --", "\\ ' \\' quote"])
+def test_query_operators_are_words(api: APIClient, ingest: Ingest, query: str) -> None:
+    ingest(LIGHTHOUSE)
+    assert search(api, query, mode="lexical").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"query": ""}, "query"),
+        ({"query": 5}, "query"),
+        ({"query": "q" * 1_001}, "query"),
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": 51}, "top_k"),
+        ({"similarity_threshold": 1.1}, "similarity_threshold"),
+        ({"mode": "magic"}, "mode"),
+        ({"tags": "a"}, "tags"),
+    ],
+)
+def test_a_bad_search_is_400_and_names_the_field(
+    api: APIClient, db: None, body: dict[str, Any], field: str
+) -> None:
+    response = search(api, **{"query": "q", **body})
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == field

@@ -1,0 +1,37 @@
+"""Real parts for every test: Postgres, the embedder, the reranker."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from corpus.models import DEFAULT_COLLECTION, Collection
+from tests.factories import Ingest, ingest_text_of
+
+
+@pytest.fixture
+def api() -> APIClient:
+    """A client that answers 500 instead of raising, as the server does."""
+    return APIClient(raise_request_exception=False)
+
+
+@pytest.fixture
+def collection(db: None) -> Collection:
+    return Collection.objects.named(DEFAULT_COLLECTION)
+
+
+@pytest.fixture
+def ingest(collection: Collection) -> Ingest:
+    return ingest_text_of(collection)
+
+
+@pytest.fixture
+def spans() -> Iterator[Any]:
+    """The spans that end while the test runs, from an exporter in memory."""
+    from tests.doubles import recorded_spans  # noqa: PLC0415
+
+    exporter = recorded_spans()
+    exporter.clear()
+    yield exporter
+    exporter.clear()
