@@ -13,7 +13,7 @@ from corpus.ingestion import reingest_document
 from corpus.models import Chunk, Collection, Document, Embedding, Tag
 
 
-class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
+class ReadOnlyAdmin(ModelAdmin):
     """Shows rows that only ingestion makes and changes."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -28,7 +28,7 @@ def _link(url_name: str, key: object, text: object) -> SafeString:
 
 
 @admin.register(Collection)
-class CollectionAdmin(ModelAdmin):  # type: ignore[misc]
+class CollectionAdmin(ModelAdmin):
     list_display = ["name", "embedding_model", "dimension", "documents", "chunks", "updated_at"]
     search_fields = ["name", "description"]
     readonly_fields = ["name", "embedding_model", "dimension", "distance"]
@@ -143,6 +143,6 @@ class EmbeddingAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Tag)
-class TagAdmin(ModelAdmin):  # type: ignore[misc]
+class TagAdmin(ModelAdmin):
     list_display = ["name"]
     search_fields = ["name"]

@@ -69,7 +69,8 @@ def read_lexical_query(text: str, *, collection_id: int) -> LexicalQuery | None:
 
 
 def _rarest(frequencies: list[tuple[str, int]]) -> list[str]:
-    chosen, total = [], 0
+    chosen: list[str] = []
+    total = 0
     for word, frequency in frequencies:
         total += frequency
         if chosen and total > CANDIDATE_BUDGET:
@@ -86,8 +87,8 @@ class Bm25Score(Func):
     """The BM25 score of a chunk, from the positions kept in its tsvector."""
 
     output_field = FloatField()
-    template = (  # noqa: S608  (built of constants)
-        f"(SELECT sum(w.weight * found.tf * {K1 + 1} / (found.tf + {K1} *"
+    template = (
+        f"(SELECT sum(w.weight * found.tf * {K1 + 1} / (found.tf + {K1} *"  # noqa: S608
         f" (1 - {B} + {B} * corpus_chunk.token_count / %(mean_tokens)s)))"
         " FROM (SELECT lexeme, cardinality(positions)::float8 AS tf"
         " FROM unnest(corpus_chunk.lexemes)) found"
@@ -98,6 +99,6 @@ class Bm25Score(Func):
         super().__init__(mean_tokens=repr(float(query.mean_tokens)))
         self.query = query
 
-    def as_sql(self, compiler: Any, connection: Any, **kwargs: Any) -> tuple[str, list[Any]]:
-        sql, _ = super().as_sql(compiler, connection, **kwargs)
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **context: Any) -> Any:
+        sql, _ = super().as_sql(compiler, connection, *args, **context)
         return sql, [list(self.query.words), list(self.query.weights)]

@@ -14,7 +14,7 @@ class ByCreation(CursorPagination):
     page_size = 20
     max_page_size = 200
     page_size_query_param = "limit"
-    ordering = ("created_at", "pk")
+    ordering: tuple[str, ...] = ("created_at", "pk")
     invalid_cursor_message = "This cursor was not given by this list."
 
     def get_page_size(self, request: Request) -> int:

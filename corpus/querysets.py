@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
+from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
 from django.db.models import Count, Exists, F, OuterRef
@@ -15,6 +16,8 @@ from pgvector.django import CosineDistance, HalfVectorField
 from corpus.bm25 import Bm25Score, LexicalQuery
 from corpus.errors import CollectionNotFound
 
+_Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from corpus.models import Chunk, Collection, Document, Embedding  # noqa: F401
 
 
-class LockableQuerySet(models.QuerySet[Any]):
+class LockableQuerySet(models.QuerySet[_Row_co]):
     def keep_in_place(self, ids: Iterable[str]) -> set[str]:
         """Keep rows from being deleted until the transaction ends; changes are not held up.
 
@@ -37,7 +40,26 @@ class LockableQuerySet(models.QuerySet[Any]):
             return {row[0] for row in cursor.fetchall()}
 
 
-class CollectionQuerySet(LockableQuerySet, models.QuerySet["Collection"]):
+class TaggableQuerySet(LockableQuerySet[_Row_co]):
+    """Rows that carry tags.
+
+    Attributes:
+        tag_link: The model that links rows and tags, its field for a row, and that row's key.
+    """
+
+    tag_link: ClassVar[tuple[str, str, str]]
+
+    def tagged(self, names: Iterable[str]) -> Self:
+        """Keep rows that carry any of the names; all of them where no name is given."""
+        wanted = list(names)
+        if not wanted:
+            return self
+        model, field, key = self.tag_link
+        links = apps.get_model("corpus", model)._default_manager
+        return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__name__in=wanted)))
+
+
+class CollectionQuerySet(LockableQuerySet["Collection"]):
     def named(self, name: str) -> Collection:
         """Return the collection of that name.
 
@@ -57,21 +79,14 @@ class CollectionQuerySet(LockableQuerySet, models.QuerySet["Collection"]):
         )
 
 
-class DocumentQuerySet(LockableQuerySet, models.QuerySet["Document"]):
+class DocumentQuerySet(TaggableQuerySet["Document"]):
+    tag_link = ("Document_tags", "document", "pk")
+
     def listed(self) -> Self:
         """Leave the text out and bring the tags along: what a list of documents shows."""
         return (
             self.defer("raw_text", "outline").select_related("collection").prefetch_related("tags")
         )
-
-    def tagged(self, names: Iterable[str]) -> Self:
-        """Keep documents that carry any of the names; all of them where no name is given."""
-        wanted = list(names)
-        if not wanted:
-            return self
-        through = self.model.tags.through.objects  # type: ignore[attr-defined]
-        carried = through.filter(document=OuterRef("pk"), tag__name__in=wanted)
-        return self.filter(Exists(carried))
 
     def mentioning(self, text: str) -> Self:
         """Keep documents whose title, address or text has ``text`` in it, in any case."""
@@ -82,14 +97,8 @@ class DocumentQuerySet(LockableQuerySet, models.QuerySet["Document"]):
         )
 
 
-class ChunkQuerySet(LockableQuerySet, models.QuerySet["Chunk"]):
-    def tagged(self, names: Iterable[str]) -> Self:
-        """Keep chunks that carry any of the names; all of them where no name is given."""
-        wanted = list(names)
-        if not wanted:
-            return self
-        through = self.model.tags.through.objects  # type: ignore[attr-defined]
-        return self.filter(Exists(through.filter(chunk=OuterRef("pk"), tag__name__in=wanted)))
+class ChunkQuerySet(TaggableQuerySet["Chunk"]):
+    tag_link = ("ChunkTag", "chunk", "pk")
 
     def shown(self) -> Self:
         """Bring along what a list of chunks shows."""
@@ -108,15 +117,8 @@ class ChunkQuerySet(LockableQuerySet, models.QuerySet["Chunk"]):
         )
 
 
-class EmbeddingQuerySet(models.QuerySet["Embedding"]):
-    def tagged(self, names: Iterable[str]) -> Self:
-        """Keep vectors of chunks that carry any of the names; all where no name is given."""
-        wanted = list(names)
-        if not wanted:
-            return self
-        through = self.model.chunk.field.related_model.tags.through.objects  # type: ignore[attr-defined]
-        carried = through.filter(chunk=OuterRef("chunk_id"), tag__name__in=wanted)
-        return self.filter(Exists(carried))
+class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
+    tag_link = ("ChunkTag", "chunk", "chunk_id")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
         """Order the model's vectors by ``distance``: cosine, in [0, 2], smallest first.

@@ -8,7 +8,7 @@ from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document
 
 class _DocumentAttributes(serializers.Serializer[Any]):
     tags = TagList(default=list)
-    source = Text(max_length=100, default="", allow_blank=True)
+    source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
     source_uri = Text(max_length=2048, default="", allow_blank=True)
     title = Text(max_length=512, default="", allow_blank=True)
     created_at = ZonedDateTime(default=None, allow_null=True)
@@ -22,7 +22,7 @@ class IngestText(_DocumentAttributes):
 
 class IngestFile(_DocumentAttributes):
     file = serializers.FileField(allow_empty_file=True)
-    metadata = serializers.JSONField(default=dict)
+    metadata = serializers.JSONField(default=dict)  # type: ignore[assignment]
 
     def validate_metadata(self, value: Any) -> Any:
         return JsonObject().run_validation(value)
@@ -78,7 +78,7 @@ class CollectionShown(serializers.ModelSerializer[Collection]):
 
 class DocumentShown(serializers.ModelSerializer[Document]):
     collection = serializers.CharField(source="collection.name")
-    tags = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
+    tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     metadata = serializers.DictField()
 
     class Meta:
@@ -103,7 +103,7 @@ class ChunkShown(serializers.ModelSerializer[Chunk]):
     preview = serializers.CharField(source="text_preview")
     heading_path = serializers.ListField(child=serializers.CharField())
     heading_text = serializers.CharField()
-    tags = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
+    tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     metadata = serializers.DictField()
 
     class Meta:
@@ -125,7 +125,7 @@ class DocumentFilter(serializers.Serializer[Any]):
     collection = CollectionName(required=False)
     tag = TagList(default=list)
     status = serializers.ChoiceField(Document.Status.choices, required=False)
-    source = Text(max_length=100, required=False)
+    source = Text(max_length=100, required=False)  # type: ignore[assignment]
     q = Text(max_length=1_000, required=False)
 
 

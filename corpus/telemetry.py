@@ -74,4 +74,4 @@ def measured(
 
 
 def metric_labels(*, model: str, route: str) -> dict[str, str]:
-    return {"env": settings.PKB_OTEL["environment"], "model": model, "route": route}
+    return {"env": settings.PKB_OTEL_ENVIRONMENT, "model": model, "route": route}

@@ -30,10 +30,11 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
             return
         if found is not None:
             cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
-        literal = connection.ops.compose_sql("%s", [model])
+        # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
         cursor.execute(
             f"CREATE INDEX {concurrently} IF NOT EXISTS {name} ON corpus_embedding"
             f" USING hnsw ((vector::halfvec({int(dimension)})) halfvec_cosine_ops)"
             f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
-            f" WHERE model = {literal}"
+            " WHERE model = %s",
+            [model],
         )

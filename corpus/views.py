@@ -45,7 +45,7 @@ from corpus.tagging import normalize_tags
 class IngestView(APIView):
     """Take in a text, or a file as multipart form data."""
 
-    parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]
+    parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 
     @extend_schema(request=IngestText, responses={201: Ingested, 200: Ingested})
     def post(self, request: Request) -> Response:

@@ -1,12 +1,11 @@
 """Map every error onto one body: RFC 9457 problem details."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 import structlog
 from django.http import HttpRequest, JsonResponse
-from django.http.response import HttpResponseBase
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
@@ -99,20 +98,3 @@ def plain_problem(status: int, *, detail: str) -> JsonResponse:
     known = HTTPStatus(status)
     body = problem(status, title=known.phrase, code=known.name.lower(), detail=detail)
     return JsonResponse(body, status=status, content_type=MEDIA_TYPE)
-
-
-class RequestIdMiddleware:
-    """Send the id under which a request is logged back with its response."""
-
-    sync_capable = True
-    async_capable = False
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        request_id = structlog.contextvars.get_contextvars().get("request_id")
-        if request_id:
-            response.headers["X-Request-ID"] = request_id
-        return response

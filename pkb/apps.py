@@ -6,7 +6,7 @@ class PkbConfig(AppConfig):
     name = "pkb"
 
     def ready(self) -> None:
-        if settings.PKB_OTEL["exporter"] != "none":
+        if settings.PKB_OTEL_EXPORTER != "none":
             from pkb.telemetry import set_up  # noqa: PLC0415  (its imports cost half a second)
 
             set_up()

@@ -21,7 +21,7 @@ class Problem(serializers.Serializer[Any]):
     detail = serializers.CharField()
     error = serializers.CharField(help_text="short code")
     status_code = serializers.IntegerField(help_text="equals status")
-    errors = FieldError(many=True, required=False)
+    errors = FieldError(many=True, required=False)  # type: ignore[assignment]
 
 
 class ProblemAutoSchema(AutoSchema):

@@ -45,8 +45,8 @@ MIDDLEWARE = [
     "pkb.limits.BodyLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django_structlog.middlewares.RequestMiddleware",
-    "pkb.api.RequestIdMiddleware",
+    "pkb.request_logging.LogMiddleware",
+    "pkb.request_logging.RequestIdMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -190,13 +190,11 @@ PKB_MAX_FILE_CHARS = env.max_file_chars
 PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
-PKB_OTEL = {
-    "service_name": env.otel_service_name,
-    "exporter": env.otel_exporter,
-    "endpoint": env.otel_exporter_otlp_endpoint,
-    "environment": env.app_env,
-    "record_text": env.pkb_otel_record_text,
-}
+PKB_OTEL_SERVICE_NAME = env.otel_service_name
+PKB_OTEL_EXPORTER = env.otel_exporter
+PKB_OTEL_ENDPOINT = env.otel_exporter_otlp_endpoint.rstrip("/")
+PKB_OTEL_ENVIRONMENT = env.app_env
+PKB_OTEL_RECORD_TEXT = env.pkb_otel_record_text
 PKB_HOST = env.app_host
 PKB_PORT = env.app_port
 PKB_SUPERUSER = {

@@ -20,13 +20,12 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 @cache
 def set_up() -> None:
     """Install the providers, once a process."""
-    chosen = settings.PKB_OTEL
     resource = Resource.create(
-        {SERVICE_NAME: chosen["service_name"], SERVICE_VERSION: settings.VERSION}
+        {SERVICE_NAME: settings.PKB_OTEL_SERVICE_NAME, SERVICE_VERSION: settings.VERSION}
     )
     readers: list[Any] = [PrometheusMetricReader()]
-    if chosen["exporter"] != "none":
-        spans, points = _exporters(chosen["exporter"], chosen["endpoint"].rstrip("/"))
+    if settings.PKB_OTEL_EXPORTER != "none":
+        spans, points = _exporters(settings.PKB_OTEL_EXPORTER, settings.PKB_OTEL_ENDPOINT)
         readers.append(PeriodicExportingMetricReader(points))
         tracing = TracerProvider(resource=resource)
         tracing.add_span_processor(BatchSpanProcessor(spans))

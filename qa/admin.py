@@ -7,7 +7,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from qa.models import Answer, Citation
 
 
-class CitationInline(TabularInline):  # type: ignore[misc]
+class CitationInline(TabularInline):
     model = Citation
     fields = ["title", "quote", "start_char", "end_char", "support", "score"]
     readonly_fields = fields
@@ -19,7 +19,7 @@ class CitationInline(TabularInline):  # type: ignore[misc]
 
 
 @admin.register(Answer)
-class AnswerAdmin(ModelAdmin):  # type: ignore[misc]
+class AnswerAdmin(ModelAdmin):
     list_display = ["question", "answer", "confidence", "answerer", "collection", "created_at"]
     list_filter = ["collection", "answerer"]
     search_fields = ["question", "text"]

@@ -106,7 +106,7 @@ def _nearest(
             Embedding.objects.filter(collection=collection)
             .tagged(query.tags)
             .nearest(vector, model=collection.embedding_model)
-            .values_list("chunk_id", "distance")
+            .values_list("chunk_id", "distance")  # type: ignore[misc]
         )
         return {chunk_id: _similarity(distance) for chunk_id, distance in rows[:count]}
 
@@ -118,7 +118,7 @@ def _matching(query: Query, collection: Collection, count: int) -> Scores:
         if words is None:
             return {}
         rows = Chunk.objects.filter(collection=collection).tagged(query.tags).matching(words)
-        return dict(rows.values_list("pk", "bm25")[:count])
+        return dict(rows.values_list("pk", "bm25")[:count])  # type: ignore[misc]
 
 
 def _similarity(distance: float | None) -> float:

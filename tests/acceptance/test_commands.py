@@ -1,0 +1,117 @@
+"""The commands as people type them."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from corpus.models import Chunk, Document
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: Any) -> tuple[str, str, int]:
+    out, err, code = StringIO(), StringIO(), 0
+    try:
+        call_command(*map(str, arguments), stdout=out, stderr=err)
+    except SystemExit as exc:
+        code = int(exc.code or 0)
+    return out.getvalue(), err.getvalue(), code
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.md").write_text(f"# Bavoke\n\n{LIGHTHOUSE}\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b.txt").write_text("The bakery opens at five in the morning.")
+    (tmp_path / ".hidden.md").write_text("Hidden text that nobody asked to be taken in.")
+    return tmp_path
+
+
+def test_a_folder_is_taken_in(folder: Path) -> None:
+    out, _, code = run("ingest", folder, "--tag", "Coast")
+    assert code == 0
+    assert out == "2 files: 2 added, 0 replaced, 0 unchanged, 0 failed\n"
+    assert {document.file_path for document in Document.objects.all()} == {
+        str(folder / "a.md"),
+        str(folder / "deep" / "b.txt"),
+    }
+    assert Document.objects.filter(tags__name="coast").count() == 2
+
+
+def test_a_second_run_finds_nothing_new(folder: Path) -> None:
+    run("ingest", folder)
+    (folder / "a.md").write_text("# Bavoke\n\nIt is another text now, and a longer one.\n")
+    out, _, code = run("ingest", folder)
+    assert code == 0
+    assert out == "2 files: 0 added, 1 replaced, 1 unchanged, 0 failed\n"
+    assert Document.objects.count() == 2
+
+
+def test_a_failed_file_is_named_and_stops_no_other(folder: Path) -> None:
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    out, err, code = run("ingest", folder)
+    assert code == 1
+    assert "2 added" in out
+    assert "1 failed" in out
+    assert "bad.pdf" in err
+
+
+def test_json_is_one_line_a_file(folder: Path) -> None:
+    out, _, _ = run("ingest", folder, "--json")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [line["outcome"] for line in lines] == ["added", "added"]
+    assert all(line["document_id"] for line in lines)
+
+
+def test_a_dry_run_stores_nothing(folder: Path) -> None:
+    out, _, code = run("ingest", folder, "--dry-run")
+    assert code == 0
+    assert out.splitlines() == [str(folder / "a.md"), str(folder / "deep" / "b.txt")]
+    assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize("arguments", [["absent.txt"], [".", "--collection", "absent"]])
+def test_wrong_usage_exits_2(arguments: list[str], db: None) -> None:
+    with pytest.raises(CommandError) as caught:
+        call_command("ingest", *arguments)
+    assert caught.value.returncode == 2
+
+
+def test_standard_input_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO(LIGHTHOUSE))
+    assert run("ingest", "-")[2] == 0
+    assert Document.objects.get().raw_text == LIGHTHOUSE
+
+
+def test_ask_prints_the_quotes(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    out, _, _ = run("ask", LIGHTHOUSE_QUESTION)
+    assert "Orsolya Quill" in out
+    assert '"The lighthouse at Bavoke was built in 1874' in out
+    assert "confidence 0." in out
+
+
+def test_ask_says_so_when_there_is_no_answer(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    out, _, _ = run("ask", "What is the boiling point of tungsten hexafluoride?")
+    assert "do not hold an answer" in out
+
+
+def test_ask_prints_the_answer_object(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    answer = json.loads(run("ask", LIGHTHOUSE_QUESTION, "--json")[0])
+    assert answer["citations"][0]["quote"] in LIGHTHOUSE
+
+
+def test_verify_finds_what_was_altered(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    assert run("verify") == ("0 violations\n", "", 0)
+    Chunk.objects.update(text="Altered.")
+    out, _, code = run("verify")
+    assert code == 1
+    assert "a chunk is not the span it names" in out

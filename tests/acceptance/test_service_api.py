@@ -1,0 +1,206 @@
+"""Health, readiness, schema, error bodies, resources."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from corpus.embedding import get_embedder
+from corpus.models import Collection, Document
+from qa.rerankers import get_reranker
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_health_counts_what_is_there(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    body = api.get("/health").json()
+    assert set(body) == {
+        "status",
+        "version",
+        "uptime",
+        "database_connected",
+        "model_loaded",
+        "lm_connected",
+        "documents_count",
+        "chunks_count",
+    }
+    assert (body["documents_count"], body["chunks_count"]) == (1, stored.chunk_count)
+    assert body["database_connected"] is True
+
+
+def test_ready_waits_for_the_models(
+    api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get_embedder(collection.embedding_model).load()
+    get_reranker().load()
+    assert api.get("/ready").status_code == 200
+    monkeypatch.setattr("pkb.health.are_models_loaded", lambda: False)
+    response = api.get("/ready")
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    assert response.json()["error"] == "not_ready"
+
+
+def test_the_schema_names_every_path(api: APIClient) -> None:
+    schema = api.get("/schema", headers={"Accept": "application/json"}).json()
+    assert schema["openapi"].startswith("3.1")
+    assert {"/ingest", "/answer", "/search", "/documents", "/health"} <= set(schema["paths"])
+    for path in schema["paths"].values():
+        for operation in path.values():
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+
+
+def test_docs_load_nothing_from_elsewhere() -> None:
+    page = Client().get("/docs")
+    assert page.status_code == 200
+    assert b"swagger" in page.content
+    assert b"https://" not in page.content
+
+
+def test_metrics_are_prometheus_text() -> None:
+    response = Client().get("/metrics")
+    assert response.status_code == 200
+    assert response["Content-Type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(
+    "path", ["/documents/{}", "/documents/{}/text", "/documents/{}/chunks", "/chunks/{}", "/none"]
+)
+@pytest.mark.parametrize("key", [str(uuid4()), "no-uuid"])
+@pytest.mark.parametrize("accept", ["application/json", "*/*", "application/problem+json"])
+def test_what_is_not_there_is_a_problem(
+    api: APIClient, db: None, path: str, key: str, accept: str
+) -> None:
+    response = api.get(path.format(key), headers={"Accept": accept})
+    assert response.status_code == 404
+    assert response["Content-Type"] == "application/problem+json"
+    body = response.json()
+    assert body["status"] == body["status_code"] == 404
+
+
+def test_no_question_is_in_the_log(
+    api: APIClient, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    api.get("/answer", {"q": "Who stole the crown?"})
+    assert "/answer" in caplog.text
+    assert "crown" not in caplog.text
+
+
+def test_an_unexpected_error_is_a_500_with_a_request_id(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("qa.views.answer_question", fail)
+    client = APIClient(raise_request_exception=False)
+    response = client.get("/answer", {"q": "Who is it?"})
+    assert response.status_code == 500
+    assert response["X-Request-ID"] in response.json()["detail"]
+    assert b"secret detail" not in response.content
+
+
+def test_a_collection_lives_and_dies(api: APIClient) -> None:
+    made = api.post("/collections", {"name": "notes", "description": "Mine"}, format="json")
+    assert made.status_code == 201
+    assert made.json()["dimension"] == 384
+    assert made.json()["chunking"]["unit"] == "tokens"
+    assert api.post("/collections", {"name": "notes"}, format="json").status_code == 409
+    text = {"text": LIGHTHOUSE, "collection": "notes"}
+    document_id = api.post("/ingest", text, format="json").json()["document_id"]
+    changed = api.patch("/collections/notes", {"description": "Ours"}, format="json").json()
+    assert (changed["description"], changed["document_count"]) == ("Ours", 1)
+    assert api.delete("/collections/notes?if_empty=true").status_code == 409
+    assert api.delete("/collections/notes").status_code == 204
+    assert api.get("/collections/notes").status_code == 404
+    assert api.get(f"/documents/{document_id}").status_code == 404
+
+
+def test_the_default_collection_stays(api: APIClient, db: None) -> None:
+    assert api.delete("/collections/default").status_code == 409
+
+
+@pytest.mark.parametrize("name", ["", "1a", "-a", "a b", "a/b", "a.b", "é", "a\n", "a" * 101, 5])
+def test_a_bad_collection_name_is_400(api: APIClient, db: None, name: Any) -> None:
+    assert api.post("/collections", {"name": name}, format="json").status_code == 400
+
+
+def test_an_unknown_embedding_model_is_400(api: APIClient, db: None) -> None:
+    body = {"name": "x", "embedding_model": "absent"}
+    assert api.post("/collections", body, format="json").status_code == 400
+
+
+def test_documents_are_walked_exactly_once(api: APIClient, ingest: Ingest) -> None:
+    made = {ingest(f"{LIGHTHOUSE} Number {n}.").document_id for n in range(5)}
+    url, seen = "/documents?limit=2", []
+    while url:
+        page = api.get(url).json()
+        assert len(page["results"]) <= 2
+        seen += [document["id"] for document in page["results"]]
+        url = page["next"]
+    assert sorted(seen) == sorted(made)
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "cursor=junk", "status=odd"])
+def test_a_bad_page_is_400(api: APIClient, db: None, query: str) -> None:
+    assert api.get(f"/documents?{query}").status_code == 400
+
+
+def test_documents_are_filtered(api: APIClient, ingest: Ingest) -> None:
+    mine = ingest(LIGHTHOUSE, tags=("coast",), source="cli").document_id
+    ingest(BAKERY, source="note")
+    for query in ("tag=coast", "source=cli", "q=Bavoke", "tag=COAST&status=completed"):
+        found = api.get(f"/documents?{query}").json()["results"]
+        assert [document["id"] for document in found] == [mine], query
+
+
+def test_a_document_shows_its_text_and_chunks(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(long_text(3), title="Subjects", metadata={"a": 1})
+    shown = api.get(f"/documents/{stored.document_id}").json()
+    assert (shown["title"], shown["status"], shown["metadata"]) == (
+        "Subjects",
+        "completed",
+        {"a": 1},
+    )
+    text = api.get(f"/documents/{stored.document_id}/text").json()
+    assert text["content_sha256"] == shown["content_sha256"]
+    plain = api.get(f"/documents/{stored.document_id}/text", headers={"Accept": "text/plain"})
+    assert plain.content.decode() == text["text"]
+    chunks = api.get(f"/documents/{stored.document_id}/chunks?limit=200").json()["results"]
+    assert [chunk["ordinal"] for chunk in chunks] == list(range(stored.chunk_count))
+    one = api.get(f"/chunks/{chunks[0]['id']}").json()
+    assert one["text"] == text["text"][one["start_char"] : one["end_char"]]
+    assert one["heading_level"] is None
+
+
+def test_deleting_removes_everything_at_once(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    path = f"/documents/{stored.document_id}"
+    assert api.delete(path).status_code == 204
+    for gone in (path, f"{path}/text", f"{path}/chunks", f"/chunks/{stored.chunk_ids[0]}"):
+        assert api.get(gone).status_code == 404
+    assert api.delete(path).status_code == 404
+    assert ingest(LIGHTHOUSE).is_new
+
+
+def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    assert api.get("/documents/stats").json() == {
+        "total_documents": 1,
+        "total_chunks": stored.chunk_count,
+        "embedding_dimension": 384,
+        "model_name": Collection.objects.named("default").embedding_model,
+    }
+    assert api.get("/documents/stats?collection=absent").status_code == 404
+
+
+def test_a_deleted_tag_is_off_everything(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE, tags=("coast",))
+    assert api.get("/tags/coast").json()["document_count"] == 1
+    assert api.delete("/tags/coast").status_code == 204
+    assert api.get("/tags/coast").status_code == 404
+    assert Document.objects.get(pk=stored.document_id).tags.count() == 0

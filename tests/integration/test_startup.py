@@ -1,0 +1,64 @@
+"""What starting costs, and what a wrong setting says."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("torch", "dspy", "langgraph", "transformers", "sentence_transformers", "onnxruntime")
+
+
+def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_check_imports_no_model_library() -> None:
+    program = (
+        "import sys; from django.core.management import execute_from_command_line as run;"
+        "sys.argv = ['manage.py', 'check']; run(sys.argv);"
+        f"found = [name for name in {HEAVY} if name in sys.modules];"
+        "sys.exit(f'imported: {found}' if found else 0)"
+    )
+    done = run("-c", program, DJANGO_SETTINGS_MODULE="pkb.settings")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PKB_NO_SUCH_THING", "1"),
+        ("APP_PORT", "70000"),
+        ("FUSION_ALPHA", "1.5"),
+        ("RETRIEVAL_K", "many"),
+        ("DATABASE_URL", "mysql://host/name"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) -> None:
+    done = run("manage.py", "check", **{name: value})
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert name in done.stderr
+
+
+def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) -> None:
+    done = run(
+        "manage.py",
+        "check",
+        "--database",
+        "default",
+        DATABASE_URL="postgresql://pkb@127.0.0.1:1/pkb",
+        PKB_DATA_DIR=str(tmp_path),
+    )
+    assert done.returncode != 0 or "no issues" in done.stdout
+    assert not (tmp_path / "postgres").exists()
