@@ -8,7 +8,7 @@ from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
 
-class LogMiddleware(RequestMiddleware):  # type: ignore[misc]
+class LogMiddleware(RequestMiddleware):
     """Logs the path alone: a query string may hold a question."""
 
     @staticmethod
