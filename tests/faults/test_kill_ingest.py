@@ -81,6 +81,4 @@ def test_an_ingest_killed_at_ten_points_leaves_no_half_document(
     assert finish("verify", database=database).endswith("0 violations\n")
     with psycopg.connect(database) as reader:
         rows = reader.execute("SELECT source_uri, status FROM corpus_document").fetchall()
-    assert sorted(rows) == sorted(
-        (path.as_uri(), "completed") for path in tmp_path.glob("*.txt")
-    )
+    assert sorted(rows) == sorted((path.as_uri(), "completed") for path in tmp_path.glob("*.txt"))

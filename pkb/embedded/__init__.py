@@ -1,0 +1,1 @@
+"""Django's database engine for the embedded Postgres: started by whoever connects first."""

@@ -1,0 +1,17 @@
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Make the superuser that DJANGO_SUPERUSER_USERNAME names, unless there is one."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = settings.PKB_SUPERUSER
+        users = get_user_model().objects
+        if not chosen["username"] or users.filter(username=chosen["username"]).exists():
+            return
+        users.create_superuser(chosen["username"], chosen["email"], chosen["password"])
+        self.stdout.write(f"Superuser {chosen['username']} made.")
