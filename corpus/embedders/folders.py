@@ -1,0 +1,99 @@
+"""What a model's folder says about it, read from its small files, never from its weights."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from corpus.errors import BackendError
+
+POOLINGS = ("mean", "cls")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """
+    Attributes:
+        dimension: Length of a token's vector, and of a text's.
+        max_length: Longest input in tokens, special tokens counted.
+        pooling: ``mean`` or ``cls``, None where the folder does not say.
+    """
+
+    dimension: int
+    max_length: int
+    pooling: str | None
+
+
+def read_model_facts(folder: Path) -> ModelFacts:
+    """Read the facts of a transformers or sentence-transformers folder.
+
+    Raises:
+        BackendError: A file is missing or broken, or the model has parts that are not known here.
+    """
+    config = read_json(folder / "config.json")
+    try:
+        return ModelFacts(int(config["hidden_size"]), _max_length(folder, config), _pooling(folder))
+    except (KeyError, TypeError, ValueError) as exc:
+        raise BackendError(f"The configuration in {folder} is incomplete: {exc!r}") from exc
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        BackendError: The file is missing or holds no JSON object.
+    """
+    return _as_object(path, _read(path))
+
+
+def _max_length(folder: Path, config: dict[str, Any]) -> int:
+    """The stated length, else what both the positions and the tokenizer allow."""
+    stated = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
+    if stated:
+        return int(stated)
+    positions = int(config["max_position_embeddings"])
+    # Tokenizers without a limit state an enormous one.
+    return min(
+        positions,
+        int(_read_if_there(folder / "tokenizer_config.json").get("model_max_length", positions)),
+    )
+
+
+def _pooling(folder: Path) -> str | None:
+    if not (folder / "modules.json").is_file():
+        return None
+    kinds = {part["type"].rsplit(".")[-1]: part["path"] for part in _read(folder / "modules.json")}
+    if unknown := kinds.keys() - {"Transformer", "Pooling", "Normalize"}:
+        raise BackendError(
+            f"The model in {folder} has parts that only SentenceTransformerEmbedder runs: "
+            f"{', '.join(sorted(unknown))}."
+        )
+    return _pooling_mode(folder / kinds["Pooling"] / "config.json")
+
+
+def _pooling_mode(path: Path) -> str:
+    """Newer files have one word, older ones a switch for each way."""
+    config = read_json(path)
+    on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
+    modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    mode = config.get("pooling_mode") or (modes.get(on.pop()) if len(on) == 1 else None)
+    if mode not in POOLINGS:
+        raise BackendError(f"{path} asks for a pooling other than mean or cls.")
+    return str(mode)
+
+
+def _read_if_there(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise BackendError(f"{path} cannot be read: {exc}") from exc
+
+
+def _as_object(path: Path, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BackendError(f"{path} holds no JSON object.")
+    return value

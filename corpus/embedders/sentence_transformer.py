@@ -1,0 +1,144 @@
+"""Embedders run by sentence-transformers on torch: any model that library knows."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders.loading import LoadOnce
+from corpus.embedders.onnx_session import usable_core_count
+from corpus.embedders.packaged import PACKAGED_MODELS, packaged_model
+from corpus.embedders.tokens import clean_surrogates, count_text_tokens, find_token_spans
+from corpus.errors import BackendError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+
+
+class SentenceTransformerEmbedder:
+    """Run a model with sentence-transformers, on the CPU.
+
+    Args:
+        model: A packaged model's name, a path, or any name that sentence-transformers knows.
+        name: The model's name where it is not ``model``.
+        batch_size: Texts of one run.
+        threads: Threads of torch, in the whole process; 0 takes as many as it has cores.
+    """
+
+    def __init__(
+        self, model: str, name: str | None = None, batch_size: int = 8, threads: int = 0
+    ) -> None:
+        self.name = name or model
+        self._source = model
+        self._batch_size = batch_size
+        self._threads = threads
+        self._model = LoadOnce(self._load)
+        self._plain_tokenizer = LoadOnce(self._copy_tokenizer)
+        self._running = Lock()
+
+    @cached_property
+    def dimension(self) -> int:
+        dimension = self._model().get_embedding_dimension()
+        if dimension is None:
+            raise BackendError(f"The model {self._source!r} does not state its dimension.")
+        return dimension
+
+    @cached_property
+    def max_tokens(self) -> int:
+        longest = self._model().max_seq_length
+        if longest is None:
+            raise BackendError(f"The model {self._source!r} does not state its longest input.")
+        return longest - self._plain_tokenizer().num_special_tokens_to_add(is_pair=False)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._model.is_loaded
+
+    def load(self) -> None:
+        """Load the weights and run them once.
+
+        Raises:
+            BackendError: The model is missing or does not load.
+        """
+        self._model()
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
+
+        Raises:
+            BackendError: The model is missing or failed.
+        """
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        return self._encode(texts, prompt="document")
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return shape (d,), of L2 norm 1.
+
+        Raises:
+            BackendError: The model is missing or failed.
+        """
+        vector: NDArray[np.float32] = self._encode([text], prompt="query")[0]
+        return vector
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character span of each token, in order, special tokens left out."""
+        return find_token_spans(self._plain_tokenizer(), text)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens not counted."""
+        return count_text_tokens(self._plain_tokenizer(), texts)
+
+    def _encode(self, texts: Sequence[str], *, prompt: str) -> NDArray[np.float32]:
+        model = self._model()
+        encode = model.encode_query if prompt == "query" else model.encode_document
+        # transformers sets its tokenizer up anew at each call, which other threads must not see.
+        with self._running:
+            try:
+                vectors = encode(
+                    [clean_surrogates(text) for text in texts],
+                    batch_size=self._batch_size,
+                    show_progress_bar=False,
+                    convert_to_numpy=True,
+                    normalize_embeddings=True,
+                )
+            except RuntimeError as exc:
+                raise BackendError(f"The model {self._source!r} failed: {exc}") from exc
+        return np.asarray(vectors, np.float32)
+
+    def _load(self) -> "SentenceTransformer":
+        packaged = self._source in PACKAGED_MODELS
+        source = str(packaged_model(self._source)) if packaged else self._source
+        try:
+            import torch  # noqa: PLC0415  (heavy)
+            from safetensors import SafetensorError  # noqa: PLC0415
+            from sentence_transformers import SentenceTransformer  # noqa: PLC0415  (heavy)
+        except ImportError as exc:
+            raise BackendError(f"sentence-transformers is not installed: {exc}") from exc
+        torch.set_num_threads(self._threads or usable_core_count())
+        try:
+            model = SentenceTransformer(
+                source, device="cpu", local_files_only=Path(source).is_dir()
+            )
+            model.encode(["warm"], show_progress_bar=False)
+        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as exc:
+            raise BackendError(f"The model {self._source!r} does not load: {exc}") from exc
+        return model
+
+    def _copy_tokenizer(self) -> "Tokenizer":
+        """A copy of the model's own that neither pads nor cuts."""
+        from tokenizers import Tokenizer  # noqa: PLC0415  (heavy)
+
+        own = getattr(self._model().tokenizer, "backend_tokenizer", None)
+        if own is None:
+            raise BackendError(f"The tokenizer of {self._source!r} gives no character offsets.")
+        with self._running:
+            tokenizer = Tokenizer.from_str(own.to_str())
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer

