@@ -1,0 +1,270 @@
+"""Answer with a language model, through a DSPy program that can be compiled."""
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dspy
+from django.core.exceptions import ImproperlyConfigured
+
+from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
+from qa.answerers.remote_engine import DIALECTS, RemoteEngine
+from qa.answerers.signature import (
+    AnswerFromContext,
+    answer_schema,
+    clean_prediction,
+    find_mistake,
+    label_passages,
+    labels_of,
+)
+from qa.types import Draft, Passage
+
+PROGRAMS = Path(__file__).parent / "programs"
+# OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
+REASONING_MAX_TOKENS = 16_000
+
+# The first that fits; a more special class stands before its parent.
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (dspy.LMTimeoutError, "did not answer in time"),
+    (dspy.LMRateLimitError, "takes no more requests for now"),
+    (dspy.LMServerError, "failed on its side"),
+    (dspy.LMTransportError, "could not be reached, or broke off"),
+    (dspy.LMAuthError, "refused the key"),
+    (dspy.LMBillingError, "asks for payment"),
+    (dspy.ContextWindowExceededError, "cannot take a prompt this long"),
+    (dspy.LMUnsupportedModelError, "is not known to its server"),
+    (dspy.LMInvalidRequestError, "refused the request"),
+    (dspy.LMConfigurationError, "cannot be loaded"),
+    (dspy.LMProviderError, "sent a reply that cannot be read"),
+    (dspy.AdapterParseError, "gave an output that cannot be read"),
+    (RecursionError, "gave an output that cannot be read"),
+)
+
+
+class AnswerAdapter(dspy.JSONAdapter):
+    """DSPy's JSON format without its template ``{answer}``, which small models copy."""
+
+    def format_field_structure(self, signature: Any) -> str:
+        return "Reply with one JSON object that has the output fields, in this order."
+
+
+class AnswerProgram(dspy.Module):
+    """Question and context to answer, citations and confidence, with one second try."""
+
+    def __init__(self, name: str = "") -> None:
+        """Take the compiled program ``programs/<name>.json``, or the plain one.
+
+        Raises:
+            ImproperlyConfigured: There is no such program.
+        """
+        super().__init__()
+        self.predict = dspy.Predict(AnswerFromContext)
+        if name:
+            self._load_compiled(name)
+
+    def forward(self, question: str, context: list[str], constrained: bool = True) -> Any:
+        """Answer; ``mistake`` of the prediction says what the first try got wrong.
+
+        Args:
+            question: As asked.
+            context: Passages that begin with their labels.
+            constrained: Send a schema in which only these labels can be cited.
+        """
+        labels = labels_of(context)
+        config = {"response_format": answer_schema(labels)} if constrained else {}
+        given = {"question": question, "context": context, "config": config}
+        with dspy.context(adapter=AnswerAdapter()):
+            try:
+                prediction = self.predict(**given)
+                mistake = find_mistake(prediction, labels)
+            except (dspy.AdapterParseError, RecursionError):  # JSON nested too deep is the latter
+                mistake = "the output was not one JSON object with all of the fields"
+            if mistake:
+                prediction = self._try_again(mistake, given)
+        prediction.mistake = mistake
+        return prediction
+
+    def _try_again(self, mistake: str, given: dict[str, Any]) -> Any:
+        note = dspy.InputField(desc="what was wrong with your last output; do not repeat it")
+        signature = self.predict.signature.append("mistake", note, type_=str)
+        return self.predict(signature=signature, mistake=mistake, **given)
+
+    def _load_compiled(self, name: str) -> None:
+        path = PROGRAMS / f"{name}.json"
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or not path.is_file():
+            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: there is no program {name!r}.")
+        try:
+            self.load(path)
+        except (ValueError, KeyError, TypeError) as exc:
+            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: {path.name} is no program.") from exc
+        self.set_lm(None)  # a saved program may name the model it was compiled with
+
+
+class LMAnswerer:
+    """An answerer backed by a language model, remote or in this process; safe to share."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str = "",
+        api_key: str = "",
+        timeout_s: float = 60,
+        max_tokens: int = 400,
+        program: str = "",
+        threads: int = 0,
+        context_tokens: int = CONTEXT_TOKENS,
+    ) -> None:
+        """Prepare the model without loading or reaching it.
+
+        Args:
+            model: ``openai/NAME`` (any server with that protocol), ``ollama_chat/NAME`` or
+                ``local:FILE.gguf``.
+            api_base: The server's root; unset, the usual one of OpenAI or of a local Ollama.
+            api_key: For the server.
+            timeout_s: For the whole answer, second tries included.
+            max_tokens: Of one output.
+            program: Name of a compiled program.
+            threads: Of a local model; 0 is one a core but one.
+            context_tokens: Of a local model.
+
+        Raises:
+            ImproperlyConfigured: No such model file, program, or kind of model; no key.
+        """
+        if model.startswith("local:"):
+            path = _model_file(model.removeprefix("local:"))
+            self.name = f"local:{path.name}"
+            self._engine: Any = LocalEngine(ModelFile(path, threads, context_tokens))
+        else:
+            _check_remote(model, api_base, api_key)
+            self.name = model
+            self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
+        self._program = AnswerProgram(program)
+        self._timeout_s = timeout_s
+        self._max_tokens = max_tokens
+        self._is_constrained = True
+
+    @property
+    def is_loaded(self) -> bool:
+        return bool(self._engine.is_loaded)
+
+    def load(self) -> None:
+        """Bring a local model into memory; nothing to do for a remote one.
+
+        Raises:
+            BackendError: The file cannot be loaded.
+        """
+        failure = None
+        try:
+            self._engine.load()
+        except dspy.lm15.ConfigurationError:
+            failure = BackendError(f"The language model {self.name} cannot be loaded.")
+        if failure:
+            raise failure
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
+        """Write an answer from the passages, citing ``S1`` for the first of them.
+
+        Raises:
+            BackendUnavailable: The model does not answer, or not in time; trying again may work.
+            BackendError: The model refuses, or its output cannot be read.
+        """
+        if not passages:
+            return Draft(text="", cited=(), confidence=0.0, answerer=self.name)
+        context = label_passages(_with_headings(passage) for passage in passages)
+        failure: BackendError
+        try:
+            return self._draft(question, context)
+        except (dspy.DSPyError, RecursionError) as exc:
+            failure = self._failure(exc)
+        # Raised here and not above: the cause quotes the server, which may quote the key.
+        raise failure
+
+    def _draft(self, question: str, context: list[str]) -> Draft:
+        lm = self._lm(time.monotonic() + self._timeout_s)
+        # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
+        private = {"trace": None, "disable_history": True}
+        with dspy.context(lm=lm, **private), dspy.track_usage() as tracker:
+            prediction, read_count = self._predict(question, context)
+        text, cited, confidence = clean_prediction(prediction, labels_of(context[:read_count]))
+        used = tracker.get_total_tokens().get(lm.model, {})
+        return Draft(
+            text=text,
+            cited=cited,
+            confidence=confidence,
+            answerer=self.name,
+            prompt_tokens=used.get("prompt_tokens") or 0,
+            completion_tokens=used.get("completion_tokens") or 0,
+            note=_note(prediction.mistake, read_count, len(context)),
+        )
+
+    def _predict(self, question: str, context: list[str]) -> tuple[Any, int]:
+        """Predict from as many of the first passages as the model takes; tell how many."""
+        constrained = self._is_constrained
+        while True:
+            try:
+                prediction = self._program(
+                    question=question, context=context, constrained=constrained
+                )
+            except dspy.ContextWindowExceededError:
+                if len(context) == 1:
+                    raise
+                context = context[: len(context) // 2]
+            except dspy.LMInvalidRequestError:
+                if not constrained:
+                    raise
+                constrained = False  # some OpenAI-like servers refuse a schema
+            else:
+                self._is_constrained = constrained
+                return prediction, len(context)
+
+    def _lm(self, deadline: float) -> Any:
+        """Make the LM of one answer: it is light, and carries the answer's own deadline."""
+        # No retries of DSPy's: it sleeps as long as the server's Retry-After says, unbounded.
+        fixed = {"engine": self._engine.until(deadline), "cache": False, "num_retries": 0}
+        model = self.name.replace(":", "/", 1) if self.name.startswith("local:") else self.name
+        try:
+            return dspy.LM(model, temperature=0.0, max_tokens=self._max_tokens, **fixed)
+        except dspy.LMConfigurationError:
+            return dspy.LM(model, max_tokens=REASONING_MAX_TOKENS, **fixed)
+
+    def _failure(self, exc: Exception) -> BackendError:
+        """Say in our own words what went wrong: the server's may hold the key or the prompt."""
+        reason = next((text for kind, text in _REASONS if isinstance(exc, kind)), "failed")
+        status = getattr(exc, "status", None)
+        kind = BackendUnavailable if dspy.is_retryable_lm_error(exc) else BackendError
+        return kind(f"The language model {self.name} {reason}{f' ({status})' if status else ''}.")
+
+
+def _model_file(name: str) -> Path:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        raise ImproperlyConfigured(f"PKB_LM: there is no file {path}.")
+    return path.resolve()
+
+
+def _check_remote(model: str, api_base: str, api_key: str) -> None:
+    prefix, _, name = model.partition("/")
+    if prefix not in DIALECTS or not name:
+        kinds = ", ".join(f"{kind}/..." for kind in DIALECTS)
+        raise ImproperlyConfigured(f"PKB_LM: {model!r} is none of {kinds}, local:<GGUF file>.")
+    if api_base and not api_base.startswith(("http://", "https://")):
+        raise ImproperlyConfigured("PKB_LM_API_BASE must begin with http:// or https://.")
+    if prefix == "openai" and not (api_base or api_key):
+        raise ImproperlyConfigured("PKB_LM_API_KEY or PKB_LM_API_BASE is needed for openai/...")
+
+
+def _with_headings(passage: Passage) -> str:
+    """Put title and headings above the text: it often says "it" for what they name."""
+    place = dict.fromkeys(part for part in (passage.title, *passage.heading_path) if part)
+    return "\n".join(part for part in (" > ".join(place), passage.text) if part)
+
+
+def _note(mistake: str, read_count: int, given_count: int) -> str:
+    notes = [f"asked twice: {mistake}"] if mistake else []
+    if read_count < given_count:
+        notes.append(f"read {read_count} of {given_count} passages, the context is full")
+    return "; ".join(notes)

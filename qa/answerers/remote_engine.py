@@ -1,0 +1,119 @@
+"""Ask a server that speaks OpenAI's chat protocol, as a DSPy engine with a deadline.
+
+lm15, which comes with DSPy, speaks the protocol; litellm is never imported. ``engine="lm15"``
+would do too, but it bounds the wait for each next byte only, so that a server that drips bytes
+never times out; it reads the environment; and it keeps the key among the LM's arguments.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from dspy import lm15
+
+CONNECT_TIMEOUT_S = 10.0
+MAX_REPLY_BYTES = 2 * 2**20
+
+# The prefix of PKB_LM -> the server's dialect. ``ollama_chat`` is litellm's name for Ollama.
+DIALECTS = {"openai": "openai", "ollama_chat": "ollama"}
+
+
+class RemoteEngine:
+    """One server and model; ``until`` gives it the deadline of one answer."""
+
+    is_loaded = True  # nothing to load here
+
+    def __init__(self, model: str, *, api_base: str = "", api_key: str = "") -> None:
+        """``model`` is ``openai/...`` or ``ollama_chat/...``; ``api_base`` is the server's root."""
+        prefix, _, self._model = model.partition("/")
+        address = {"base_url": _base_url(prefix, api_base)} if api_base else {}
+        key = api_key or "none"  # servers without keys still expect the header
+        self._door = partial(lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address)
+        self._transport: Any = self._door().transport
+        self._deadline = float("inf")
+
+    def until(self, deadline: float) -> Self:
+        """Share the connections with an engine that ends by this ``time.monotonic()``."""
+        bounded = object.__new__(type(self))
+        bounded.__dict__.update(self.__dict__, _deadline=deadline)
+        return bounded
+
+    def load(self) -> None:
+        pass
+
+    def complete(self, request: Any) -> Any:
+        """Answer one ``lm15.Request`` with one ``lm15.Response``."""
+        door = self._door(transport=_TimedTransport(self._transport, self._deadline))
+        try:
+            return door.complete(replace(request, model=self._model))
+        except lm15.TransportError as exc:
+            if time.monotonic() < self._deadline:
+                raise
+            raise lm15.TimeoutError("no reply by the deadline") from exc
+
+    def stream(self, request: Any) -> Iterator[Any]:
+        door = self._door(transport=_TimedTransport(self._transport, self._deadline))
+        yield from door.stream(replace(request, model=self._model))
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _base_url(prefix: str, api_base: str) -> str:
+    root = api_base.rstrip("/")
+    if prefix == "ollama_chat" and not root.endswith("/v1"):
+        return f"{root}/v1"  # Ollama's own API is at the root, the OpenAI-compatible one here
+    return root
+
+
+class _TimedTransport:
+    """lm15's transport with one deadline over connecting, sending and every read."""
+
+    def __init__(self, inner: Any, deadline: float) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def stream(self, request: Any) -> "_TimedResponse":
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise lm15.TimeoutError("the deadline has passed")
+        request.connect_timeout = min(left, CONNECT_TIMEOUT_S)
+        request.read_timeout = request.write_timeout = min(left, 3_600.0)
+        return _TimedResponse(self._inner.stream(request), self._deadline)
+
+
+class _TimedResponse:
+    def __init__(self, inner: Any, deadline: float) -> None:
+        self._inner = inner
+        self._deadline = deadline
+        self.status = inner.status
+        self.reason = inner.reason
+        self.headers = inner.headers
+        self.http_version = inner.http_version
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._inner.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        size_bytes = 0
+        for chunk in self._inner:
+            size_bytes += len(chunk)
+            if size_bytes > MAX_REPLY_BYTES:
+                raise lm15.ProviderError(f"the reply is over {MAX_REPLY_BYTES} bytes")
+            if time.monotonic() > self._deadline:
+                raise lm15.TimeoutError("the reply was not complete by the deadline")
+            yield chunk
+
+    def read(self) -> bytes:
+        return b"".join(self)

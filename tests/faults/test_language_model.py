@@ -1,0 +1,99 @@
+"""A language model's server that fails in every way: one line each, soon, and never the key."""
+
+import json
+import logging
+import time
+import traceback
+
+import pytest
+
+from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.dspy_program import LMAnswerer
+from tests.contracts.chat_server import (
+    GOOD,
+    KEY,
+    PASSAGES,
+    QUESTION,
+    chat_server,
+    cut,
+    drip,
+    fails,
+    flood,
+    hang,
+    in_turn,
+    openai,
+    says,
+)
+
+FAILURES = {
+    "500": (fails(500), BackendUnavailable, "failed on its side (500)"),
+    "503": (fails(503), BackendUnavailable, "failed on its side (503)"),
+    "429": (
+        fails(429, headers={"Retry-After": "3600"}),
+        BackendUnavailable,
+        "takes no more requests for now (429)",
+    ),
+    "401": (fails(401), BackendError, "refused the key (401)"),
+    "403": (fails(403), BackendError, "refused the key (403)"),
+    "402": (fails(402), BackendError, "asks for payment (402)"),
+    "404": (fails(404), BackendError, "refused the request (404)"),
+    "redirect": (
+        lambda call: call.send(302, "moved", headers={"Location": f"{call.server.root}/v2"}),
+        BackendError,
+        "sent a reply that cannot be read (302)",
+    ),
+    "html": (
+        lambda call: call.send(200, f"<html>{call.authorization}</html>"),
+        BackendError,
+        "sent a reply that cannot be read (200)",
+    ),
+    "binary": (
+        lambda call: call.send(200, "\x00\ufffd"),
+        BackendError,
+        "sent a reply that cannot be read (200)",
+    ),
+    "other JSON": (
+        lambda call: call.send(200, json.dumps({"hello": call.authorization})),
+        BackendError,
+        "",
+    ),
+    "deep JSON": (lambda call: call.send(200, "[" * 200_000), BackendError, ""),
+    "cut": (cut, BackendUnavailable, "could not be reached, or broke off"),
+    "flood": (flood, BackendError, "sent a reply that cannot be read"),
+    "hang": (hang, BackendUnavailable, "did not answer in time"),
+    "drip": (drip, BackendUnavailable, "did not answer in time"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failure_is_one_line_without_the_key(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    behaviour, kind, reason = FAILURES[name]
+    caplog.set_level(logging.DEBUG)
+    started = time.monotonic()
+    with chat_server(behaviour) as server, pytest.raises(BackendError) as caught:
+        openai(server, timeout_s=1).answer(QUESTION, PASSAGES)
+    assert time.monotonic() - started < 5
+    assert type(caught.value) is kind
+    message = str(caught.value)
+    assert message.startswith("The language model openai/m ")
+    assert reason in message
+    assert "\n" not in message
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text + repr(caught.value)
+    assert KEY not in told
+    assert caught.value.__context__ is None
+
+
+def test_refused_connection_is_unavailable() -> None:
+    with chat_server(GOOD) as server:
+        root = server.root
+    answerer = LMAnswerer("openai/m", api_base=f"{root}/v1", api_key=KEY)
+    with pytest.raises(BackendUnavailable, match="could not be reached"):
+        answerer.answer(QUESTION, PASSAGES)
+
+
+def test_deadline_is_for_the_second_try_too() -> None:
+    with chat_server(in_turn(says("no JSON"), hang)) as server:
+        started = time.monotonic()
+        with pytest.raises(BackendUnavailable, match="did not answer in time"):
+            openai(server, timeout_s=1).answer(QUESTION, PASSAGES)
+        assert time.monotonic() - started < 2
