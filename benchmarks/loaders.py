@@ -1,0 +1,182 @@
+"""
+What the loaders make of real files: how many load, how fast, and how much of the text arrives.
+
+    python benchmarks/loaders.py /tmp/files [--only PREFIX] [--verbose]
+
+The folder holds ``manifest.jsonl`` (see ../shared/data/README.md). Token recall is the share of
+the tokens of the expected text, or of the segments that must be there, found in what was loaded;
+tokens count as often as they occur.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from corpus.errors import PkbError, UnsupportedMediaType
+from corpus.loaders import load_file
+
+_TOKEN = re.compile(r"\w+")
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_LINK = re.compile(r"\]\([^)\s]*\)")
+# Not words of the document: escapes and rules that the expected Markdown writes.
+_ESCAPED = re.compile(r"\\([_*#<>\[\]`.-])")
+_MAX_SECONDS = 5.0
+_MIN_RECALL = 0.95
+_MIN_LOADED = 0.98
+
+
+@dataclass
+class Outcome:
+    """What became of one file."""
+
+    path: str
+    kind: str
+    format: str
+    seconds: float
+    result: str  # "loaded", "unsupported", "refused", "crashed"
+    reason: str = ""
+    recall: float | None = None
+    unwanted: tuple[int, int] = (0, 0)
+
+
+def main() -> int:
+    """Run over the folder, print the tables, and return 1 where a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="", help="files whose path begins so")
+    parser.add_argument("--verbose", action="store_true", help="name each file below its target")
+    options = parser.parse_args()
+    manifest = next(iter(sorted(options.folder.rglob("manifest.jsonl"))))
+    entries = [json.loads(line) for line in manifest.read_text("utf-8").splitlines()]
+    outcomes = [
+        measure(manifest.parent, entry)
+        for entry in entries
+        if entry["path"].startswith(options.only)
+    ]
+    report(outcomes, verbose=options.verbose)
+    return 0 if targets_met(outcomes) else 1
+
+
+def measure(folder: Path, entry: dict[str, Any]) -> Outcome:
+    """Load one file and compare what came out with what should have."""
+    path = folder / entry["path"]
+    content = path.read_bytes()
+    outcome = Outcome(entry["path"], entry["kind"], path.suffix.lstrip("."), 0.0, "loaded")
+    began = time.perf_counter()
+    try:
+        document, _ = load_file(content, filename=path.name)
+    except UnsupportedMediaType as error:
+        outcome.result, outcome.reason = "unsupported", str(error).partition(" Supported")[0]
+    except PkbError as error:
+        crashed = "in the parser" in str(error) or "crashed" in str(error)
+        outcome.result, outcome.reason = ("crashed" if crashed else "refused"), str(error)
+    else:
+        text = "\n\n".join(block.text for block in document.blocks)
+        outcome.recall = recall_of(text, expected_texts(folder, entry))
+        unwanted = [_flat(segment) in _flat(text) for segment in entry.get("must_not_contain", ())]
+        outcome.unwanted = (sum(unwanted), len(unwanted))
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
+    """The text that should be found, in pieces; none where the manifest states none."""
+    if "must_contain" in entry:
+        return list(entry["must_contain"])
+    if "expected_text" in entry:
+        markdown = (folder / entry["expected_text"]).read_text("utf-8")
+        return [_ESCAPED.sub(r"\1", _LINK.sub("]", _COMMENT.sub("", markdown)))]
+    if "expected_encoding" in entry:
+        return []
+    return []
+
+
+def recall_of(text: str, expected: list[str]) -> float | None:
+    """Token recall, None where nothing is expected."""
+    wanted = Counter(_tokens(expected))
+    if not wanted:
+        return None
+    found = Counter(_tokens([text]))
+    return sum(min(count, found[token]) for token, count in wanted.items()) / wanted.total()
+
+
+def _tokens(texts: Iterable[str]) -> Iterator[str]:
+    import html  # noqa: PLC0415 - the expected files write &lt; and &amp;
+
+    for text in texts:
+        yield from _TOKEN.findall(html.unescape(text).replace("\u00ad", "").lower())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+
+
+def report(outcomes: list[Outcome], *, verbose: bool) -> None:
+    """Print a row for each kind and format, then the refusals and the misses."""
+    rows: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        rows[outcome.kind, outcome.format].append(outcome)
+    _say(
+        "| kind | format | files | loaded | refused | unsupported | crashed | slowest s | recall |"
+    )
+    _say("|---|---|---|---|---|---|---|---|---|")
+    for (kind, name), group in sorted(rows.items()):
+        results = Counter(outcome.result for outcome in group)
+        recalls = [outcome.recall for outcome in group if outcome.recall is not None]
+        recall = f"{mean(recalls):.3f} ({len(recalls)})" if recalls else ""
+        counts = " | ".join(
+            str(results[name]) for name in ("loaded", "refused", "unsupported", "crashed")
+        )
+        slowest = max(outcome.seconds for outcome in group)
+        _say(f"| {kind} | {name} | {len(group)} | {counts} | {slowest:.2f} | {recall} |")
+    unwanted = [outcome.unwanted for outcome in outcomes]
+    _say(f"\nunwanted segments: {sum(n for n, _ in unwanted)} of {sum(n for _, n in unwanted)}")
+    reasons = Counter(
+        re.sub(r"[\d,]+|'[^']*'", "#", outcome.reason) for outcome in outcomes if outcome.reason
+    )
+    _say("\nReasons:")
+    for reason, count in reasons.most_common():
+        _say(f"{count:4} {reason}")
+    for outcome in outcomes if verbose else ():
+        low = outcome.recall is not None and outcome.recall < _MIN_RECALL
+        lost = outcome.kind == "normal" and outcome.result != "loaded"
+        if low or lost or outcome.seconds > _MAX_SECONDS or outcome.result == "crashed":
+            _say(
+                f"{outcome.kind} {outcome.path} {outcome.result} {outcome.seconds:.2f}s "
+                f"recall={outcome.recall} {outcome.reason}"
+            )
+
+
+def targets_met(outcomes: list[Outcome]) -> bool:
+    """The targets of the issue: loaded, recall by format, no crash, hostile files in time."""
+    normal = [o for o in outcomes if o.kind == "normal" and o.result != "unsupported"]
+    loaded = sum(outcome.result == "loaded" for outcome in normal) / max(len(normal), 1)
+    recalls: dict[str, list[float]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.recall is not None:
+            recalls[outcome.format].append(outcome.recall)
+    low = {name: mean(values) for name, values in recalls.items() if mean(values) < _MIN_RECALL}
+    slow = [o.path for o in outcomes if o.kind != "normal" and o.seconds > _MAX_SECONDS]
+    crashed = [outcome.path for outcome in outcomes if outcome.result == "crashed"]
+    _say(f"\nnormal files of supported formats loaded: {loaded:.3f} of {len(normal)}")
+    _say(f"formats below recall {_MIN_RECALL}: {low or 'none'}")
+    _say(f"hostile files over {_MAX_SECONDS:g} s: {slow or 'none'}; crashed: {crashed or 'none'}")
+    return loaded >= _MIN_LOADED and not low and not slow and not crashed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""
+From a file to text with structure.
+
+``load_file`` names the media type by content, name and declaration (``detecting``), reads plain
+formats in this process and all others in a child process with limits (``sandbox``). What is read
+by which module is in ``registry``; each such module is one ``corpus.loading.Loader``.
+"""
+
+from corpus.errors import EmptyDocument, TooLarge
+from corpus.loaders.detecting import detect_media_type
+from corpus.loaders.limits import LoaderLimits
+from corpus.loaders.reading import read
+from corpus.loaders.registry import FORMATS, supported_extensions
+from corpus.loaders.sandbox import read_in_child
+from corpus.loading import LoadedDocument
+
+__all__ = ["LoaderLimits", "load_file", "supported_extensions"]
+
+# Up to this size, plain formats take milliseconds; above it, they would hold up other requests.
+_QUICK_BYTES = 128 * 1024
+_DEFAULT_LIMITS = LoaderLimits()
+
+
+def load_file(
+    content: bytes,
+    *,
+    filename: str,
+    media_type: str = "",
+    limits: LoaderLimits = _DEFAULT_LIMITS,
+) -> tuple[LoadedDocument, str]:
+    """Read a file of any supported format.
+
+    Args:
+        content: The whole file.
+        filename: Its name, may be empty; its extension helps to choose the loader.
+        media_type: As its sender declares it; used where content and name say nothing.
+        limits: Bounds on its size, and on the time and memory it takes.
+
+    Returns:
+        The document, never without text, and the media type as which it was read.
+
+    Raises:
+        TooLarge: The file is over ``limits.max_file_bytes``.
+        UnsupportedMediaType: No loader reads it; the message names what is supported.
+        UnreadableFile: It is broken, encrypted, hostile, or not what it claims to be.
+        BinaryText: It claims to be text and holds NUL bytes.
+        EmptyDocument: It holds no text.
+        TextTooLong: It holds more than ``limits.max_chars`` characters.
+    """
+    if len(content) > limits.max_file_bytes:
+        raise TooLarge(
+            f"The file has {len(content):,} bytes; {limits.max_file_bytes:,} are allowed."
+        )
+    if not content.strip():
+        raise EmptyDocument("The file is empty.")
+    detected = detect_media_type(content, filename=filename, declared=media_type, limits=limits)
+    is_quick = FORMATS[detected].in_process and len(content) <= _QUICK_BYTES
+    reader = read if is_quick else read_in_child
+    return reader(content, filename=filename, media_type=detected, limits=limits), detected

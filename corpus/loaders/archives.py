@@ -1,0 +1,135 @@
+"""Zip containers, checked by their directory before anything is unpacked."""
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.limits import LoaderLimits
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+# A ratio says nothing about small entries: a blank style sheet packs 200 to 1.
+_SMALL_ENTRY_BYTES = 2 * 2**20
+_ENCRYPTED = 0x1
+# What office programs write; the others have decompressors that few use and fewer test.
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
+    """Refuse a container that unpacks to too much, or that names paths outside itself.
+
+    Archives inside are neither opened nor counted as anything but bytes.
+
+    Raises:
+        UnreadableFile: It is damaged, encrypted, or a bomb.
+    """
+    with opened(content) as archive:
+        entries = archive.infolist()
+    if len(entries) > limits.max_entries:
+        raise UnreadableFile(f"The archive has more than {limits.max_entries} entries.")
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > limits.max_unpacked_bytes:
+        raise UnreadableFile(
+            f"The archive unpacks to {unpacked:,} bytes; {limits.max_unpacked_bytes:,} are allowed."
+        )
+    for entry in entries:
+        _check_entry(entry, limits.max_ratio)
+
+
+def unpacked_bytes(content: bytes) -> int:
+    """What a container's entries sum up to, as its directory states."""
+    with opened(content) as archive:
+        return sum(entry.file_size for entry in archive.infolist())
+
+
+def _check_entry(entry: zipfile.ZipInfo, max_ratio: int) -> None:
+    if entry.flag_bits & _ENCRYPTED:
+        raise UnreadableFile("The file is encrypted.")
+    if entry.compress_type not in _METHODS:
+        raise UnreadableFile(f"The archive entry {entry.filename!r} is packed in an unusual way.")
+    path = PurePosixPath(entry.filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts:
+        raise UnreadableFile(f"The archive names a path outside itself: {entry.filename!r}.")
+    if entry.file_size > max(entry.compress_size * max_ratio, _SMALL_ENTRY_BYTES):
+        raise UnreadableFile(
+            f"The archive entry {entry.filename!r} unpacks to more than {max_ratio} times its size."
+        )
+
+
+@contextmanager
+def opened(content: bytes) -> Iterator[zipfile.ZipFile]:
+    """Open a container; what zipfile and zlib raise in the block becomes UnreadableFile."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError) as error:
+        raise UnreadableFile(f"The zip container is damaged: {error}") from error
+
+
+def read_entry(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    """One entry's bytes, or None where there is none of that name."""
+    try:
+        entry = archive.getinfo(name)
+    except KeyError:
+        return None
+    with archive.open(entry) as file:
+        # Bounded: an entry may hold more than its directory says.
+        return file.read(entry.file_size + 1)
+
+
+def read_xml(archive: zipfile.ZipFile, name: str, *, allow_dtd: bool = False) -> "Element | None":
+    """One entry parsed as XML, or None where there is none of that name.
+
+    Raises:
+        UnreadableFile: It is not well-formed, or it declares entities or (unless allowed) a DTD.
+    """
+    content = read_entry(archive, name)
+    return None if content is None else parse_xml(content, name=name, allow_dtd=allow_dtd)
+
+
+def parse_xml(
+    content: bytes | str, *, name: str = "The file", allow_dtd: bool = False
+) -> "Element":
+    """Parse XML without entities, external references or (unless allowed) a DTD."""
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415
+
+    try:
+        root: Element = fromstring(content, forbid_dtd=not allow_dtd)
+    except DefusedXmlException as error:
+        raise UnreadableFile(f"{name} declares a DTD or entities, which is refused.") from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise UnreadableFile(f"{name} is not well-formed XML: {error}") from error
+    return root
+
+
+def stream_xml(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator["Element"]:
+    """The elements of one kind in an entry, one after another; each is emptied after its use.
+
+    Raises:
+        UnreadableFile: It is not well-formed, or it declares a DTD.
+    """
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import iterparse  # noqa: PLC0415
+
+    content = read_entry(archive, name) or b""
+    try:
+        for _, element in iterparse(io.BytesIO(content), forbid_dtd=True):
+            if element.tag == tag:
+                yield element
+                element.clear()
+    except DefusedXmlException as error:
+        raise UnreadableFile(f"{name} declares a DTD or entities, which is refused.") from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise UnreadableFile(f"{name} is not well-formed XML: {error}") from error

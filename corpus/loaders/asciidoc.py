@@ -1,0 +1,31 @@
+"""AsciiDoc: section titles by their equals signs; the text stays as written."""
+
+import re
+
+from corpus.loaders.decoding import decode
+from corpus.loaders.plain import paragraphs, unified
+from corpus.loading import Block, LoadedDocument
+
+_TITLE = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
+_LISTING = re.compile(r"(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read an AsciiDoc file; a title is a heading wherever its line stands, but in a listing."""
+    text = unified(decode(content))
+    blocks: list[Block] = []
+    pending: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _LISTING.match(line)
+        if mark:
+            fence = mark[1] if not fence else ("" if mark[1] == fence else fence)
+        title = None if fence else _TITLE.match(line)
+        if title:
+            blocks.extend(map(Block, paragraphs("\n".join(pending))))
+            pending = []
+            blocks.append(Block(line.rstrip(), len(title[1]), title[2]))
+        else:
+            pending.append(line)
+    blocks.extend(map(Block, paragraphs("\n".join(pending))))
+    return LoadedDocument(tuple(blocks))

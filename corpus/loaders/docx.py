@@ -1,0 +1,199 @@
+"""Word documents: headings by outline level, lists, tables, equations, footnotes."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.archives import opened, read_xml
+from corpus.loaders.omml import tex_of
+from corpus.loaders.ooxml import core_properties, relations
+from corpus.loaders.ooxmlcharts import chart_blocks
+from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_blocks
+from corpus.loaders.tables import table_blocks
+from corpus.loaders.wordstyles import Numbering, Styles, W
+from corpus.loading import Block, LoadedDocument
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+PRELOAD = ("defusedxml.ElementTree",)
+
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
+_INDENT = "  "
+_MAX_SPAN = 100
+# Text that is not there (deleted, moved away, field codes) or not in the line (boxes, notes).
+_SKIPPED = {
+    W + name
+    for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "txbxContent", "pict")
+}
+_CHARACTERS = {
+    W + "tab": "\t",
+    W + "br": "\n",
+    W + "cr": "\n",
+    W + "noBreakHyphen": "-",
+    W + "ptab": "\t",
+}
+_NOTES = ("footnotes", "endnotes")
+_SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read a Word file's body, then its foot- and endnotes."""
+    with opened(content) as archive:
+        part = _main_part(archive)
+        root = read_xml(archive, part)
+        body = None if root is None else root.find(W + "body")
+        if body is None:
+            raise UnreadableFile("The Word file has no document body.")
+        stated = core_properties(archive)
+        reader = _Reader(Styles(archive), Numbering(archive))
+        blocks = reader.blocks(body)
+        for kind, name in relations(archive, part).values():
+            if kind in _NOTES:
+                blocks.extend(_notes(archive, name))
+            elif kind in COMMENT_PARTS:
+                blocks.extend(comment_blocks(archive, name, {}))
+            elif kind == "chart":
+                blocks.extend(chart_blocks(archive, name))
+    keywords = stated.pop("keywords", "")
+    return LoadedDocument(
+        blocks=tuple(blocks),
+        title=stated.pop("title", "") or reader.title,
+        tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
+        metadata=stated,
+    )
+
+
+def _main_part(archive: ZipFile) -> str:
+    found = (name for kind, name in relations(archive, "").values() if kind == "officeDocument")
+    return next(found, "word/document.xml")
+
+
+class _Reader:
+    """Walks the body; items that follow one another become one block."""
+
+    def __init__(self, styles: Styles, numbering: Numbering) -> None:
+        self.title = ""
+        self._styles = styles
+        self._numbering = numbering
+        self._blocks: list[Block] = []
+        self._items: list[str] = []
+
+    def blocks(self, body: "Element") -> list[Block]:
+        self._walk(body)
+        self._end_list()
+        return self._blocks
+
+    def _walk(self, parent: "Element") -> None:
+        for element in parent:
+            if element.tag == W + "p":
+                self._paragraph(element)
+            elif element.tag == W + "tbl":
+                self._end_list()
+                self._blocks.extend(table_blocks(_rows(element)))
+            elif element.tag in (W + "sdt", W + "sdtContent", W + "customXml", W + "ins"):
+                self._walk(element)
+
+    def _paragraph(self, paragraph: "Element") -> None:
+        text = paragraph_text(paragraph)
+        level, is_title, item = self._styles.of(paragraph)
+        if text and level:
+            self._heading(text, level, is_title=is_title)
+        elif text and item is not None:
+            number, depth = item
+            self._items.append(f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}")
+        elif text:
+            self._end_list()
+            self._blocks.append(Block(text))
+        for box in _text_boxes(paragraph):
+            self._walk(box)
+
+    def _heading(self, text: str, level: int, *, is_title: bool) -> None:
+        self._end_list()
+        line = " ".join(text.split())
+        self._blocks.append(Block(line, level, line))
+        if is_title and not self.title:
+            self.title = line
+
+    def _end_list(self) -> None:
+        if self._items:
+            self._blocks.append(Block("\n".join(self._items)))
+            self._items = []
+
+
+def paragraph_text(paragraph: "Element") -> str:
+    """The text of one paragraph as printed."""
+    return "".join(_pieces(paragraph)).strip()
+
+
+def _pieces(parent: "Element") -> Iterator[str]:
+    for element in parent:
+        if element.tag == W + "t":
+            yield element.text or ""
+        elif element.tag in _CHARACTERS:
+            yield _CHARACTERS[element.tag]
+        elif element.tag == _MATH + "oMath":
+            yield f"${tex_of(element).strip()}$"
+        elif element.tag == _COMPATIBLE + "AlternateContent":
+            yield from _pieces(_choice(element))
+        elif element.tag not in _SKIPPED:
+            yield from _pieces(element)
+
+
+def _choice(element: "Element") -> "Element":
+    """The first of several renderings of the same thing."""
+    return element[0] if len(element) else element
+
+
+def _text_boxes(paragraph: "Element") -> Iterator["Element"]:
+    """The contents of boxes anchored in a paragraph; each once, though stored in two formats."""
+    seen: set[str] = set()
+    for box in paragraph.iter(W + "txbxContent"):
+        text = "".join(box.itertext())
+        if text.strip() and text not in seen:
+            seen.add(text)
+            yield box
+
+
+def _rows(table: "Element") -> Iterator[list[str]]:
+    """The cells' text; a cell that spans columns or rows is repeated in each of them."""
+    above: list[str] = []
+    for row in _inside(table, W + "tr"):
+        cells = [""] * _number(row.find(f"{W}trPr/{W}gridBefore"), default=0)
+        for cell in _inside(row, W + "tc"):
+            merged = cell.find(f"{W}tcPr/{W}vMerge")
+            continued = merged is not None and merged.get(W + "val") != "restart"
+            text = above[len(cells)] if continued and len(cells) < len(above) else _cell_text(cell)
+            span = _number(cell.find(f"{W}tcPr/{W}gridSpan"), default=1)
+            cells.extend([text] * max(span, 1))
+        above = cells
+        yield cells
+
+
+def _inside(parent: "Element", tag: str) -> Iterator["Element"]:
+    """Children of a kind, those wrapped in content controls included."""
+    for element in parent:
+        if element.tag == tag:
+            yield element
+        elif element.tag in (W + "sdt", W + "sdtContent", W + "customXml", W + "ins"):
+            yield from _inside(element, tag)
+
+
+def _cell_text(cell: "Element") -> str:
+    return " ".join(text for p in cell.iter(W + "p") if (text := paragraph_text(p)))
+
+
+def _number(setting: "Element | None", *, default: int) -> int:
+    stated = "" if setting is None else setting.get(W + "val", "")
+    return min(int(stated), _MAX_SPAN) if stated.isdecimal() else default
+
+
+def _notes(archive: ZipFile, name: str) -> Iterator[Block]:
+    root = read_xml(archive, name)
+    for note in () if root is None else root:
+        if note.get(W + "type") not in _SEPARATORS:
+            text = "\n".join(t for p in note.iter(W + "p") if (t := paragraph_text(p)))
+            if text:
+                yield Block(text)

@@ -1,0 +1,162 @@
+"""E-mail (RFC 822): headers, the text as its reader sees it, and the files it carries."""
+
+import email
+import email.header
+import email.message
+import email.policy
+import email.utils
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from corpus.errors import PkbError, UnreadableFile
+from corpus.loaders.decoding import decode
+from corpus.loaders.plain import paragraphs
+from corpus.loaders.reading import Attachment
+from corpus.loading import Block, LoadedDocument
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+PRELOAD = ("lxml.html",)
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_KEYS = {"From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id"}
+_MAX_PARTS = 1_000
+_MAX_HEADER_CHARS = 10_000
+# A plain rendering this much shorter than the HTML only says that there is an HTML one.
+_MIN_PLAIN_SHARE = 0.3
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read one message; what it carries is read by ``attachments``.
+
+    Raises:
+        UnreadableFile: It has no header that a message has.
+    """
+    message = _parsed(content)
+    subject = _header(message, "Subject")
+    if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
+        raise UnreadableFile("The file is no e-mail message: it has no headers.")
+    blocks = [Block(subject, 1, subject)] if subject else []
+    shown = [f"{name}: {text}" for name in _SHOWN if (text := _header(message, name))]
+    blocks.append(Block("\n".join(shown)))
+    blocks.extend(_body(message))
+    metadata = {key: text for name, key in _KEYS.items() if (text := _header(message, name))}
+    created = _date(message)
+    if created:
+        metadata["created"] = created
+    return LoadedDocument(tuple(blocks), title=subject, metadata=metadata)
+
+
+def attachments(content: bytes) -> list[Attachment]:
+    """The files a message carries, messages included; pictures shown in its text are left out."""
+    found = []
+    for part in _leaves(_parsed(content)):
+        if not _is_attachment(part):
+            continue
+        if part.get_content_type() == "message/rfc822":
+            inner = part.get_payload(0) if part.is_multipart() else None
+            if isinstance(inner, email.message.Message):
+                name = _header(inner, "Subject") or "message"
+                found.append(Attachment(f"{name}.eml", "message/rfc822", bytes(inner)))
+        else:
+            found.append(Attachment(_filename(part), part.get_content_type(), _bytes(part)))
+    return found
+
+
+def _parsed(content: bytes) -> "Message":
+    # The older policy: it never parses headers by itself, and so never fails on broken ones.
+    message = email.message_from_bytes(content.lstrip(), policy=email.policy.compat32)
+    if sum(1 for _ in message.walk()) > _MAX_PARTS:
+        raise UnreadableFile(f"The message has more than {_MAX_PARTS} parts.")
+    return message
+
+
+def _leaves(message: "Message") -> Iterator["Message"]:
+    """The parts that hold something; an attached message is one of them, not its parts."""
+    if message.get_content_type() == "message/rfc822" or not message.is_multipart():
+        yield message
+        return
+    for part in message.get_payload():
+        if isinstance(part, email.message.Message):
+            yield from _leaves(part)
+
+
+def _is_attachment(part: "Message") -> bool:
+    if part.get_content_type() == "message/rfc822":
+        return True
+    disposition = (part.get_content_disposition() or "").lower()
+    if part.get_content_maintype() == "image" and disposition != "attachment":
+        return False
+    is_text = part.get_content_type() in ("text/plain", "text/html")
+    return disposition == "attachment" or bool(part.get_filename()) or not is_text
+
+
+def _body(message: "Message") -> list[Block]:
+    """The message's own text: the plain rendering, unless only the HTML one says anything."""
+    plain: list[Block] = []
+    rich: list[Block] = []
+    for part in _leaves(message):
+        if _is_attachment(part):
+            continue
+        text = _text(part)
+        if part.get_content_type() == "text/html":
+            rich.extend(_html(text))
+        else:
+            plain.extend(map(Block, paragraphs(text)))
+    return plain if _chars(plain) > _MIN_PLAIN_SHARE * _chars(rich) else rich
+
+
+def _html(text: str) -> list[Block]:
+    from corpus.loaders.markup import html_blocks, parse_html  # noqa: PLC0415 - few mails need it
+
+    root = parse_html(text)
+    return [] if root is None else html_blocks(root)
+
+
+def _chars(blocks: list[Block]) -> int:
+    return sum(len(block.text) for block in blocks)
+
+
+def _text(part: "Message") -> str:
+    try:
+        return decode(_bytes(part), declared=str(part.get_content_charset() or ""))
+    except PkbError:  # one broken part must not hide the others
+        return ""
+
+
+def _bytes(part: "Message") -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _filename(part: "Message") -> str:
+    stated = part.get_filename()
+    name = _decoded(stated) if stated else ""
+    return name.replace("\\", "/").rpartition("/")[2] or "attachment"
+
+
+def _header(message: "Message", name: str) -> str:
+    value = message.get(name)
+    return "" if value is None else _decoded(str(value)[:_MAX_HEADER_CHARS])
+
+
+def _decoded(value: str) -> str:
+    """A header's encoded words as text; what cannot be decoded stays as it is."""
+    pieces: list[str] = []
+    try:
+        for piece, charset in email.header.decode_header(value):
+            if isinstance(piece, bytes):
+                pieces.append(decode(piece, declared=charset or "") if piece else "")
+            else:
+                pieces.append(piece)
+    except (email.errors.HeaderParseError, ValueError, PkbError):
+        return " ".join(value.split())
+    return " ".join("".join(pieces).split())
+
+
+def _date(message: "Message") -> str:
+    try:
+        return email.utils.parsedate_to_datetime(_header(message, "Date")).isoformat()
+    except (TypeError, ValueError):  # absent or no date
+        return ""

@@ -1,0 +1,62 @@
+"""HTML pages: the main content without menus, with headings, lists and tables."""
+
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import EmptyDocument
+from corpus.loaders.decoding import decode
+from corpus.loaders.maincontent import main_blocks
+from corpus.loaders.markup import html_pieces, inline_text, parse_html
+from corpus.loading import LoadedDocument
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
+
+PRELOAD = ("lxml.html", "trafilatura")
+
+# What pages state about themselves, and under which name it is kept.
+_STATED = {
+    "description": "description",
+    "og:description": "description",
+    "author": "author",
+    "article:author": "author",
+    "article:published_time": "created",
+    "date": "created",
+    "dc.date": "created",
+    "og:site_name": "site_name",
+}
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read a page: its title and metadata from the head, its text from the main content."""
+    root = parse_html(decode(content))
+    if root is None:
+        raise EmptyDocument("The page has no elements.")
+    metadata = page_metadata(root)
+    title = metadata.pop("title", "")
+    return LoadedDocument(
+        blocks=tuple(main_blocks(root, html_pieces(root))),
+        title=title,
+        tags=tuple(metadata.pop("keywords", ())),
+        metadata=metadata,
+    )
+
+
+def page_metadata(root: "HtmlElement") -> dict[str, Any]:
+    """What the head states: title, description, author, created, language, url, keywords."""
+    stated: dict[str, Any] = {}
+    titles = [inline_text(title) for title in root.iter("title")]
+    if titles and titles[0]:
+        stated["title"] = titles[0]
+    for meta in root.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or "").lower()
+        value = " ".join((meta.get("content") or "").split())
+        if value and name in _STATED:
+            stated.setdefault(_STATED[name], value)
+        elif value and name == "keywords":
+            stated["keywords"] = [word.strip() for word in value.split(",") if word.strip()]
+    if root.get("lang"):
+        stated["language"] = root.get("lang")
+    for link in root.iter("link"):
+        if link.get("rel") == "canonical" and link.get("href"):
+            stated["url"] = link.get("href")
+    return stated

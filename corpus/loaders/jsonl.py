@@ -1,0 +1,23 @@
+"""JSON Lines: one block a record."""
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.decoding import decode
+from corpus.loaders.json import parsed, value_blocks
+from corpus.loading import Block, LoadedDocument
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read one JSON value a line.
+
+    Raises:
+        UnreadableFile: A line is no JSON; the message says which.
+    """
+    blocks: list[Block] = []
+    for number, line in enumerate(decode(content).split("\n"), start=1):
+        if line.strip():
+            try:
+                record = parsed(line)
+            except ValueError as error:
+                raise UnreadableFile(f"Line {number} is not valid JSON: {error}.") from error
+            blocks.extend(value_blocks([record]))
+    return LoadedDocument(tuple(blocks))

@@ -1,0 +1,162 @@
+"""PDF: lines with their place and size from pdfium, made into headings and paragraphs."""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders.pdflayout import Line, Outline, blocks_from_pages
+from corpus.loading import LoadedDocument
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
+
+PRELOAD = ("pypdfium2", "pypdfium2.raw")
+
+_MAX_PAGES = 20_000
+_MAX_OUTLINE = 5_000
+_FONT_NAME_BYTES = 128
+# What programs put where a title belongs.
+_NO_TITLE = re.compile(
+    r"^(?:microsoft word|untitled|slide 1\b|powerpoint|\W*\d[\d\W]*$)|\.\w{3,4}$", re.I
+)
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?([Zz]|[+-]\d\d'?\d\d)?")
+_STATED = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read a PDF's text page by page.
+
+    Raises:
+        UnreadableFile: It is damaged, or asks for a password.
+        EmptyDocument: No page has text, as in a scan.
+    """
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - only in the child process
+
+    try:
+        pdf = PdfDocument(content)
+        page_count = len(pdf)
+        stated = pdf.get_metadata_dict(skip_empty=True)
+    except PdfiumError as error:
+        raise UnreadableFile(_reason(str(error))) from error
+    if page_count > _MAX_PAGES:
+        raise UnreadableFile(f"The PDF claims {page_count:,} pages; {_MAX_PAGES:,} are allowed.")
+    pages = dict(_pages(pdf, page_count))
+    if page_count and not pages:
+        raise UnreadableFile("None of the PDF's pages can be read: it is damaged.")
+    blocks = blocks_from_pages(pages, _outline(pdf))
+    if not blocks:
+        raise EmptyDocument(
+            f"The PDF has no text on its {page_count} pages: it may be scanned, and need OCR first."
+        )
+    title = stated.get("Title", "").strip()
+    return LoadedDocument(
+        blocks=tuple(blocks),
+        title="" if _NO_TITLE.search(title) else title,
+        metadata=_metadata(stated, page_count),
+    )
+
+
+def _reason(error: str) -> str:
+    if "password" in error.lower() or "security" in error.lower():
+        return "The PDF is encrypted and asks for a password."
+    return f"The PDF is damaged or truncated: {error}"
+
+
+def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line]]]:
+    """The lines of each page that can be read, by page number from 1."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415
+
+    for index in range(page_count):
+        try:
+            page = pdf[index]
+            text_page = page.get_textpage()
+        except PdfiumError:  # a damaged page must not take the others with it
+            continue
+        yield index + 1, list(_lines(text_page))
+        text_page.close()
+        page.close()
+
+
+def _lines(text_page: "PdfTextPage") -> Iterator[Line]:
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    position = 0
+    if text_page.count_chars() <= 0:
+        return
+    for text in text_page.get_text_range().split("\r\n"):
+        stripped = text.strip()
+        if stripped:
+            begin = position + text.index(stripped)
+            first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
+            last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
+            if first >= 0:
+                # A blank at the end tells that a word is complete, which matters in Korean.
+                yield _line(text.lstrip(), text_page, first, max(first, last))
+        position += len(text) + 2
+
+
+def _line(text: str, text_page: "PdfTextPage", first: int, last: int) -> Line:
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    left, bottom, _, top = text_page.get_charbox(first, loose=True)
+    _, _, right, _ = text_page.get_charbox(last, loose=True)
+    matrix = raw.FS_MATRIX()
+    raw.FPDFText_GetMatrix(text_page, first, matrix)
+    scale = (matrix.b**2 + matrix.d**2) ** 0.5
+    return Line(
+        text=text,
+        size=round(raw.FPDFText_GetFontSize(text_page, first) * (scale or 1.0) * 2) / 2,
+        weight=_weight(text_page, first),
+        left=left,
+        right=right,
+        bottom=bottom,
+        top=top,
+    )
+
+
+def _weight(text_page: "PdfTextPage", index: int) -> int:
+    """100 to 900; by the font's name where that says bold."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
+    flags = ctypes.c_int()
+    raw.FPDFText_GetFontInfo(text_page, index, name, _FONT_NAME_BYTES, ctypes.byref(flags))
+    if re.search(rb"bold|black|heavy|semibold|demi", name.value, re.I):
+        return 700
+    weight: int = raw.FPDFText_GetFontWeight(text_page, index)
+    return weight
+
+
+def _outline(pdf: "PdfDocument") -> Outline:
+    """Outline entries by page: (title, depth from 1); empty where there is none."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415
+
+    outline: Outline = {}
+    try:
+        for count, entry in enumerate(pdf.get_toc(max_depth=6)):
+            destination = entry.get_dest()
+            index = destination.get_index() if destination else None
+            if count > _MAX_OUTLINE:
+                break
+            if index is not None and index >= 0:
+                outline.setdefault(index + 1, []).append((entry.get_title(), entry.level + 1))
+    except PdfiumError:  # a broken outline: headings are told by their size
+        return {}
+    return outline
+
+
+def _metadata(stated: dict[str, str], page_count: int) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"page_count": page_count}
+    for name, key in _STATED.items():
+        if stated.get(name, "").strip():
+            metadata[key] = stated[name].strip()
+    created = _DATE.match(stated.get("CreationDate", ""))
+    if created:
+        year, month, day, hour, minute, second, zone = created.groups()
+        metadata["created"] = f"{year}-{month or '01'}-{day or '01'}"
+        if hour and zone:
+            offset = "+00:00" if zone in "Zz" else zone[:3] + ":" + zone[-2:]
+            metadata["created"] += f"T{hour}:{minute or '00'}:{second or '00'}{offset}"
+    return metadata

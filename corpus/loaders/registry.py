@@ -1,0 +1,131 @@
+"""Which module reads which media type, and which extension means which media type."""
+
+import importlib
+from dataclasses import dataclass
+from typing import cast
+
+from corpus.errors import UnsupportedMediaType
+from corpus.loading import Loader
+
+OOXML = "application/vnd.openxmlformats-officedocument."
+ODF = "application/vnd.oasis.opendocument."
+
+PLAIN = "text/plain"
+MARKDOWN = "text/markdown"
+RESTRUCTUREDTEXT = "text/x-rst"
+HTML = "text/html"
+XML = "application/xml"
+CSV = "text/csv"
+TSV = "text/tab-separated-values"
+JSON = "application/json"
+JSON_LINES = "application/jsonl"
+NOTEBOOK = "application/x-ipynb+json"
+EMAIL = "message/rfc822"
+SUBTITLES = "text/vtt"
+ASCIIDOC = "text/asciidoc"
+CODE = "text/x-source"
+PDF = "application/pdf"
+DOCX = OOXML + "wordprocessingml.document"
+PPTX = OOXML + "presentationml.presentation"
+XLSX = OOXML + "spreadsheetml.sheet"
+ODT = ODF + "text"
+ODS = ODF + "spreadsheet"
+ODP = ODF + "presentation"
+EPUB = "application/epub+zip"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one media type is read.
+
+    Attributes:
+        module: Its module in ``corpus.loaders``.
+        name: What people call it.
+        extensions: Without the dot; the first is the usual one.
+        is_zip: The zip directory is checked before the loader sees the file.
+        in_process: Read without a child process: our own code over plain text, or the
+            standard library's, linear in its input.
+    """
+
+    module: str
+    name: str
+    extensions: tuple[str, ...]
+    is_zip: bool = False
+    in_process: bool = False
+
+
+_CODE_EXTENSIONS = (
+    "py pyi js mjs cjs ts tsx jsx java c h cc cpp cxx hpp cs go rs rb php pl pm sh bash zsh fish "
+    "sql r jl lua swift kt kts scala clj ex exs erl hs ml fs vb pas f90 asm css scss sass less vue "
+    "svelte toml ini cfg conf env properties yaml yml tf proto graphql gradle cmake mk bat ps1 "
+    "dockerfile makefile diff patch"
+)
+
+FORMATS: dict[str, Format] = {
+    PLAIN: Format("plain", "plain text", ("txt", "text", "log"), in_process=True),
+    MARKDOWN: Format("markdown", "Markdown", ("md", "markdown", "mdown", "mkd"), in_process=True),
+    RESTRUCTUREDTEXT: Format("restructuredtext", "reStructuredText", ("rst", "rest")),
+    ASCIIDOC: Format("asciidoc", "AsciiDoc", ("adoc", "asciidoc", "asc")),
+    HTML: Format("html", "HTML", ("html", "htm", "xhtml")),
+    XML: Format("xml", "XML", ("xml", "nxml", "rss", "atom", "svg")),
+    PDF: Format("pdf", "PDF", ("pdf",)),
+    DOCX: Format("docx", "Word (DOCX)", ("docx", "docm", "dotx"), is_zip=True),
+    PPTX: Format("pptx", "PowerPoint (PPTX)", ("pptx", "pptm", "ppsx"), is_zip=True),
+    XLSX: Format("xlsx", "Excel (XLSX)", ("xlsx", "xlsm", "xltx"), is_zip=True),
+    CSV: Format("csv", "CSV", ("csv",), in_process=True),
+    TSV: Format("csv", "TSV", ("tsv", "tab"), in_process=True),
+    ODT: Format("odf", "OpenDocument text (ODT)", ("odt", "ott"), is_zip=True),
+    ODS: Format("odf", "OpenDocument spreadsheet (ODS)", ("ods", "ots"), is_zip=True),
+    ODP: Format("odf", "OpenDocument presentation (ODP)", ("odp", "otp"), is_zip=True),
+    EPUB: Format("epub", "EPUB", ("epub",), is_zip=True),
+    EMAIL: Format("email", "e-mail (EML)", ("eml",)),
+    NOTEBOOK: Format("notebook", "Jupyter notebook", ("ipynb",), in_process=True),
+    JSON: Format("json", "JSON", ("json",), in_process=True),
+    JSON_LINES: Format("jsonl", "JSON Lines", ("jsonl", "ndjson"), in_process=True),
+    SUBTITLES: Format("subtitles", "subtitles (VTT, SRT)", ("vtt", "srt"), in_process=True),
+    CODE: Format("plain", "source code", tuple(_CODE_EXTENSIONS.split()), in_process=True),
+}
+
+MEDIA_TYPE_OF_EXTENSION: dict[str, str] = {
+    extension: media_type for media_type, known in FORMATS.items() for extension in known.extensions
+}
+
+ALIASES: dict[str, str] = {
+    "application/xhtml+xml": HTML,
+    "text/xml": XML,
+    "image/svg+xml": XML,
+    "application/rss+xml": XML,
+    "application/atom+xml": XML,
+    "text/x-markdown": MARKDOWN,
+    "text/prs.fallenstein.rst": RESTRUCTUREDTEXT,
+    "text/restructuredtext": RESTRUCTUREDTEXT,
+    "application/x-ndjson": JSON_LINES,
+    "application/csv": CSV,
+    "application/x-pdf": PDF,
+    "application/x-subrip": SUBTITLES,
+    "text/json": JSON,
+}
+
+
+def supported_extensions() -> tuple[str, ...]:
+    """Every extension there is a loader for, sorted, without the dot."""
+    return tuple(sorted(MEDIA_TYPE_OF_EXTENSION))
+
+
+def canonical_media_type(media_type: str) -> str:
+    """The registered name of a media type as clients declare it, or "" for an unknown one."""
+    bare = media_type.partition(";")[0].strip().lower()
+    bare = ALIASES.get(bare, bare)
+    return bare if bare in FORMATS else ""
+
+
+def unsupported(what: str) -> UnsupportedMediaType:
+    """The error for a file that no loader reads."""
+    names = ", ".join(known.name for known in FORMATS.values())
+    return UnsupportedMediaType(f"{what} is not supported. Supported are: {names}.")
+
+
+def loader_for(media_type: str) -> Loader:
+    """Import the module that reads a registered media type."""
+    module = importlib.import_module(f"corpus.loaders.{FORMATS[media_type].module}")
+    return cast("Loader", module)

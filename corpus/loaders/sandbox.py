@@ -1,0 +1,217 @@
+"""
+Parse a file in a child process with limits, and bring back the document.
+
+Each calling process keeps up to two workers (see ``worker``), started when first needed. A worker
+forks for each file: the child has the limits, and is killed with its whole process group when
+its time is up. A worker itself is killed when it does not answer, and replaced.
+"""
+
+import atexit
+import contextlib
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from corpus.errors import (
+    BackendUnavailable,
+    BinaryText,
+    EmptyDocument,
+    PkbError,
+    TextTooLong,
+    UnreadableFile,
+    UnsupportedMediaType,
+)
+from corpus.loaders.limits import LoaderLimits
+from corpus.loading import Block, LoadedDocument
+
+logger = logging.getLogger(__name__)
+
+_LENGTH_BYTES = 8
+_CHUNK_BYTES = 2**20
+_MAX_IDLE = 2
+# Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
+_GRACE_S = 30.0
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from corpus.loaders.worker import main; main()"
+)
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+_ERRORS: dict[str, type[PkbError]] = {
+    error.code: error
+    for error in (BinaryText, EmptyDocument, TextTooLong, UnreadableFile, UnsupportedMediaType)
+}
+
+
+class WorkerLost(Exception):
+    """The worker ended or fell silent; nothing is known about the file."""
+
+
+class Worker:
+    """One worker process and the pipes to it; used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            [sys.executable, "-I", "-c", _BOOT, str(_ROOT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+        )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> dict[str, Any]:
+        """Send a file and wait for the reply.
+
+        Raises:
+            WorkerLost: None came.
+        """
+        deadline = time.monotonic() + within_s
+        try:
+            _sink(self._process).write(json.dumps(request).encode() + b"\n" + content)
+            _sink(self._process).flush()
+        except OSError as error:
+            raise WorkerLost from error
+        length = int.from_bytes(self._receive(_LENGTH_BYTES, deadline), "big")
+        reply: dict[str, Any] = json.loads(self._receive(length, deadline))
+        return reply
+
+    def close(self) -> None:
+        """End the process and every child of it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):  # bytes that could not be sent
+            _sink(self._process).close()
+        _source(self._process).close()
+        self._process.wait()
+
+    def _receive(self, count: int, deadline: float) -> bytes:
+        source = _source(self._process).fileno()
+        poll = select.poll()
+        poll.register(source, select.POLLIN)
+        received = bytearray()
+        while len(received) < count:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or not poll.poll(left_s * 1000):
+                raise WorkerLost
+            piece = os.read(source, min(count - len(received), _CHUNK_BYTES))
+            if not piece:
+                raise WorkerLost
+            received += piece
+        return bytes(received)
+
+
+class Pool:
+    """The idle workers of this process."""
+
+    def __init__(self) -> None:
+        self._idle: list[Worker] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> tuple[Worker, bool]:
+        """A worker, and whether it has just been started."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop(), False
+        return Worker(), True
+
+    def give_back(self, worker: Worker) -> None:
+        with self._lock:
+            if len(self._idle) < _MAX_IDLE:
+                self._idle.append(worker)
+                return
+        worker.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
+
+    def forget(self) -> None:
+        """After a fork: the workers are the parent's, and the lock may be held there."""
+        self._idle = []
+        self._lock = threading.Lock()
+
+
+_pool = Pool()
+atexit.register(_pool.close)
+os.register_at_fork(after_in_child=_pool.forget)
+
+
+def read_in_child(
+    content: bytes, *, filename: str, media_type: str, limits: LoaderLimits
+) -> LoadedDocument:
+    """As ``reading.read``, in a child process.
+
+    Raises:
+        UnreadableFile: Also where the parser crashes, or needs more time or memory than allowed.
+        BackendUnavailable: No worker could be started.
+    """
+    request = {
+        "filename": filename,
+        "media_type": media_type,
+        "limits": asdict(limits),
+        "content_bytes": len(content),
+    }
+    reply = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
+    if "document" in reply:
+        return _document(reply["document"])
+    if "error" in reply:
+        raise _ERRORS.get(reply["error"], UnreadableFile)(reply["detail"])
+    if "traceback" in reply:
+        logger.error("The %s loader failed: %s", media_type, reply["traceback"])
+    raise UnreadableFile(f"The file could not be read: {reply['failure']}.")
+
+
+def _ask(request: dict[str, Any], content: bytes, *, within_s: float) -> dict[str, Any]:
+    """Ask a worker; a fresh one where the first, started earlier, has gone meanwhile."""
+    while True:
+        worker, is_fresh = _pool.take()
+        try:
+            return _ask_one(worker, request, content, within_s=within_s)
+        except WorkerLost as error:
+            if is_fresh:
+                raise BackendUnavailable("The process that reads files does not answer.") from error
+
+
+def _ask_one(
+    worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
+) -> dict[str, Any]:
+    """Ask a worker, and keep it; one that did not answer to the end is of no more use."""
+    answered = False
+    try:
+        reply = worker.ask(request, content, within_s=within_s)
+        answered = True
+        return reply
+    finally:
+        if answered:
+            _pool.give_back(worker)
+        else:
+            worker.close()
+
+
+def _document(reply: dict[str, Any]) -> LoadedDocument:
+    blocks = tuple(Block(*fields) for fields in reply.pop("blocks"))
+    return LoadedDocument(blocks=blocks, **{**reply, "tags": tuple(reply["tags"])})
+
+
+def _sink(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdin is not None  # noqa: S101 - opened as a pipe
+    return process.stdin
+
+
+def _source(process: subprocess.Popen[bytes]) -> IO[bytes]:
+    assert process.stdout is not None  # noqa: S101 - opened as a pipe
+    return process.stdout

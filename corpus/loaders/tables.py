@@ -1,0 +1,75 @@
+"""Tables as text: small ones as Markdown rows, records as ``Header: value`` lines."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from corpus.loading import Block
+
+# A table longer than this is cut between rows, and each piece begins with the header again:
+# a row that is retrieved alone must say what its columns are.
+_MAX_TABLE_CHARS = 1000
+_MIN_COLUMNS = 2
+
+
+def table_blocks(rows: Iterable[Sequence[str]], *, page: int | None = None) -> Iterator[Block]:
+    """A table as Markdown; its first row is the header.
+
+    Args:
+        rows: Cells of each row; empty rows are left out, short ones filled up.
+        page: The page it stands on.
+    """
+    kept = _trimmed([[_cell(cell) for cell in row] for row in rows])
+    if not kept:
+        return
+    if len(kept[0]) < _MIN_COLUMNS:
+        yield from (Block(row[0], page=page) for row in kept)
+        return
+    while len(kept) > 1 and _is_caption(kept[0]):
+        yield Block(kept.pop(0)[0], page=page)
+    header = [_line(kept[0]), _line(["---"] * len(kept[0]))]
+    piece = list(header)
+    for row in kept[1:]:
+        line = _line(row)
+        if len(piece) > len(header) and sum(map(len, piece)) + len(line) > _MAX_TABLE_CHARS:
+            yield Block("\n".join(piece), page=page)
+            piece = list(header)
+        piece.append(line)
+    yield Block("\n".join(piece), page=page)
+
+
+def record_blocks(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, page: int | None = None
+) -> Iterator[Block]:
+    """One block a row, each value with the name of its column; empty cells are left out."""
+    names = [" ".join(name.split()).rstrip(":") for name in header]
+    for row in rows:
+        pairs = []
+        for position, cell in enumerate(row):
+            value = " ".join(cell.split())
+            name = names[position] if position < len(names) else ""
+            if value:
+                pairs.append(f"{name}: {value}" if name else value)
+        if pairs:
+            yield Block("; ".join(pairs), page=page)
+
+
+def _is_caption(row: list[str]) -> bool:
+    """Whether a first row holds one text, in its first cell or spread over all of them."""
+    return bool(row[0]) and len(set(filter(None, row))) == 1
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _trimmed(rows: list[list[str]]) -> list[list[str]]:
+    """Without empty rows and columns, all rows equally long."""
+    kept = [row for row in rows if any(row)]
+    width = max((len(row) for row in kept), default=0)
+    for row in kept:
+        row.extend([""] * (width - len(row)))
+    used = [column for column in range(width) if any(row[column] for row in kept)]
+    return [[row[column] for column in used] for row in kept]

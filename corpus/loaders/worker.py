@@ -1,0 +1,184 @@
+"""
+The process that parses: started by ``sandbox``, it forks once for each file.
+
+It waits with the parsers imported, so that a file costs a fork and no start-up. Only the forked
+child sees what is in a file; it is bound by resource limits, writes one reply and ends. A request
+on standard input is a line of JSON and the file's bytes; a reply on standard output is the length
+of a JSON object, and that.
+
+Django is never imported here, and the environment is empty: a parser that is taken over by a
+hostile file finds no password.
+"""
+
+import contextlib
+import importlib
+import json
+import math
+import os
+import resource
+import select
+import signal
+import sys
+import time
+import traceback
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from corpus.errors import PkbError, UnreadableFile
+from corpus.loaders import registry
+from corpus.loaders.archives import unpacked_bytes
+from corpus.loaders.limits import LoaderLimits
+from corpus.loaders.reading import read
+
+LENGTH_BYTES = 8
+DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section")
+_MAX_OPEN_FILES = 64
+# Documents nest deeper than programs: unclosed tags in old pages do by hundreds.
+_RECURSION_LIMIT = 5_000
+_CHUNK_BYTES = 2**20
+# What a reply holds beside the text: keys, escapes, metadata.
+_REPLY_OVERHEAD = 64 * 2**20
+
+
+def main() -> None:
+    """Serve requests until standard input ends, as it does when the parent goes."""
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed must not get between the replies
+    requests = sys.stdin.buffer
+    sys.setrecursionlimit(_RECURSION_LIMIT)
+    while line := requests.readline():
+        request = json.loads(line)
+        content = requests.read(request["content_bytes"])
+        _preload(request["media_type"])
+        reply = _parse_in_child(request, content)
+        replies.write(len(reply).to_bytes(LENGTH_BYTES, "big") + reply)
+        replies.flush()
+
+
+def _preload(media_type: str) -> None:
+    """Import what the loader will need once, here, and not in each child."""
+    loader = registry.loader_for(media_type)
+    for name in getattr(loader, "PRELOAD", ()):
+        with contextlib.suppress(ImportError):  # the child meets it again, and reports it
+            importlib.import_module(name)
+
+
+def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
+    limits = LoaderLimits(**request["limits"])
+    reading_end, writing_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading_end)
+        _be_the_child(request, content, limits, writing_end)
+    os.close(writing_end)
+    reply, finished = _collect(reading_end, limits)
+    os.close(reading_end)
+    if not finished:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    if not finished:
+        return _encoded({"failure": f"reading it takes more than {limits.wall_s:g} s"})
+    if os.WIFSIGNALED(status) or not reply:
+        return _encoded({"failure": _death(status, limits)})
+    return reply
+
+
+def _death(status: int, limits: LoaderLimits) -> str:
+    if not os.WIFSIGNALED(status):
+        return f"the parser ended without a reply (exit status {os.WEXITSTATUS(status)})"
+    number = os.WTERMSIG(status)
+    if number == signal.SIGXCPU:
+        return "reading it takes more processor time than its size justifies"
+    memory = f"{limits.memory_bytes / 2**30:g} GiB"
+    return f"the parser crashed ({signal.Signals(number).name}), or needed more than {memory}"
+
+
+def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
+    """Read a child's reply to its end; False where time is up or it is far too long."""
+    deadline = time.monotonic() + limits.wall_s
+    most = limits.max_chars * 4 + _REPLY_OVERHEAD
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    reply = bytearray()
+    while len(reply) <= most:
+        left_s = deadline - time.monotonic()
+        if left_s <= 0 or not poll.poll(left_s * 1000):
+            return b"", False
+        piece = os.read(pipe, _CHUNK_BYTES)
+        if not piece:
+            return bytes(reply), True
+        reply += piece
+    return b"", False
+
+
+def _be_the_child(
+    request: dict[str, Any], content: bytes, limits: LoaderLimits, writing_end: int
+) -> None:
+    """Parse, reply, and end; never returns."""
+    pipe = os.fdopen(writing_end, "wb")  # the except hook needs it open
+    sys.excepthook = _reporting_to(pipe)
+    os.setpgid(0, 0)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)  # parsers print what they make of a file
+    _restrict(limits)
+    pipe.write(_encoded(_outcome(request, content, limits)))
+    pipe.flush()
+    os._exit(0)
+
+
+def _reporting_to(pipe: BinaryIO) -> Any:
+    """An except hook: an error nobody foresaw is the parent's to log, with its traceback."""
+
+    def report(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        lines = traceback.format_exception(kind, error, trace)
+        crash = {"failure": f"{kind.__name__} in the parser", "traceback": "".join(lines)}
+        pipe.write(_encoded(crash))
+        pipe.flush()
+        os._exit(1)
+
+    return report
+
+
+def _restrict(limits: LoaderLimits) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_OPEN_FILES, _MAX_OPEN_FILES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> None:
+    """By size, so that a small file that loops does not get the time of a large honest one."""
+    seconds = limits.base_cpu_s + limits.cpu_s_per_mib * len(content) / 2**20
+    if registry.FORMATS[media_type].is_zip:
+        seconds += limits.cpu_s_per_unpacked_mib * unpacked_bytes(content) / 2**20
+    whole = math.ceil(min(seconds, limits.wall_s))
+    resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
+
+
+def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> dict[str, Any]:
+    try:
+        _restrict_time(content, request["media_type"], limits)
+        document = read(
+            content,
+            filename=request["filename"],
+            media_type=request["media_type"],
+            limits=limits,
+        )
+    except PkbError as error:
+        return {"error": error.code, "detail": str(error)}
+    except MemoryError:
+        memory = f"{limits.memory_bytes / 2**30:g} GiB"
+        return {"error": UnreadableFile.code, "detail": f"Reading it takes more than {memory}."}
+    # Not dataclasses.asdict, which takes longer over many blocks than the parser.
+    fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
+    blocks = [(b.text, b.heading_level, b.heading_text, b.page) for b in document.blocks]
+    return {"document": {**fields, "blocks": blocks}}
+
+
+def _encoded(reply: dict[str, Any]) -> bytes:
+    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")

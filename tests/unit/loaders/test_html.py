@@ -1,0 +1,169 @@
+import pytest
+
+from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders.markup import html_blocks, parse_html
+from corpus.loading import Block
+from tests.unit.loaders.making import headings, loaded, texts
+
+PROSE = "The mallard is a dabbling duck that breeds throughout the temperate zones of the world. "
+
+
+def blocks(source: str) -> list[Block]:
+    root = parse_html(source)
+    assert root is not None
+    return html_blocks(root)
+
+
+def test_headings_and_paragraphs_are_blocks_without_markup() -> None:
+    assert blocks("<h1>A <b>big</b>\n title</h1><p>One <i>two</i>\n<a href='x'>three</a>.</p>") == [
+        Block("A big title", 1, "A big title"),
+        Block("One two three."),
+    ]
+
+
+def test_line_breaks_stay_and_other_space_does_not() -> None:
+    assert blocks("<p>  one   two<br> three </p>") == [Block("one two\nthree")]
+
+
+def test_text_beside_block_elements_is_not_lost() -> None:
+    assert [b.text for b in blocks("<div>before<p>inside</p>after</div>tail")] == [
+        "before",
+        "inside",
+        "after",
+        "tail",
+    ]
+
+
+def test_lists_are_one_block_with_marks_and_depth() -> None:
+    source = "<ul><li>one<ul><li>deep</li></ul></li><li>two</li></ul><ol start=3><li>x<li>y</ol>"
+    assert [b.text for b in blocks(source)] == ["- one\n  - deep\n- two", "3. x\n4. y"]
+
+
+def test_lists_that_hold_headings_give_them_their_own_blocks() -> None:
+    assert headings_of("<ul><li><h2>Part</h2><p>Text</p></li></ul>") == [(2, "Part")]
+
+
+def headings_of(source: str) -> list[tuple[int, str]]:
+    return [(b.heading_level, b.heading_text) for b in blocks(source) if b.heading_level]
+
+
+def test_listings_keep_their_lines() -> None:
+    assert blocks("<pre><code>\ndef f():\n    return 1\n</code></pre>") == [
+        Block("def f():\n    return 1")
+    ]
+
+
+def test_tables_are_markdown_rows_with_a_caption_above() -> None:
+    source = (
+        "<table><caption>Ducks</caption><tr><th>Year<th>Count</tr><tr><td>2020<td>a | b</tr>"
+        "<tr><td></td><td></td></tr></table>"
+    )
+    assert [b.text for b in blocks(source)] == [
+        "Ducks",
+        "| Year | Count |\n| --- | --- |\n| 2020 | a \\| b |",
+    ]
+
+
+def test_cells_that_span_are_repeated() -> None:
+    source = (
+        "<table><tr><th>A</th><th colspan=2>B</th></tr>"
+        "<tr><td rowspan=2>1</td><td>2</td><td>3</td></tr><tr><td>4</td><td>5</td></tr></table>"
+    )
+    assert [b.text for b in blocks(source)] == [
+        "| A | B | B |\n| --- | --- | --- |\n| 1 | 2 | 3 |\n| 1 | 4 | 5 |"
+    ]
+
+
+def test_a_long_table_repeats_its_header() -> None:
+    rows = "".join(f"<tr><td>{n}</td><td>{'word ' * 20}</td></tr>" for n in range(30))
+    found = blocks(f"<table><tr><th>No</th><th>Text</th></tr>{rows}</table>")
+    assert len(found) > 2
+    assert all(b.text.startswith("| No | Text |\n| --- |") for b in found)
+
+
+def test_tables_that_lay_out_a_page_are_no_tables() -> None:
+    found = blocks("<table><tr><td><h2>Part</h2>Text</td><td>More</td></tr></table>")
+    assert [b.text for b in found] == ["Part", "Text", "More"]
+
+
+def test_what_a_browser_hides_is_left_out() -> None:
+    source = (
+        "<style>p{}</style><script>x</script><p hidden>a</p><p style='display: none'>b</p>"
+        "<template>c</template><p>shown</p>"
+    )
+    assert [b.text for b in blocks(source)] == ["shown"]
+
+
+def test_mathml_gives_its_tex_source() -> None:
+    source = "<p>Thus <math alttext='x^2'><mi>x</mi><mn>2</mn></math> holds.</p>"
+    assert blocks(source) == [Block("Thus x^2 holds.")]
+
+
+def page(main: str, *, head: str = "") -> str:
+    menu = "<nav><ul>" + "<li><a href='/x'>Menu item</a></li>" * 20 + "</ul></nav>"
+    footer = "<footer><p>Copyright notice and imprint of the whole website</p></footer>"
+    return f"<html><head>{head}</head><body>{menu}<main>{main}</main>{footer}</body></html>"
+
+
+def test_menus_and_footers_are_left_out() -> None:
+    document = loaded(
+        page(f"<h1>Mallards</h1><p>{PROSE * 3}</p><h2>Range</h2><p>{PROSE * 4}</p>"), "a.html"
+    )
+    assert headings(document) == [(1, "Mallards"), (2, "Range")]
+    assert not any("Menu item" in text or "Copyright" in text for text in texts(document))
+
+
+def test_tables_and_listings_between_paragraphs_are_kept() -> None:
+    middle = "<table><tr><th>a<th>b</tr><tr><td>1<td>2</tr></table><pre>code here</pre>"
+    document = loaded(
+        page(f"<h1>T</h1><p>{PROSE * 3}</p>{middle}<p>{PROSE * 4} End.</p>"), "a.html"
+    )
+    assert any(text.startswith("| a | b |") for text in texts(document))
+    assert any("code here" in text for text in texts(document))
+
+
+def test_a_page_without_menus_is_kept_whole() -> None:
+    document = loaded("<html><body><h1>T</h1><p>Short.</p><p>x</p></body></html>", "a.html")
+    assert texts(document) == ["T", "Short.", "x"]
+
+
+def test_a_page_of_little_text_falls_back_to_all_of_it() -> None:
+    document = loaded(page("<p>Closed on Mondays.</p>"), "a.html")
+    assert "Closed on Mondays." in texts(document)
+
+
+def test_the_head_gives_title_and_metadata() -> None:
+    head = (
+        "<title>On  Ducks</title><meta name=author content='Ann'><meta name=keywords "
+        "content='a, b'><meta property='article:published_time' content='2024-01-02'>"
+        "<link rel=canonical href='https://example.org/d'>"
+    )
+    document = loaded(f"<html lang=en><head>{head}</head><body><p>x</p></body></html>", "a.html")
+    assert document.title == "On Ducks"
+    assert document.tags == ("a", "b")
+    assert document.metadata == {
+        "author": "Ann", "created": "2024-01-02", "language": "en", "url": "https://example.org/d",
+    }  # fmt: skip
+
+
+def test_a_page_in_a_declared_encoding_is_decoded() -> None:
+    source = "<html><head><meta charset=windows-1251></head><body><p>Привет, мир</p></body></html>"
+    assert texts(loaded(source.encode("cp1251"), "a.html")) == ["Привет, мир"]
+
+
+@pytest.mark.parametrize(
+    "source", ["<html><body></body></html>", "<html><script>x</script></html>"]
+)
+def test_a_page_without_text_is_empty(source: str) -> None:
+    with pytest.raises(EmptyDocument, match="no text"):
+        loaded(source, "a.html")
+
+
+def test_text_hundreds_of_elements_deep_is_not_lost() -> None:
+    document = loaded("<p>before" + "<b>" * 600 + "deep" + "</b>" * 600 + "<p>after", "a.html")
+    assert "".join(texts(document)).replace("\n", "") == "beforedeepafter"
+
+
+def test_text_thousands_of_elements_deep_is_refused_not_dropped() -> None:
+    with pytest.raises(UnreadableFile, match="deep"):
+        loaded("<p>before</p>" + "<div>" * 5000 + "deep", "a.html")

@@ -1,0 +1,158 @@
+import pytest
+
+from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders.pdflayout import Line, blocks_from_pages
+from corpus.loading import Block
+from tests.unit.loaders.making import Pdf, headings, loaded, texts
+
+SENTENCE = "A line of text that is as wide as the column it stands in"
+
+
+def line(text: str, bottom: float, *, size: float = 10, weight: int = 400, left: float = 50,
+         right: float = 350) -> Line:  # fmt: skip
+    return Line(text, size, weight, left, right, bottom, bottom + size)
+
+
+def layout(*lines: Line) -> list[Block]:
+    return blocks_from_pages({1: list(lines)}, {})
+
+
+def test_each_block_knows_its_page() -> None:
+    pdf = Pdf().line("First page", 700).page().page().line("Third page", 700)
+    assert [(b.text, b.page) for b in loaded(pdf.bytes(), "a.pdf").blocks] == [
+        ("First page", 1),
+        ("Third page", 3),
+    ]
+
+
+def test_lines_become_paragraphs_at_gaps() -> None:
+    pdf = Pdf().line(SENTENCE, 700).line(SENTENCE, 687).line(SENTENCE + ".", 674)
+    pdf.line("Next paragraph.", 640).line("Last one.", 600)
+    assert texts(loaded(pdf.bytes(), "a.pdf")) == [
+        f"{SENTENCE} {SENTENCE} {SENTENCE}.",
+        "Next paragraph.",
+        "Last one.",
+    ]
+
+
+def test_larger_lines_are_headings_by_rank() -> None:
+    pdf = Pdf().line("Title", 740, size=24)
+    for at, part in enumerate(("One", "Two")):
+        pdf.line(part, 700 - at * 100, size=16)
+        pdf.line(SENTENCE, 670 - at * 100).line(SENTENCE, 657 - at * 100)
+    document = loaded(pdf.bytes(), "a.pdf")
+    assert headings(document) == [(1, "Title"), (2, "One"), (2, "Two")]
+    assert document.title == "Title"
+
+
+def test_bold_lines_of_body_size_are_headings_below_the_large_ones() -> None:
+    pdf = Pdf().line("Title", 740, size=20).line("Section", 700, bold=True)
+    for at in range(10):
+        pdf.line(SENTENCE, 680 - at * 13)
+    assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "Title"), (2, "Section")]
+
+
+def test_an_outline_decides_over_sizes() -> None:
+    pdf = Pdf().line("Large but no heading", 740, size=20).line("1 Introduction", 700)
+    pdf.line(SENTENCE, 680).page().line("2 Methods", 700).line(SENTENCE, 680)
+    pdf.outline(("1 Introduction", 1), ("2 Methods", 2))
+    assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "1 Introduction"), (1, "2 Methods")]
+
+
+def test_an_outline_that_names_other_words_is_ignored() -> None:
+    pdf = Pdf().line("Title", 740, size=20).line(SENTENCE, 680).line(SENTENCE, 660)
+    pdf.outline(("Bookmark", 1), ("Another", 1))
+    assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "Title")]
+
+
+def test_a_word_cut_at_a_line_end_is_made_whole() -> None:
+    (block,) = layout(line("about the infor-", 100), line("mation in it", 88))
+    assert block.text == "about the information in it"
+
+
+def test_a_hyphen_that_the_document_uses_elsewhere_stays() -> None:
+    (block,) = layout(
+        line("a well-known fact is well-", 100), line("known and its hyphen stays", 88)
+    )
+    assert block.text == "a well-known fact is well-known and its hyphen stays"
+
+
+def test_short_lines_and_items_keep_their_line_breaks() -> None:
+    (block,) = layout(
+        line("Dear reader", 100, right=120),
+        line("this is a long line up to the edge", 88),
+        line("• an item", 76),
+    )
+    assert block.text == "Dear reader\nthis is a long line up to the edge\n• an item"
+
+
+def test_rows_of_numbers_keep_their_line_breaks() -> None:
+    (block,) = layout(line("Revenue 2023 100", 100), line("Revenue 2022 90", 88))
+    assert block.text == "Revenue 2023 100\nRevenue 2022 90"
+
+
+def test_korean_words_cut_at_a_line_end_are_joined_without_a_space() -> None:
+    (block,) = layout(line("감염병의 예방 및 관", 100), line("리에 관한 법률", 88))
+    assert block.text == "감염병의 예방 및 관리에 관한 법률"
+
+
+def test_ligatures_and_word_bullets_are_spelled_out() -> None:
+    (block,) = layout(line("\uf0b7 e\ufb03cient \ufb01sh\x07", 100))
+    assert block.text == "• efficient fish"
+
+
+def test_running_heads_are_kept_once() -> None:
+    pages = {
+        n: [line("Annual report 2023", 780), line(f"Text {'abcdef'[n]}", 400), line(f"{n}", 20)]
+        for n in range(1, 6)
+    }
+    found = [block.text for block in blocks_from_pages(pages, {})]
+    assert found.count("Annual report 2023") == 1
+    assert [t for t in found if t.startswith("Text")] == [f"Text {c}" for c in "bcdef"]
+
+
+def test_the_properties_give_title_and_metadata() -> None:
+    pdf = Pdf().line("Text", 700)
+    pdf.info = "/Title(On Ducks)/Author(Ann)/CreationDate(D:20240102030405+01'00')"
+    document = loaded(pdf.bytes(), "a.pdf")
+    assert document.title == "On Ducks"
+    assert document.metadata == {
+        "page_count": 1, "author": "Ann", "created": "2024-01-02T03:04:05+01:00",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("title", ["Microsoft Word - draft.doc", "0000764478-23-000006", "a.indd"])
+def test_a_title_that_programs_put_is_no_title(title: str) -> None:
+    pdf = Pdf().line("Text", 700)
+    pdf.info = f"/Title({title})"
+    assert loaded(pdf.bytes(), "report.pdf").title == "report"
+
+
+def test_a_pdf_without_text_may_be_scanned() -> None:
+    with pytest.raises(EmptyDocument, match="scanned"):
+        loaded(Pdf().page().bytes(), "a.pdf")
+
+
+def test_an_encrypted_pdf_asks_for_a_password() -> None:
+    pdf = Pdf().line("Secret", 700)
+    key = "00" * 32
+    pdf.trailer = f"/Encrypt<</Filter/Standard/V 1/R 2/O<{key}>/U<{key}>/P -4>>/ID[<00><00>]"
+    with pytest.raises(UnreadableFile, match="password"):
+        loaded(pdf.bytes(), "a.pdf")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_truncated_pdf_is_unreadable(share: float) -> None:
+    content = Pdf().line("Text", 700).bytes()
+    with pytest.raises(UnreadableFile, match="damaged"):
+        loaded(content[: int(len(content) * share)], "a.pdf")
+
+
+def test_a_file_that_only_claims_to_be_a_pdf_is_unreadable() -> None:
+    with pytest.raises(UnreadableFile):
+        loaded("hello world", "a.pdf")
+
+
+def test_a_pdf_with_a_false_page_count_is_read() -> None:
+    content = Pdf().line("Text", 700).bytes().replace(b"/Count 1>>", b"/Count 9>>")
+    assert texts(loaded(content, "a.pdf")) == ["Text"]

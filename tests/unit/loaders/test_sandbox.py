@@ -1,0 +1,171 @@
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders import load_file, registry, sandbox
+from corpus.loaders.limits import LoaderLimits
+from corpus.loading import LoadedDocument
+from tests.unit.loaders.making import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
+
+PAGE = b"<html><body><p>Hello</p></body></html>"
+
+
+def in_child(content: bytes | str, name: str, bounds: LoaderLimits | None = None) -> LoadedDocument:
+    media_type = registry.MEDIA_TYPE_OF_EXTENSION[Path(name).suffix[1:]]
+    return sandbox.read_in_child(
+        as_bytes(content), filename=name, media_type=media_type, limits=bounds or LoaderLimits()
+    )
+
+
+def children_of(process: int) -> list[int]:
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
+    )
+    return [int(pid) for pid in listed.stdout.split()]
+
+
+def test_a_document_comes_back_as_it_would_in_this_process() -> None:
+    source = "---\ntitle: T\ntags: [a]\nx: {y: [1, null]}\n---\n# H\n\nTéxt 😀"
+    assert in_child(source, "a.md") == loaded(source, "a.md")
+
+
+def test_errors_come_back_as_themselves() -> None:
+    with pytest.raises(EmptyDocument, match="no text"):
+        in_child(b"<html></html>", "a.html")
+    with pytest.raises(UnreadableFile, match="damaged"):
+        in_child(b"hello", "a.docx")
+
+
+def test_the_child_knows_neither_django_nor_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("POSTGRES_PASSWORD", "secret")
+    probe = (
+        "import sys, os; sys.path.insert(0, sys.argv[1]); import corpus.loaders.worker;"
+        "print('django' in sys.modules, 'lxml' in sys.modules)"
+    )
+    root = str(Path(sandbox.__file__).parents[2])
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["False", "False"]
+    worker = sandbox.Worker()
+    try:
+        environment = Path(f"/proc/{worker.pid}/environ").read_bytes()
+    finally:
+        worker.close()
+    assert b"secret" not in environment
+
+
+def test_what_takes_too_long_is_killed_and_the_next_file_is_read() -> None:
+    slow = "<html><body><p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>"
+    began = time.monotonic()
+    with pytest.raises(UnreadableFile, match="takes more"):
+        in_child(slow, "a.html", limits(wall_s=1.0, base_cpu_s=30.0))
+    assert time.monotonic() - began < 20
+    assert texts(in_child(PAGE, "a.html")) == ["Hello"]
+
+
+def test_what_computes_too_long_for_its_size_is_killed() -> None:
+    slow = "<html><body><p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>"
+    with pytest.raises(UnreadableFile, match="processor time"):
+        in_child(slow, "a.html", limits(base_cpu_s=1.0, cpu_s_per_mib=0.0))
+
+
+def test_what_needs_too_much_memory_is_refused() -> None:
+    body = paragraph("some words in a row " * 20) * 60_000
+    bounds = limits(memory_bytes=100 * 2**20, max_ratio=10_000)
+    with pytest.raises(UnreadableFile, match=r"more than 0\.09\d+ GiB"):
+        in_child(docx(body), "a.docx", bounds)
+    assert texts(in_child(PAGE, "a.html")) == ["Hello"]
+
+
+def test_a_worker_that_was_killed_is_replaced() -> None:
+    assert texts(in_child(PAGE, "a.html")) == ["Hello"]
+    for worker in sandbox._pool._idle:
+        os.kill(worker.pid, signal.SIGKILL)
+    assert texts(in_child(PAGE, "a.html")) == ["Hello"]
+
+
+def test_a_worker_is_used_again() -> None:
+    in_child(PAGE, "a.html")
+    before = {worker.pid for worker in sandbox._pool._idle}
+    in_child(PAGE, "a.html")
+    assert {worker.pid for worker in sandbox._pool._idle} == before
+
+
+def test_threads_read_at_the_same_time() -> None:
+    found: list[str] = []
+
+    def read(number: int) -> None:
+        document = in_child(f"<p>Number {number}</p>", "a.html")
+        found.extend(texts(document))
+
+    threads = [threading.Thread(target=read, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [f"Number {n}" for n in range(8)]
+    assert len(sandbox._pool._idle) <= 2
+
+
+def test_a_parser_that_fails_is_reported_and_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    crash = {"failure": "KeyError in the parser", "traceback": "Traceback: KeyError: 'x'"}
+    monkeypatch.setattr(sandbox, "_ask", lambda *_, **__: crash)
+    with pytest.raises(UnreadableFile, match="KeyError in the parser"):
+        in_child(PAGE, "a.html")
+    assert "Traceback: KeyError" in caplog.text
+
+
+def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
+    worker = sandbox.Worker()
+    request = {"media_type": registry.PLAIN, "limits": {}, "content_bytes": 4}
+    try:
+        crash = worker.ask({**request, "filename": 7}, b"text", within_s=30)
+        reply = worker.ask({**request, "filename": "a.txt"}, b"text", within_s=30)
+    finally:
+        worker.close()
+    assert crash["failure"] == "TypeError in the parser"
+    assert "reading.py" in crash["traceback"]
+    assert reply["document"]["title"] == "a"
+
+
+def test_nothing_is_left_running_when_a_worker_is_closed() -> None:
+    worker = sandbox.Worker()
+    worker.ask(
+        {"filename": "", "media_type": registry.HTML, "limits": {}, "content_bytes": len(PAGE)},
+        PAGE,
+        within_s=30,
+    )
+    pid = worker.pid
+    worker.close()
+    assert pid not in children_of(os.getpid())
+
+
+def test_large_plain_files_are_read_in_a_child_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    def spy(content: bytes, *, filename: str, media_type: str, limits: LoaderLimits) -> object:
+        calls.append(media_type)
+        return LoadedDocument(())
+
+    monkeypatch.setattr("corpus.loaders.read_in_child", spy)
+    load_file(b"word " * 40_000, filename="a.txt")
+    load_file(b"word", filename="a.txt")
+    assert calls == [registry.PLAIN]
+
+
+def test_pdfs_are_read_in_a_child() -> None:
+    before = "pypdfium2" in sys.modules
+    loaded(Pdf().line("Text", 700).bytes(), "a.pdf")
+    assert ("pypdfium2" in sys.modules) == before
