@@ -16,8 +16,7 @@ from rest_framework.views import APIView
 
 from corpus.errors import NotReady
 from corpus.models import Chunk, Document
-from pkb.warming import are_models_loaded
-from qa.ports import answerers
+from pkb.warming import are_models_loaded, is_lm_loaded
 
 _started = monotonic()
 
@@ -46,7 +45,7 @@ class HealthView(APIView):
             "uptime": monotonic() - _started,
             "database_connected": counts is not None,
             "model_loaded": loaded,
-            "lm_connected": "default" in answerers.loaded,
+            "lm_connected": is_lm_loaded(),
             "documents_count": counts[0] if counts else 0,
             "chunks_count": counts[1] if counts else 0,
         }

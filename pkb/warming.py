@@ -7,6 +7,7 @@ from django.conf import settings
 
 from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError
+from qa.ports import EXTRACTIVE, Answerer, answerers, default_answerer_name, get_answerer
 from qa.rerankers import get_reranker, rerankers
 
 log = structlog.get_logger(__name__)
@@ -20,15 +21,24 @@ def start_warming() -> Thread:
 
 
 def _load_models() -> None:
-    from qa.answerers import extractive  # noqa: F401, PLC0415  (imports DSPy)
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()
-    for load in (get_embedder(settings.PKB_EMBEDDING_MODEL).load, get_reranker().load):
+    for model in (get_embedder(settings.PKB_EMBEDDING_MODEL), get_reranker(), _answerer()):
         try:
-            load()
+            model.load()
         except BackendError as exc:
             log.error("model_did_not_load", reason=str(exc))
+
+
+def _answerer() -> Answerer:
+    return get_answerer(default_answerer_name())
+
+
+def is_lm_loaded() -> bool:
+    """Tell whether a language model is configured and its answerer loaded."""
+    name = default_answerer_name()
+    return name != EXTRACTIVE and name in answerers.loaded and get_answerer(name).is_loaded
 
 
 def are_models_loaded() -> bool:

@@ -27,6 +27,17 @@ class Answerer(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def is_loaded(self) -> bool: ...
+
+    def load(self) -> None:
+        """Make ready to answer at once.
+
+        Raises:
+            BackendError: The model is missing or does not load.
+        """
+        ...
+
     def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
         """Answer from the passages alone; an empty text where they do not hold it.
 

@@ -84,6 +84,13 @@ class ExtractiveAnswerer:
     def __init__(self, *, max_sentences: int) -> None:
         self.max_sentences = max_sentences
 
+    @property
+    def is_loaded(self) -> bool:
+        return get_reranker().is_loaded
+
+    def load(self) -> None:
+        get_reranker().load()
+
     def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
         """Return the best sentences of the passages, word for word."""
         program = ExtractiveProgram(score=get_reranker().score, max_sentences=self.max_sentences)

@@ -45,7 +45,8 @@ class Command(BaseCommand):
             self.stdout.write("The documents do not hold an answer to this.")
         self.stdout.write(answer.text)
         for number, citation in enumerate(answer.citations, start=1):
-            where = " > ".join((citation.passage.name, *citation.passage.heading_path))
+            path = dict.fromkeys((citation.passage.name, *citation.passage.heading_path))
+            where = " > ".join(path)
             span = f"{citation.start_char}-{citation.end_char}"
             self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
             self.stdout.write(f'    "{citation.quote}"')
