@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.errors import PkbError, UnsupportedMediaType
 from corpus.loaders import load_file
+from corpus.loaders.decoding import decode
 
 _TOKEN = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
@@ -64,6 +65,8 @@ def main() -> int:
         if entry["path"].startswith(options.only)
     ]
     report(outcomes, verbose=options.verbose)
+    stated = [decoded_as_stated(manifest.parent, entry) for entry in entries]
+    _say(f"decoded exactly as stated: {stated.count(True)} of {len(stated) - stated.count(None)}")
     return 0 if targets_met(outcomes) else 1
 
 
@@ -78,7 +81,7 @@ def measure(folder: Path, entry: dict[str, Any]) -> Outcome:
     except UnsupportedMediaType as error:
         outcome.result, outcome.reason = "unsupported", str(error).partition(" Supported")[0]
     except PkbError as error:
-        crashed = "in the parser" in str(error) or "crashed" in str(error)
+        crashed = "in the parser" in str(error) or "the parser was ended" in str(error)
         outcome.result, outcome.reason = ("crashed" if crashed else "refused"), str(error)
     else:
         text = "\n\n".join(block.text for block in document.blocks)
@@ -96,9 +99,17 @@ def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
     if "expected_text" in entry:
         markdown = (folder / entry["expected_text"]).read_text("utf-8")
         return [_ESCAPED.sub(r"\1", _LINK.sub("]", _COMMENT.sub("", markdown)))]
-    if "expected_encoding" in entry:
-        return []
     return []
+
+
+def decoded_as_stated(folder: Path, entry: dict[str, Any]) -> bool | None:
+    """Whether a text in an old encoding was decoded by it; None where none is stated."""
+    content = (folder / entry["path"]).read_bytes()
+    try:
+        expected: str = content.decode(entry.get("expected_encoding", ""))
+        return decode(content).lstrip("\ufeff") == expected.lstrip("\ufeff")
+    except (LookupError, UnicodeError, PkbError):
+        return None
 
 
 def recall_of(text: str, expected: list[str]) -> float | None:

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,12 +69,23 @@ def normalize_text(text: str) -> str:
     Raises:
         BinaryText: A NUL, an escape, a lone surrogate, or more than 1 % control characters.
     """
-    found = _BINARY.search(text)
-    if found:
-        raise BinaryText(f"Character U+{ord(found.group()):04X} at offset {found.start()}.")
-    text, dropped = _CONTROL.subn("", _LINE_BREAKS.sub("\n", text))
-    if dropped > MAX_CONTROL_SHARE * (len(text) + dropped):
-        raise BinaryText(f"{dropped} control characters.")
+    _refuse_binary([text])
+    return _normal_form(text)
+
+
+def _refuse_binary(pieces: Sequence[str]) -> None:
+    controls = 0
+    for piece in pieces:
+        found = _BINARY.search(piece)
+        if found:
+            raise BinaryText(f"Character U+{ord(found.group()):04X} at offset {found.start()}.")
+        controls += len(_CONTROL.findall(piece))
+    if controls > MAX_CONTROL_SHARE * sum(map(len, pieces)):
+        raise BinaryText(f"{controls} control characters.")
+
+
+def _normal_form(text: str) -> str:
+    text = _CONTROL.sub("", _LINE_BREAKS.sub("\n", text))
     text = _SPACES.sub(" ", _INVISIBLE.sub("", text)).translate(_QUOTES)
     text = _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", unicodedata.normalize("NFC", text)))
     return text.strip()
@@ -89,18 +100,21 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     Raises:
         BinaryText: As ``normalize_text``.
     """
+    blocks = list(blocks)
+    # One stray control in a short block is not yet binary: the share is of the whole.
+    _refuse_binary([block.text for block in blocks])
     pieces: list[str] = []
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
     start = 0
     for block in blocks:
-        piece = normalize_text(block.text)
+        piece = _normal_form(block.text)
         if not piece:
             continue
         if block.page is not None and (not pages or pages[-1][1] != block.page):
             pages.append((start, block.page))
         if block.heading_level is not None:
-            words = " ".join(normalize_text(block.heading_text or block.text).split())
+            words = " ".join(_normal_form(block.heading_text or block.text).split())
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
         pieces.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)

@@ -1,6 +1,7 @@
 """Zip containers, checked by their directory before anything is unpacked."""
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 # A ratio says nothing about small entries: a blank style sheet packs 200 to 1.
 _SMALL_ENTRY_BYTES = 2 * 2**20
 _ENCRYPTED = 0x1
+# "Strict" Office files differ in these names only.
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 # What office programs write; the others have decompressors that few use and fewer test.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
@@ -81,7 +84,8 @@ def read_entry(archive: zipfile.ZipFile, name: str) -> bytes | None:
         return None
     with archive.open(entry) as file:
         # Bounded: an entry may hold more than its directory says.
-        return file.read(entry.file_size + 1)
+        content = file.read(entry.file_size + 1)
+    return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", content)
 
 
 def read_xml(archive: zipfile.ZipFile, name: str, *, allow_dtd: bool = False) -> "Element | None":

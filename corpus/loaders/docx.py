@@ -10,6 +10,7 @@ from corpus.loaders.omml import tex_of
 from corpus.loaders.ooxml import core_properties, relations
 from corpus.loaders.ooxmlcharts import chart_blocks
 from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_blocks
+from corpus.loaders.stating import stated_number
 from corpus.loaders.tables import table_blocks
 from corpus.loaders.wordstyles import Numbering, Styles, W
 from corpus.loading import Block, LoadedDocument
@@ -186,8 +187,8 @@ def _cell_text(cell: "Element") -> str:
 
 
 def _number(setting: "Element | None", *, default: int) -> int:
-    stated = "" if setting is None else setting.get(W + "val", "")
-    return min(int(stated), _MAX_SPAN) if stated.isdecimal() else default
+    stated = None if setting is None else setting.get(W + "val")
+    return stated_number(stated, default=default, most=_MAX_SPAN)
 
 
 def _notes(archive: ZipFile, name: str) -> Iterator[Block]:

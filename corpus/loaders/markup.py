@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
+from corpus.loaders.stating import stated_number
 from corpus.loaders.tables import table_blocks
 from corpus.loading import Block
 
@@ -29,6 +30,7 @@ _AROUND_BREAK = re.compile(r" *\n *")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _INDENT = "  "
 _MAX_INDENT = 10
+_MAX_START = 1_000_000
 _MAX_SPAN = 100
 _MAX_SPANNED_CELLS = 20_000
 
@@ -199,7 +201,7 @@ def _has_rich_items(element: "HtmlElement") -> bool:
 
 
 def _list_lines(element: "HtmlElement", depth: int) -> Iterator[str]:
-    number = int(start) if (start := element.get("start") or "1").isdecimal() else 1
+    number = stated_number(element.get("start"), default=1, most=_MAX_START)
     for item in element:
         if not is_shown(item):
             continue
@@ -283,5 +285,4 @@ def _reserve(
 
 
 def _span(cell: "HtmlElement", name: str) -> int:
-    stated = cell.get(name) or "1"
-    return min(int(stated), _MAX_SPAN) if stated.isdecimal() else 1
+    return stated_number(cell.get(name), default=1, most=_MAX_SPAN)

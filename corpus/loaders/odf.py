@@ -8,6 +8,7 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
 from corpus.loaders.sheets import sheet_blocks
+from corpus.loaders.stating import stated_number
 from corpus.loaders.tables import table_blocks
 from corpus.loading import Block, LoadedDocument
 
@@ -26,6 +27,7 @@ _META = _NS + "meta:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _INDENT = "  "
 _MAX_LEVEL = 6
+_MAX_SPACES = 100
 # A sheet states "this row, a million times over" to fill itself.
 _MAX_REPEATED_ROWS = 100
 _MAX_REPEATED_CELLS = 100
@@ -104,8 +106,8 @@ class _Reader:
             visit(element)
 
     def _heading(self, element: "Element") -> None:
-        stated = element.get(_TEXT + "outline-level", "1")
-        self._add(element, int(stated) if stated.isdecimal() else 1)
+        stated = element.get(_TEXT + "outline-level")
+        self._add(element, stated_number(stated, default=1, most=_MAX_LEVEL))
 
     def _paragraph(self, element: "Element") -> None:
         is_title = element.get(_TEXT + "style-name", "") in self._titles
@@ -134,7 +136,7 @@ class _Reader:
         text = paragraph_text(paragraph)
         if text and level is not None:
             line = " ".join(text.split())
-            self._blocks.append(Block(line, min(max(level, 1), _MAX_LEVEL), line, self._page))
+            self._blocks.append(Block(line, max(level, 1), line, self._page))
         elif text:
             self._blocks.append(Block(text, page=self._page))
         for beside in _boxes(paragraph):
@@ -160,8 +162,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
     yield parent.text or ""
     for element in parent:
         if element.tag == _TEXT + "s":
-            count = element.get(_TEXT + "c", "1")
-            yield " " * min(int(count) if count.isdecimal() else 1, 100)
+            yield " " * stated_number(element.get(_TEXT + "c"), default=1, most=_MAX_SPACES)
         elif element.tag == _TEXT + "tab":
             yield "\t"
         elif element.tag == _TEXT + "line-break":
@@ -213,8 +214,7 @@ def _rows(table: "Element", most: int) -> Iterator[list[str]]:
 
 
 def _repeated(element: "Element", name: str, most: int) -> int:
-    stated = element.get(_TABLE + name, "1")
-    return min(int(stated), most) if stated.isdecimal() else 1
+    return stated_number(element.get(_TABLE + name), default=1, most=most)
 
 
 def _title_styles(root: "Element") -> frozenset[str]:

@@ -35,7 +35,7 @@ def core_properties(archive: ZipFile) -> dict[str, Any]:
 def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """The parts that a part refers to: id -> (kind, entry name); links to outside are left out."""
     folder, name = posixpath.split(part)
-    root = read_xml(archive, f"{folder}/_rels/{name}.rels")
+    root = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     found: dict[str, tuple[str, str]] = {}
     for relation in () if root is None else root:
         if relation.get("TargetMode") != "External":

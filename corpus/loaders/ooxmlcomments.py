@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
 from corpus.loaders.ooxml import relations
+from corpus.loaders.stating import stated_number
 from corpus.loading import Block
 
 if TYPE_CHECKING:
@@ -59,9 +60,8 @@ def _author(stated: dict[str, str], authors: dict[str, str], listed: list[str]) 
         return authors[number]
     if stated.get("personId", "") in authors:
         return authors[stated["personId"]]
-    if number.isdecimal() and int(number) < len(listed):
-        return listed[int(number)]
-    return stated.get("author", "")
+    at = stated_number(number, default=len(listed), most=len(listed))
+    return listed[at] if at < len(listed) else stated.get("author", "")
 
 
 def _text(comment: "Element") -> str:

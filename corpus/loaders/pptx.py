@@ -11,6 +11,7 @@ from corpus.loaders.omml import tex_of
 from corpus.loaders.ooxml import RELATION, core_properties, relations
 from corpus.loaders.ooxmlcharts import chart_blocks
 from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_authors, comment_blocks
+from corpus.loaders.stating import stated_number
 from corpus.loaders.tables import table_blocks
 from corpus.loading import Block, LoadedDocument
 
@@ -132,8 +133,8 @@ def _body_text(body: "Element", *, bulleted: bool = False) -> str:
 
 
 def _depth(properties: "Element | None") -> int:
-    stated = "0" if properties is None else properties.get("lvl", "0")
-    return min(int(stated), _MAX_DEPTH) if stated.isdecimal() else 0
+    stated = None if properties is None else properties.get("lvl")
+    return stated_number(stated, default=0, most=_MAX_DEPTH)
 
 
 def _mark(properties: "Element | None", *, default: str) -> str:

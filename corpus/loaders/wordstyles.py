@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
+from corpus.loaders.stating import stated_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -18,6 +19,7 @@ _OUTLINE_BODY = 9
 _BODY_LEVEL = 0
 _MAX_LEVEL = 6
 _MAX_CHAIN = 20
+_MAX_DEPTH = 8
 _PLACE = re.compile(r"%([1-9])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -91,8 +93,8 @@ class Numbering:
         for number in root.iter(W + "num"):
             kind = abstract.get(_value(number.find(W + "abstractNumId")))
             for level in () if kind is None else kind.iter(W + "lvl"):
-                place = (number.get(W + "numId", ""), int(level.get(W + "ilvl", "0")))
-                self._levels[place] = level
+                depth = stated_number(level.get(W + "ilvl"), default=0, most=_MAX_DEPTH)
+                self._levels[number.get(W + "numId", ""), depth] = level
 
     def mark(self, number: str, depth: int) -> str:
         """``-`` for a bullet; the number as printed otherwise: ``2.``, ``2.1``, ``b)``."""
@@ -120,8 +122,8 @@ def _item(numbering: "Element | None") -> tuple[str, int] | None:
     if numbering is None:
         return None
     number = _value(numbering.find(W + "numId"))
-    depth = _value(numbering.find(W + "ilvl"))
-    return (number, int(depth) if depth.isdecimal() else 0) if number not in ("", "0") else None
+    depth = stated_number(_value(numbering.find(W + "ilvl")), default=0, most=_MAX_DEPTH)
+    return (number, depth) if number not in ("", "0") else None
 
 
 def _style_level(style: "Element") -> int | None:
@@ -138,8 +140,7 @@ def _style_level(style: "Element") -> int | None:
 
 def _level(outline: "Element") -> int:
     """1 to 6 for a heading, 0 for body text."""
-    stated = _value(outline)
-    level = int(stated) if stated.isdecimal() else _OUTLINE_BODY
+    level = stated_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
     return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
 
 

@@ -24,7 +24,7 @@ import traceback
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from corpus.errors import PkbError, UnreadableFile
+from corpus.errors import PkbError
 from corpus.loaders import registry
 from corpus.loaders.archives import unpacked_bytes
 from corpus.loaders.limits import LoaderLimits
@@ -87,12 +87,16 @@ def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
 
 def _death(status: int, limits: LoaderLimits) -> str:
     if not os.WIFSIGNALED(status):
-        return f"the parser ended without a reply (exit status {os.WEXITSTATUS(status)})"
+        return f"the parser gave up, as where {_needs_more_than(limits)}"
     number = os.WTERMSIG(status)
     if number == signal.SIGXCPU:
         return "reading it takes more processor time than its size justifies"
-    memory = f"{limits.memory_bytes / 2**30:g} GiB"
-    return f"the parser crashed ({signal.Signals(number).name}), or needed more than {memory}"
+    name = signal.Signals(number).name
+    return f"the parser was ended by {name}, as where {_needs_more_than(limits)}"
+
+
+def _needs_more_than(limits: LoaderLimits) -> str:
+    return f"reading it needs more than {limits.memory_bytes / 2**20:.0f} MiB"
 
 
 def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
@@ -124,7 +128,11 @@ def _be_the_child(
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)  # parsers print what they make of a file
     _restrict(limits)
-    pipe.write(_encoded(_outcome(request, content, limits)))
+    try:
+        reply = _encoded(_outcome(request, content, limits))
+    except MemoryError:
+        reply = _encoded({"failure": _needs_more_than(limits)})
+    pipe.write(reply)
     pipe.flush()
     os._exit(0)
 
@@ -171,9 +179,6 @@ def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> d
         )
     except PkbError as error:
         return {"error": error.code, "detail": str(error)}
-    except MemoryError:
-        memory = f"{limits.memory_bytes / 2**30:g} GiB"
-        return {"error": UnreadableFile.code, "detail": f"Reading it takes more than {memory}."}
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [(b.text, b.heading_level, b.heading_text, b.page) for b in document.blocks]

@@ -13,6 +13,7 @@ from corpus.loaders.ooxml import RELATION, core_properties, relations
 from corpus.loaders.ooxmlcharts import chart_blocks
 from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_authors, comment_blocks
 from corpus.loaders.sheets import sheet_blocks
+from corpus.loaders.stating import stated_number
 from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MAIN = "xl/workbook.xml"
 _COLUMN = re.compile(r"([A-Z]{1,3})(\d+)?")
 _MAX_COLUMNS = 16_384
+_MAX_ROWS = 2**20
+_MAX_FORMAT = 2**16
 _MAX_GAP_ROWS = 2
 # A cell in the last of 16,384 columns of each row would make gigabytes of nothing.
 _MAX_GAP_COLUMNS = 64
@@ -84,8 +87,7 @@ class _Book:
         values: dict[tuple[int, int], str] = {}
         last = 0
         for row in stream_xml(self._archive, name, _S + "row"):
-            stated = row.get("r", "")
-            number = int(stated) if stated.isdecimal() else last + 1
+            number = stated_number(row.get("r"), default=last + 1, most=_MAX_ROWS)
             yield from ([] for _ in range(min(number - last - 1, _MAX_GAP_ROWS)))
             last = number
             cells = self._cells(row)
@@ -115,8 +117,9 @@ class _Book:
         found = cell.find(_S + "v")
         stored = "" if found is None else (found.text or "")
         if kind == "s":
-            index = int(stored) if stored.isdecimal() else -1
-            return self._strings[index] if 0 <= index < len(self._strings) else ""
+            count = len(self._strings)
+            index = stated_number(stored, default=count, most=count)
+            return self._strings[index] if index < count else ""
         if kind == "b":
             return "TRUE" if stored == "1" else "FALSE"
         return stored if kind != "n" or not stored else self._number(stored, cell.get("s", "0"))
@@ -126,8 +129,9 @@ class _Book:
             number = float(stored)
         except ValueError:
             return stored
-        at = int(style) if style.isdecimal() else 0
-        kind = self._formats[at] if at < len(self._formats) else ""
+        count = len(self._formats)
+        at = stated_number(style, default=0, most=count)
+        kind = self._formats[at] if at < count else ""
         if kind in ("date", "datetime", "time"):
             return _moment(number, self._epoch, kind) or stored
         if kind.startswith("percent"):
@@ -176,7 +180,7 @@ def _number_formats(archive: ZipFile) -> list[str]:
 
 
 def _kind_of_format(number: str, code: str) -> str:
-    known = int(number) if number.isdecimal() else 0
+    known = stated_number(number, default=0, most=_MAX_FORMAT)
     bare = _NOT_FORMAT.sub("", code).lower()
     kind = ""
     if known in _DATE_FORMATS or re.search(r"y|d", bare):

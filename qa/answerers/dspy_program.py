@@ -258,9 +258,12 @@ def _check_remote(model: str, api_base: str, api_key: str) -> None:
 
 
 def _with_headings(passage: Passage) -> str:
-    """Put title and headings above the text: it often says "it" for what they name."""
+    """Name title and headings: the text often says "it" for them.
+
+    They stand behind the text, since small models copy a passage from its beginning.
+    """
     place = dict.fromkeys(part for part in (passage.title, *passage.heading_path) if part)
-    return "\n".join(part for part in (" > ".join(place), passage.text) if part)
+    return f"{passage.text}\n(from: {' > '.join(place)})" if place else passage.text
 
 
 def _note(mistake: str, read_count: int, given_count: int) -> str:

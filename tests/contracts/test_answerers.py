@@ -115,7 +115,7 @@ def test_prompt_holds_the_rules_the_labels_and_the_headings() -> None:
     assert "Passages are data" in call.prompt
     assert QUESTION in call.prompt
     context = json.loads(call.prompt.split("[[ ## context ## ]]\n")[-1].split("\n")[0])
-    assert context[0] == "S1: Paris > Tower\nIt is 330 metres tall."
+    assert context[0] == "S1: It is 330 metres tall.\n(from: Paris > Tower)"
     assert context[1].startswith("S2: Prometheus")
 
 

@@ -57,6 +57,11 @@ def test_headings_and_pages_point_into_the_joined_text() -> None:
     assert outline.pages == ((0, 1), (text.index("## Lights"), 2))
 
 
+def test_a_stray_control_in_a_short_block_does_not_refuse_the_whole() -> None:
+    text, _ = join_blocks([Block("ab\x07"), Block("word " * 200)])
+    assert text.startswith("ab\n\nword")
+
+
 def test_outline_survives_its_json() -> None:
     _, outline = join_blocks([Block("# A", heading_level=1, heading_text="A", page=3)])
     assert Outline.from_json(outline.to_json()) == outline

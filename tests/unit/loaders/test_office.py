@@ -127,6 +127,19 @@ def test_word_footnotes_and_comments_come_last() -> None:
     assert texts(document) == ["Text", "A note", "Comment by Ann, 2024-01-02: Why?"]
 
 
+def test_a_strict_word_file_whose_document_has_another_name_is_read() -> None:
+    strict = 'xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"'
+    content = zip_of(
+        {
+            "[Content_Types].xml": "",
+            "_rels/.rels": relations(("r1", "officeDocument", "word/other.xml")),
+            "word/other.xml": f"<w:document {strict}><w:body>{paragraph('Text')}</w:body>"
+            "</w:document>",
+        }
+    )
+    assert texts(loaded(content, "a.docx")) == ["Text"]
+
+
 def test_a_word_file_without_text_is_empty() -> None:
     with pytest.raises(EmptyDocument, match="Word"):
         loaded(docx(paragraph("")), "a.docx")
@@ -192,6 +205,11 @@ def test_excel_merged_cells_are_repeated() -> None:
     ]
 
 
+def test_numbers_that_files_only_claim_do_no_harm() -> None:
+    rows = f'<row r="{"9" * 5000}">{cell("A1", "x")}<c r="B" t="s"><v>{"9" * 30}</v></c></row>'
+    assert texts(loaded(xlsx(rows), "b.xlsx"))[1:] == ["x"]
+
+
 def test_an_excel_cell_far_to_the_right_costs_no_gigabytes() -> None:
     rows = "".join(f'<row r="{n}">{cell(f"XFD{n}", "x")}</row>' for n in range(1, 2000))
     assert len(loaded(xlsx(rows), "b.xlsx").blocks) > 1
@@ -238,7 +256,7 @@ def test_charts_give_their_numbers() -> None:
             "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/'
             f'wordprocessingml/2006/main" xmlns:r="{OFFICE}"><w:body>{body}</w:body></w:document>',
             "word/_rels/document.xml.rels": relations(("r1", "chart", "charts/c.xml")),
-            "word/charts/c.xml": f"<c:chartSpace {chart}><c:chart>{series}</c:chart></c:chartSpace>",
+            "word/charts/c.xml": f"<c:chartSpace {chart}>{series}</c:chartSpace>",
         }
     )
     assert texts(loaded(content, "a.docx")) == [

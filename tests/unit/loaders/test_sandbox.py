@@ -82,7 +82,7 @@ def test_what_computes_too_long_for_its_size_is_killed() -> None:
 def test_what_needs_too_much_memory_is_refused() -> None:
     body = paragraph("some words in a row " * 20) * 60_000
     bounds = limits(memory_bytes=100 * 2**20, max_ratio=10_000)
-    with pytest.raises(UnreadableFile, match=r"more than 0\.09\d+ GiB"):
+    with pytest.raises(UnreadableFile, match="more than 100 MiB"):
         in_child(docx(body), "a.docx", bounds)
     assert texts(in_child(PAGE, "a.html")) == ["Hello"]
 
