@@ -130,15 +130,15 @@ def test_identical_text_is_encoded_once(ingest: Ingest, counting: CountingEmbedd
     assert len(counting.encoded) > count
 
 
-def test_a_failing_embedder_leaves_the_old_version(
+def test_an_embedder_that_cannot_count_leaves_the_old_version(
     ingest: Ingest, monkeypatch: pytest.MonkeyPatch, counting: CountingEmbedder
 ) -> None:
     ingest(LIGHTHOUSE, source_uri="note:1")
 
-    def fail(texts: Any) -> Any:
+    def fail(text: str) -> Any:
         raise BackendError("the model is gone")
 
-    monkeypatch.setattr(counting, "embed_passages", fail)
+    monkeypatch.setattr(counting, "token_spans", fail, raising=False)
     with pytest.raises(BackendError):
         ingest(BAKERY, source_uri="note:1")
     assert Document.objects.get().raw_text == LIGHTHOUSE
