@@ -53,6 +53,21 @@ NONSENSE = [
     "asdf qwer zxcv",
     "?????",
     "Which colour does the number seven eat on Thursdays in Borneo?",
+    "How many moons does the stapler have?",
+    "Who won the 1987 chess olympiad for octopuses?",
+    "lorem ipsum dolor sit amet",
+    "1234567890",
+    "What did the quadratic equation say to the refrigerator?",
+    "Where do sleeping algorithms buy their shoes?",
+    "How tall is yesterday?",
+    "Why does the alphabet smell of purple?",
+    "What is the capital of the square root of minus one?",
+    "zzzz zzzz zzzz zzzz",
+    "Which programming language do bananas prefer?",
+    "How do I reset my password on the office printer?",
+    "What is the recommended dose of ibuprofen for a horse?",
+    "Translate this sentence into Klingon, please.",
+    "🚀🚀🚀",
 ]
 
 

@@ -58,6 +58,7 @@ class TestLocal(AnswererContract):
 
 
 def test_name_is_the_file_s_without_its_folder(local: LMAnswerer, gguf: Path) -> None:
+    local.load()  # another test of this module may have closed the engine
     assert local.is_loaded
     assert local.name == f"local:{gguf.name}"
 

@@ -1,11 +1,12 @@
 import re
 from itertools import pairwise
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
-from corpus.ingestion.chunking import Span, TokenRuler, split_text
-from corpus.ingestion.normalizing import Outline, join_blocks, normalize_text
+from corpus.ingestion.chunkers import CHUNKERS
+from corpus.ingestion.chunking import ChunkingRule, Span, split_text
+from corpus.ingestion.measuring import CharacterRuler, TokenRuler
+from corpus.ingestion.normalizing import Outline, join_blocks
 from corpus.loading import Block
 
 LIMIT = 20
@@ -15,63 +16,75 @@ def ruler_of(text: str) -> TokenRuler:
     return TokenRuler([match.span() for match in re.finditer(r"\w+|[^\w\s]", text)])
 
 
-def split(text: str, outline: Outline | None = None, limit: int = LIMIT) -> list[Span]:
+def split(
+    text: str,
+    outline: Outline | None = None,
+    *,
+    strategy: str = "structure",
+    size: int = LIMIT,
+    overlap: int = 0,
+    sentences: int = 1,
+) -> list[Span]:
+    ruler = ruler_of(text)
     return split_text(
-        text, outline=outline or Outline(), ruler=ruler_of(text), limit=lambda path: limit
+        text,
+        outline=outline or Outline(),
+        rule=ChunkingRule(strategy, size, overlap, sentences),
+        ruler=ruler,
+        embedder_ruler=ruler,
+        embedder_limit=lambda path: 256,
     )
 
 
-words = st.sampled_from(["alpha", "beta", "Gamma", "x" * 90, "Dr.", "end.", "stop!", "第一句。"])
-texts = st.lists(st.lists(words, min_size=1, max_size=60).map(" ".join), max_size=6).map(
-    "\n\n".join
-)
+def cut(text: str, outline: Outline | None = None, **rule: int | str) -> list[str]:
+    return [text[s.start : s.end] for s in split(text, outline, **rule)]  # type: ignore[arg-type]
 
 
-@given(texts)
-def test_every_character_is_in_a_chunk(raw: str) -> None:
-    text = normalize_text(raw)
-    covered = {i for span in split(text) for i in range(span.start, span.end)}
-    assert all(char.isspace() or i in covered for i, char in enumerate(text))
-
-
-@given(texts)
-def test_no_chunk_is_over_the_limit(raw: str) -> None:
-    text = normalize_text(raw)
-    ruler = ruler_of(text)
-    assert all(ruler.count(span.start, span.end) <= LIMIT for span in split(text))
-
-
-@given(texts)
-def test_chunks_are_in_order_and_trimmed(raw: str) -> None:
-    text = normalize_text(raw)
-    spans = split(text)
-    assert [s.start for s in spans] == sorted(s.start for s in spans)
-    for span in spans:
-        assert text[span.start : span.end] == text[span.start : span.end].strip() != ""
+def sentences(count: int) -> str:
+    return " ".join(f"Sentence {n} has five words." for n in range(count))
 
 
 def test_small_paragraphs_are_packed() -> None:
     text = "One two three.\n\nFour five six.\n\nSeven eight nine."
-    assert [text[s.start : s.end] for s in split(text)] == [text]
+    assert cut(text) == [text]
 
 
-def test_windows_of_a_long_paragraph_share_one_sentence() -> None:
-    text = " ".join(f"Sentence {n} has five words." for n in range(12))
-    spans = split(text)
+@pytest.mark.parametrize("strategy", ["sentence", "structure"])
+def test_windows_of_a_long_paragraph_share_one_sentence(strategy: str) -> None:
+    text = sentences(12)
+    spans = split(text, strategy=strategy)
     assert len(spans) > 2
     for before, after in pairwise(spans):
         shared = text[after.start : before.end]
         assert re.fullmatch(r"Sentence \d+ has five words\.", shared)
 
 
+def test_an_overlap_in_units_is_of_whole_sentences_that_fit() -> None:
+    text = sentences(40)
+    for before, after in pairwise(split(text, strategy="sentence", size=48, overlap=15)):
+        assert len(re.findall("Sentence", text[after.start : before.end])) == 2
+
+
+def test_an_overlap_too_small_for_a_sentence_is_of_words() -> None:
+    text = sentences(40)
+    for before, after in pairwise(split(text, strategy="sentence", size=48, overlap=4)):
+        assert text[after.start : before.end] == "has five words."
+
+
 def test_a_sentence_over_the_limit_is_cut() -> None:
     text = " ".join(["word"] * 50)
-    assert [len(text[s.start : s.end].split()) for s in split(text)] == [20, 20, 10]
+    assert [len(piece.split()) for piece in cut(text)] == [20, 20, 10]
 
 
-def test_a_word_without_end_is_cut() -> None:
+@pytest.mark.parametrize("strategy", list(CHUNKERS))
+def test_a_word_without_end_is_cut(strategy: str) -> None:
     text = "x" * 5_000
-    assert max(s.end - s.start for s in split(text)) <= LIMIT * 12
+    assert max(map(len, cut(text, strategy=strategy))) <= LIMIT * 12
+
+
+def test_the_embedder_takes_less_than_was_asked_for() -> None:
+    text = "word " * 600
+    assert max(len(piece.split()) for piece in cut(text, size=800, overlap=200)) == 256
 
 
 def outlined(*blocks: Block) -> tuple[str, Outline]:
@@ -88,26 +101,54 @@ def test_chunks_know_their_headings_and_pages() -> None:
         Block("# Hills", 1, "Hills", page=3),
         Block(body, page=3),
     )
-    spans = split(text, outline, limit=50)
-    assert [(s.heading_path, s.heading_level, s.page) for s in spans] == [
-        (("Coasts",), 1, 1),
-        (("Coasts", "Lights"), 2, 2),
-        (("Hills",), 1, 3),
-    ]
+    for strategy in ("auto", "structure"):
+        spans = split(text, outline, strategy=strategy, size=50)
+        assert [(s.heading_path, s.heading_level, s.page) for s in spans] == [
+            (("Coasts",), 1, 1),
+            (("Coasts", "Lights"), 2, 2),
+            (("Hills",), 1, 3),
+        ]
+
+
+@pytest.mark.parametrize("strategy", ["sentence", "recursive", "semantic"])
+def test_a_window_is_under_the_heading_where_it_begins(strategy: str) -> None:
+    text, outline = outlined(
+        Block("Preface. " * 20, page=1), Block("# Hills", 1, "Hills", page=2), Block("Up. " * 40)
+    )
+    spans = split(text, outline, strategy=strategy, sentences=0)
+    hills = text.index("# Hills")
+    assert {(s.heading_path, s.page) for s in spans if s.start < hills} == {((), 1)}
+    assert {(s.heading_path, s.page) for s in spans if s.start >= hills} == {(("Hills",), 2)}
 
 
 def test_a_lone_heading_goes_with_the_section_below_it() -> None:
     text, outline = outlined(
         Block("# Top", 1, "Top"), Block("## Sub", 2, "Sub"), Block("word " * 40)
     )
-    spans = split(text, outline, limit=60)
+    spans = split(text, outline, size=60)
     assert [s.heading_path for s in spans] == [("Top", "Sub")]
+
+
+def test_small_sections_are_merged_under_their_parent() -> None:
+    text, outline = outlined(
+        Block("# Top", 1, "Top"),
+        Block("word " * 40),
+        *(block for n in "abcd" for block in (Block(f"## {n}", 2, n), Block("few words here"))),
+    )
+    spans = split(text, outline, size=60)
+    assert [s.heading_path for s in spans] == [("Top",), ("Top",)]
 
 
 def test_a_heading_is_not_a_chunk_of_its_own() -> None:
     text, outline = outlined(Block("# Top", 1, "Top"), Block("A b c d e. " * 10))
-    spans = split(text, outline)
-    assert text[spans[0].start : spans[0].end].startswith("# Top\n\nA b")
+    assert cut(text, outline)[0].startswith("# Top\n\nA b")
+
+
+def test_a_deep_heading_does_not_end_a_chunk() -> None:
+    text, outline = outlined(
+        Block("Some words. " * 5), Block("#### Deep", 4, "Deep"), Block("More words. " * 5)
+    )
+    assert [piece[:9] for piece in cut(text, outline, sentences=0)] == ["Some word", "#### Deep"]
 
 
 def test_a_heading_of_level_4_does_not_end_a_chunk() -> None:
@@ -115,5 +156,52 @@ def test_a_heading_of_level_4_does_not_end_a_chunk() -> None:
     assert len(split(text, outline)) == 1
 
 
+def test_a_table_that_fits_is_not_cut() -> None:
+    table = "\n".join(f"| {n} | cell |" for n in range(4))
+    text = "Words stand before it. " * 2 + "\n\n" + table
+    assert any(table in piece for piece in cut(text, size=24, sentences=0))
+
+
+def test_a_table_too_long_is_cut_between_rows() -> None:
+    table = "\n".join(f"| {n}. Row no. {n} | cell |" for n in range(30))
+    pieces = cut(table, size=40)
+    assert len(pieces) > 3
+    assert {line for piece in pieces for line in piece.split("\n")} == set(table.split("\n"))
+
+
+def test_a_listing_with_empty_lines_is_one_block() -> None:
+    listing = "```python\nfirst = 1\n\nsecond = 2\n```"
+    text = "Some words stand here.\n\n" + listing + "\n\nAnd words after it."
+    assert any(listing in piece for piece in cut(text, sentences=0))
+
+
+def test_a_listing_without_end_loses_nothing() -> None:
+    text = "Words.\n\n```\nfirst = 1\n\nsecond = 2"
+    assert cut(text) == [text]
+
+
+def test_recursive_splitting_cuts_no_finer_than_it_must() -> None:
+    text = "aaa bbb\n\nccc. ddd ee\nfff. ggg hhh iii jjj kkk"
+    ruler = CharacterRuler()
+    spans = split_text(
+        text,
+        outline=Outline(),
+        rule=ChunkingRule("recursive", 16, 0, 0),
+        ruler=ruler,
+        embedder_ruler=ruler,
+        embedder_limit=lambda path: 256,
+    )
+    assert [text[s.start : s.end] for s in spans] == [
+        "aaa bbb", "ccc. ddd ee\nfff.", "ggg hhh iii jjj", "kkk",
+    ]  # fmt: skip
+
+
+def test_semantic_splitting_survives_gaps_of_every_length() -> None:
+    text = "a".join(" " * n for n in range(1, 1_500)).strip()
+    spans = split(text, strategy="semantic")
+    assert sum(text[s.start : s.end].count("a") for s in spans) == text.count("a")
+
+
 def test_white_space_gives_no_chunk() -> None:
-    assert split("") == []
+    for strategy in CHUNKERS:
+        assert split("", strategy=strategy) == []

@@ -1,0 +1,82 @@
+"""The admin: what the corpus holds, and the re-ingest action."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from corpus.models import Chunk, Collection, Document
+from tests.factories import LIGHTHOUSE_QUESTION, Ingest, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def stored(ingest: Ingest) -> Any:
+    return ingest(
+        f"{long_text(2)}\n\nThe lighthouse at Bavoke was built by Orsolya Quill.",
+        title="<script>alert(1)</script>",
+        tags=("coast",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("corpus_collection", "all-MiniLM-L6-v2"),
+        ("corpus_document", "completed"),
+        ("corpus_chunk", "Entry 0.0 says"),
+        ("corpus_embedding", "384"),
+        ("corpus_tag", "coast"),
+        ("qa_answer", "Bavoke"),
+    ],
+)
+def test_each_list_shows_its_rows(
+    admin_client: Client, api: APIClient, stored: Any, name: str, shown: str
+) -> None:
+    api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
+    page = admin_client.get(reverse(f"admin:{name}_changelist"))
+    assert page.status_code == 200
+    assert shown in page.content.decode()
+    assert b"<script>alert(1)" not in page.content
+
+
+def test_a_chunk_shows_span_and_tags_and_cannot_be_changed(
+    admin_client: Client, stored: Any
+) -> None:
+    chunk = Chunk.objects.first()
+    assert chunk is not None
+    listed = admin_client.get(reverse("admin:corpus_chunk_changelist")).content.decode()
+    assert f"{chunk.start_char}-{chunk.end_char}" in listed
+    assert "coast" in listed
+    url = reverse("admin:corpus_chunk_change", args=[chunk.pk])
+    assert admin_client.get(url).status_code == 200
+    assert admin_client.post(url, {"text": "altered"}).status_code == 403
+
+
+def test_the_action_cuts_and_embeds_again(
+    admin_client: Client, stored: Any, collection: Collection
+) -> None:
+    Collection.objects.filter(pk=collection.pk).update(chunk_size=64)
+    url = reverse("admin:corpus_document_changelist")
+    chosen = {"action": "reingest", "_selected_action": [stored.document_id]}
+    page = admin_client.post(url, chosen, follow=True)
+    assert "1 documents were cut and embedded again." in page.content.decode()
+    assert Document.objects.get().chunk_count > stored.chunk_count
+
+
+def test_the_admin_is_for_staff_only(client: Client, db: None) -> None:
+    assert client.get(reverse("admin:corpus_document_changelist")).status_code == 302
+
+
+def test_the_environment_makes_a_first_superuser_once(db: None, settings: Any) -> None:
+    settings.PKB_SUPERUSER = {"username": "ida", "email": "", "password": "long-enough-1"}
+    call_command("ensure_superuser")
+    call_command("ensure_superuser")
+    user = get_user_model().objects.get(username="ida")
+    assert user.is_superuser
+    assert user.check_password("long-enough-1")

@@ -1,0 +1,308 @@
+"""Jobs: claimed once, retried, cancelled, quarantined, picked up again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection, connections
+from procrastinate.contrib.django.models import ProcrastinateJob
+
+from corpus.embedding import get_embedder
+from corpus.errors import BackendError, JobNotFound, JobStateConflict
+from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, held, runner
+from corpus.ingestion.jobs import (
+    cancel_job,
+    close_left_behind,
+    enqueue_left_behind,
+    retry_job,
+    start_sync,
+)
+from corpus.ingestion.options import SyncOptions
+from corpus.ingestion.running import advance_job, begin_job
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.verifying import find_violations
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number in range(4):
+        (tmp_path / f"{number}.txt").write_text(f"Note {number}. {BAKERY}")
+    return tmp_path
+
+
+def start(folder: Path, collection: Collection, **options: Any) -> Job:
+    wanted = SyncOptions(paths=(str(folder),), mirror=True)
+    return start_sync(collection, wanted, **options)
+
+
+def waiting(job: Job) -> int:
+    return ProcrastinateJob.objects.filter(status="todo", args={"job_id": str(job.pk)}).count()
+
+
+def test_a_job_runs_to_its_end(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    assert (job.status, job.started_at, waiting(job)) == (Job.Status.QUEUED, None, 1)
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.stage) == (Job.Status.SUCCEEDED, Job.Stage.ENDED)
+    assert (job.total, job.done, job.failed) == (4, 4, 0)
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    assert job.started_at <= job.finished_at
+    assert list(find_violations()) == []
+
+
+def test_a_finished_job_is_not_run_again(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    advance_job(job.pk)
+    assert advance_job(job.pk)
+    assert advance_job(uuid4())
+    assert job.items.count() == 4
+
+
+def test_a_turn_that_is_over_leaves_the_rest(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    turns = iter([False, True])
+    assert not advance_job(job.pk, is_turn_over=lambda: next(turns))
+    job.refresh_from_db()
+    assert (job.status, job.done) == (Job.Status.RUNNING, 1)
+    assert advance_job(job.pk)
+
+
+def test_an_item_is_claimed_once_while_its_runner_lives(
+    folder: Path, collection: Collection
+) -> None:
+    job = start(folder, collection)
+    begin_job(job.pk)
+    with runner() as first, runner() as second:
+        claims = [claim_item(job.pk, number=number) for number in (first, second, first, second)]
+        assert len({item.pk for item in claims if item is not None}) == 4
+        assert claim_item(job.pk, number=first) is None
+    with runner() as third:
+        again = claim_item(job.pk, number=third)
+        assert again is not None
+        assert again.attempts == 2
+
+
+def test_an_item_begun_three_times_is_quarantined(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    begin_job(job.pk)
+    poison = job.items.order_by("pk")[0]
+    job.items.filter(pk=poison.pk).update(attempts=MAX_ATTEMPTS)
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    poison.refresh_from_db()
+    assert poison.status == JobItem.Status.QUARANTINED
+    assert "3 times" in poison.reason
+    assert (job.status, job.done, job.failed) == (Job.Status.FAILED, 3, 1)
+    assert job.errors == [{"path": poison.path, "reason": poison.reason}]
+    assert list(find_violations()) == []
+
+
+def test_retry_takes_up_what_failed_only(folder: Path, collection: Collection) -> None:
+    (folder / "4.txt").write_bytes(b"")
+    job = start(folder, collection)
+    advance_job(job.pk)
+    (folder / "4.txt").write_text("It is mended now, and has a text worth keeping.")
+    retried = retry_job(job.pk)
+    assert (retried.status, retried.done, retried.failed) == (Job.Status.QUEUED, 4, 0)
+    assert waiting(job) == 1
+    assert list(find_violations()) == []
+    advance_job(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.total, job.done) == (Job.Status.SUCCEEDED, 5, 5)
+    assert list(find_violations()) == []
+
+
+def test_a_cancelled_job_stops_between_files_and_can_be_retried(
+    folder: Path, collection: Collection
+) -> None:
+    job = start(folder, collection)
+
+    def cancel_after_one() -> bool:
+        if job.items.filter(status="done").exists():
+            cancel_job(job.pk) if Job.objects.unfinished().filter(pk=job.pk) else None
+        return False
+
+    assert advance_job(job.pk, should_stop=cancel_after_one)
+    job.refresh_from_db()
+    assert (job.status, job.done) == (Job.Status.CANCELLED, 1)
+    assert Document.objects.count() == 1
+    assert list(find_violations()) == []
+    retry_job(job.pk)
+    advance_job(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done) == (Job.Status.SUCCEEDED, 4)
+
+
+def test_what_does_not_fit_the_state_is_a_conflict(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    with pytest.raises(JobStateConflict):
+        retry_job(job.pk)
+    advance_job(job.pk)
+    for verb in (retry_job, cancel_job):
+        with pytest.raises(JobStateConflict):
+            verb(job.pk)
+    with pytest.raises(JobNotFound):
+        cancel_job(uuid4())
+
+
+def test_a_job_left_behind_is_queued_again_once(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    begin_job(job.pk)
+    ProcrastinateJob.objects.all()._raw_delete("default")  # the queue's row went with its worker
+    enqueue_left_behind()
+    enqueue_left_behind()
+    assert waiting(job) == 1
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Any]:
+    """Another connection, as another process has."""
+    other = connections["default"].copy("elsewhere")
+    yield other
+    other.close()
+
+
+def test_a_job_that_somebody_holds_is_left_to_them(
+    folder: Path, collection: Collection, elsewhere: Any
+) -> None:
+    job = start(folder, collection)
+    key = int.from_bytes(job.pk.bytes[:8], signed=True)
+    with elsewhere.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [key])
+    with held(job.pk) as is_mine:
+        assert not is_mine
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.QUEUED
+
+
+def test_the_job_of_a_killed_command_is_ended(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection, background=False)
+    begin_job(job.pk)
+    assert Document.objects.filter(status="pending").count() == 4
+    close_left_behind()
+    job.refresh_from_db()
+    assert job.status == Job.Status.CANCELLED
+    assert not Document.objects.exists()
+    assert list(find_violations()) == []
+
+
+def test_a_file_that_kills_the_command_each_time_is_put_aside(
+    folder: Path, collection: Collection
+) -> None:
+    for _ in range(MAX_ATTEMPTS):
+        job = start(folder, collection, background=False)
+        begin_job(job.pk)
+        with runner() as number:
+            item = claim_item(job.pk, number=number)
+            assert item is not None
+            job.items.exclude(pk=item.pk).delete()
+            Job.objects.filter(pk=job.pk).update(total=1)
+        close_left_behind()
+    last = start(folder, collection, background=False)
+    begin_job(last.pk)
+    assert max(last.items.values_list("attempts", flat=True)) >= 1
+
+
+def test_a_collection_takes_its_jobs_along(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    collection.delete()
+    assert advance_job(job.pk)
+    assert not Job.objects.exists()
+
+
+class FailingEmbedder:
+    """The real embedder; encoding fails while it is told to."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.is_down = True
+        self.after = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def embed_passages(self, texts: Any) -> Any:
+        self.after -= 1
+        if self.is_down and self.after < 0:
+            raise BackendError("the model is gone")
+        return self.inner.embed_passages(texts)
+
+
+@pytest.fixture
+def embedder(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> FailingEmbedder:
+    failing = FailingEmbedder(get_embedder(collection.embedding_model))
+    for module in ("pipeline", "completing"):
+        monkeypatch.setattr(f"corpus.ingestion.{module}.get_embedder", lambda name: failing)
+    monkeypatch.setattr("corpus.ingestion.completing.TRIES", 1)
+    return failing
+
+
+def test_a_document_without_vectors_is_stored_and_completed_by_a_job(
+    ingest: Ingest, embedder: FailingEmbedder
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    document = Document.objects.get()
+    assert document.status == Document.Status.PROCESSING
+    assert stored.embedded_count == 0
+    assert Chunk.objects.count() == stored.chunk_count
+    job = Job.objects.get()
+    assert (job.kind, waiting(job)) == (Job.Kind.EMBED, 1)
+    assert list(find_violations()) == []
+    embedder.is_down = False
+    assert advance_job(job.pk)
+    document.refresh_from_db()
+    assert document.status == Document.Status.COMPLETED
+    assert Embedding.objects.count() == stored.chunk_count
+    assert list(find_violations()) == []
+
+
+def test_the_vectors_of_batches_that_worked_are_kept(
+    ingest: Ingest, embedder: FailingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corpus.ingestion.completing.BATCH_SIZE", 1)
+    embedder.after = 2
+    stored = ingest(long_text(6))
+    assert stored.embedded_count == Embedding.objects.count() == 2
+    inputs = set(Embedding.objects.values_list("input_sha256", flat=True))
+    embedder.is_down = False
+    advance_job(Job.objects.get().pk)
+    assert Embedding.objects.count() == stored.chunk_count > 2
+    # The job makes the same inputs from the stored rows: nothing is encoded a second time.
+    again = ingest(long_text(6) + " One more.", source_uri="note:2")
+    assert again.encoded_count <= 2
+    assert inputs <= set(Embedding.objects.values_list("input_sha256", flat=True))
+
+
+def test_a_model_that_stays_away_fails_the_job_and_retry_mends_it(
+    ingest: Ingest, embedder: FailingEmbedder
+) -> None:
+    ingest(LIGHTHOUSE)
+    job = Job.objects.get()
+    for _ in range(MAX_ATTEMPTS - 1):
+        assert not advance_job(job.pk)
+    assert advance_job(job.pk)
+    document = Document.objects.get()
+    assert (document.status, document.error) == (Document.Status.FAILED, "the model is gone")
+    assert list(find_violations()) == []
+    embedder.is_down = False
+    retry_job(job.pk)
+    advance_job(job.pk)
+    document.refresh_from_db()
+    assert document.status == Document.Status.COMPLETED
+    assert document.error == ""
+
+
+def test_the_queue_holds_ids_only(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    row = ProcrastinateJob.objects.get()
+    assert row.args == {"job_id": str(job.pk)}
+    assert UUID(row.args["job_id"]) == job.pk
+    assert connection.vendor == "postgresql"

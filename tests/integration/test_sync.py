@@ -1,0 +1,278 @@
+"""A collection mirrors a folder."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.errors import BackendError
+from corpus.ingestion.sync import sync_tree
+from corpus.models import Chunk, Collection, Document, Job
+from corpus.verifying import find_violations
+from tests.factories import BAKERY, LIGHTHOUSE, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    (root / "deep").mkdir(parents=True)
+    (root / "a.md").write_text(f"# Bavoke\n\n{LIGHTHOUSE}\n")
+    (root / "deep" / "b.txt").write_text(BAKERY)
+    (root / "deep" / "c.txt").write_text(long_text(4))
+    return root
+
+
+def outcomes(job: Job) -> dict[str, str]:
+    return {Path(item.path).name: item.outcome for item in job.items.all()}
+
+
+def document(name: str) -> Document:
+    return Document.objects.get(file_path__endswith=f"/{name}")
+
+
+def encoded(job: Job) -> int:
+    return sum(item.encoded_count for item in job.items.all())
+
+
+def sync(folder: Path, collection: Collection, **options: Any) -> Job:
+    job = sync_tree(folder, collection=collection, **options)
+    assert list(find_violations()) == []
+    assert (job.total, job.done, job.failed) == (
+        job.items.count(),
+        job.items.filter(status="done").count(),
+        job.items.troubled().count(),
+    )
+    return job
+
+
+def test_new_files_come_in(folder: Path, collection: Collection) -> None:
+    job = sync(folder, collection, source="disk", tags=["coast"])
+    assert job.status == Job.Status.SUCCEEDED
+    assert outcomes(job) == {"a.md": "added", "b.txt": "added", "c.txt": "added"}
+    assert encoded(job) == Chunk.objects.count()
+    found = document("b.txt")
+    assert found.status == Document.Status.COMPLETED
+    assert len(found.file_hash) == 64
+    assert found.last_modified is not None
+    assert found.ingested_at is not None
+    assert found.source == "disk"
+    assert [tag.name for tag in found.tags.all()] == ["coast"]
+
+
+def test_a_second_sync_loads_and_encodes_nothing(
+    folder: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(folder, collection)
+
+    def load(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("an unchanged file was loaded")
+
+    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", load)
+    monkeypatch.setattr("corpus.ingestion.pipeline.get_embedder", load)
+    os.utime(folder / "a.md", (1, 1))
+    job = sync(folder, collection)
+    assert set(outcomes(job).values()) == {"unchanged"}
+    assert (job.total, job.done, encoded(job)) == (3, 3, 0)
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    path = folder / "deep" / "b.txt"
+    before = path.stat()
+    path.write_text(BAKERY.replace("Mondays", "Tuesday"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert outcomes(sync(folder, collection))["b.txt"] == "replaced"
+    assert "Tuesday" in document("b.txt").raw_text
+
+
+def test_an_edited_paragraph_encodes_only_its_chunks(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    kept = set(document("c.txt").chunks.values_list("pk", flat=True))
+    path = folder / "deep" / "c.txt"
+    path.write_text(path.read_text().replace("Entry 2.5 says", "Entry 2.5 denies"))
+    job = sync(folder, collection)
+    assert outcomes(job)["c.txt"] == "replaced"
+    assert 1 <= encoded(job) <= 4
+    assert kept & set(document("c.txt").chunks.values_list("pk", flat=True))
+
+
+def test_a_deleted_file_takes_its_document_along(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    (folder / "deep" / "b.txt").unlink()
+    job = sync(folder, collection)
+    assert outcomes(job)["b.txt"] == "removed"
+    assert job.status == Job.Status.SUCCEEDED
+    assert not Document.objects.filter(file_path__endswith="b.txt").exists()
+
+
+def test_documents_from_elsewhere_are_left_alone(
+    folder: Path, collection: Collection, tmp_path: Path, ingest: Any
+) -> None:
+    ingest("A note that came over HTTP, with no file behind it at all.", source_uri="note:1")
+    other = tmp_path / "tree-2"
+    other.mkdir()
+    (other / "d.txt").write_text("Another folder has files of its own, of course.")
+    sync(other, collection)
+    (other / "d.txt").unlink()
+    sync(folder, collection)
+    assert Document.objects.count() == 5
+
+
+def test_a_renamed_file_keeps_its_document_and_chunks(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    before = document("c.txt")
+    chunks = list(before.chunks.values_list("pk", flat=True))
+    (folder / "deep" / "c.txt").rename(folder / "moved.txt")
+    job = sync(folder, collection)
+    assert outcomes(job) == {"a.md": "unchanged", "b.txt": "unchanged", "moved.txt": "renamed"}
+    after = document("moved.txt")
+    assert after.pk == before.pk
+    assert after.source_uri == (folder / "moved.txt").as_uri()
+    assert list(after.chunks.values_list("pk", flat=True)) == chunks
+    assert encoded(job) == 0
+    assert Document.objects.count() == 3
+
+
+def test_two_files_that_swap_names_swap_documents(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    first, second = folder / "deep" / "b.txt", folder / "deep" / "c.txt"
+    ids = document("b.txt").pk, document("c.txt").pk
+    first.rename(folder / "x")
+    second.rename(first)
+    (folder / "x").rename(second)
+    job = sync(folder, collection)
+    assert (document("c.txt").pk, document("b.txt").pk) == ids
+    assert document("c.txt").raw_text == BAKERY
+    assert encoded(job) == 0
+
+
+def test_a_copy_is_no_second_document_and_inherits_it(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    pk = document("b.txt").pk
+    (folder / "copy.txt").write_text(BAKERY)
+    job = sync(folder, collection)
+    assert outcomes(job)["copy.txt"] == "unchanged"
+    assert Document.objects.count() == 3
+    (folder / "deep" / "b.txt").unlink()
+    assert outcomes(sync(folder, collection))["copy.txt"] == "renamed"
+    assert document("copy.txt").pk == pk
+
+
+def test_a_failed_file_stops_no_other_and_says_why(folder: Path, collection: Collection) -> None:
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    job = sync(folder, collection)
+    assert job.status == Job.Status.FAILED
+    assert (job.total, job.done, job.failed) == (4, 3, 1)
+    assert job.errors[0]["path"].endswith("bad.pdf")
+    assert job.errors[0]["reason"]
+    failed = document("bad.pdf")
+    assert failed.status == Document.Status.FAILED
+    assert failed.error == job.errors[0]["reason"]
+    assert failed.content_sha256 == ""
+
+
+def test_a_known_failure_is_told_again_without_loading(
+    folder: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    reason = sync(folder, collection).errors[0]["reason"]
+    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", None)
+    job = sync(folder, collection)
+    assert outcomes(job)["bad.pdf"] == "failed"
+    assert job.errors[0]["reason"] == reason
+
+
+def test_a_failed_file_that_is_mended_comes_in(folder: Path, collection: Collection) -> None:
+    (folder / "bad.txt").write_bytes(b"")
+    sync(folder, collection)
+    pk = document("bad.txt").pk
+    (folder / "bad.txt").write_text("It is mended now, and has a text worth keeping.")
+    job = sync(folder, collection)
+    assert outcomes(job)["bad.txt"] == "added"
+    assert document("bad.txt").pk == pk
+    assert document("bad.txt").error == ""
+
+
+def test_a_version_that_cannot_be_read_leaves_the_old_one(
+    folder: Path, collection: Collection
+) -> None:
+    sync(folder, collection)
+    (folder / "deep" / "b.txt").write_bytes(b"text \x00 with NUL " * 9)
+    job = sync(folder, collection)
+    assert outcomes(job)["b.txt"] == "failed"
+    kept = document("b.txt")
+    assert (kept.status, kept.raw_text) == (Document.Status.FAILED, BAKERY)
+    (folder / "deep" / "b.txt").write_text(BAKERY)
+    sync(folder, collection)
+    assert document("b.txt").status == Document.Status.COMPLETED
+
+
+def test_other_settings_cut_unchanged_files_anew(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    before = Chunk.objects.count()
+    collection.chunk_size = 40
+    collection.save()
+    assert set(outcomes(sync(folder, collection)).values()) == {"replaced"}
+    assert Chunk.objects.count() > before
+
+
+def test_force_takes_unchanged_files_in_again_and_encodes_nothing(
+    folder: Path, collection: Collection
+) -> None:
+    sync(folder, collection)
+    job = sync(folder, collection, force=True)
+    assert set(outcomes(job).values()) == {"replaced"}
+    assert encoded(job) == 0
+
+
+def test_a_folder_that_is_not_there_removes_nothing(folder: Path, collection: Collection) -> None:
+    sync(folder, collection)
+    folder.rename(folder.with_name("unmounted"))
+    job = sync(folder, collection)
+    assert job.status == Job.Status.FAILED
+    assert "There is no" in job.errors[0]["reason"]
+    assert Document.objects.count() == 3
+
+
+def test_links_hidden_files_and_pipes_are_passed_over(
+    folder: Path, collection: Collection, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text("A text outside of the folder that nobody asked for.")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / ".hidden.txt").write_text("A hidden text that nobody asked for either.")
+    os.mkfifo(folder / "pipe.txt")
+    assert len(outcomes(sync(folder, collection))) == 3
+
+
+def test_a_stopped_sync_is_cancelled_and_the_next_goes_on(
+    folder: Path, collection: Collection
+) -> None:
+    answers = iter([False, False, True])
+    job = sync(folder, collection, should_stop=lambda: next(answers, True))
+    assert job.status == Job.Status.CANCELLED
+    assert 0 < job.items.pending().count() < 3
+    again = sync(folder, collection)
+    assert again.status == Job.Status.SUCCEEDED
+    assert sorted(outcomes(again).values()).count("added") + job.done == 3
+
+
+def test_files_are_listed_as_pending_documents_at_once(
+    folder: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, str]] = []
+
+    def look(*args: Any, **kwargs: Any) -> Any:
+        seen.append(dict(Document.objects.values_list("file_path", "status")))
+        raise BackendError("not now")
+
+    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", look)
+    job = sync(folder, collection)
+    assert sorted(seen[0].values()) == ["pending", "pending", "processing"]
+    assert job.failed == 3
+    monkeypatch.undo()
+    # A backend's failure is none of the file: it is tried again.
+    assert set(outcomes(sync(folder, collection)).values()) == {"added"}
