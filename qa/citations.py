@@ -95,12 +95,8 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
 
 
 def _confidence(question: str, proofs: Sequence[Proof], score: Scorer) -> float:
-    sentences = score(question, [proof.source.text for proof in proofs])
-    passages = [
-        p.source.passage.relevance for p in proofs if p.source.passage.relevance is not None
-    ]
-    best = float(max(sentences))
-    return estimate_confidence(sentence=best, passage=max(passages, default=best))
+    best = max(score(question, [proof.source.text for proof in proofs]))
+    return estimate_confidence(sentence=float(best))
 
 
 def _assemble(proofs: Sequence[Proof]) -> tuple[str, tuple[Citation, ...]]:

@@ -2,19 +2,19 @@
 
 import math
 
-# A logistic model over the cross-encoder's raw scores of the best quoted sentence and of the
-# passage it stands in, both for the question as asked.
-SENTENCE_WEIGHT = 0.25
-PASSAGE_WEIGHT = 0.25
-INTERCEPT = 0.0
+# A logistic model of "the answer holds the right one", fitted on 200 answerable and 120
+# adversarial questions of squad2 and 100 of covid_faq asked of squad2's documents, the
+# adversarial ones at half weight: expected calibration error .02, AUROC .88. The passage's own
+# score added nothing to that of its best sentence.
+SENTENCE_WEIGHT = 0.337
+INTERCEPT = -0.978
 
 
-def estimate_confidence(*, sentence: float, passage: float) -> float:
+def estimate_confidence(*, sentence: float) -> float:
     """Return the chance that the evidence answers the question, in [0, 1].
 
     Args:
-        sentence: Raw relevance of the best quoted sentence.
-        passage: Raw relevance of the best quoted passage.
+        sentence: The cross-encoder's raw score of the best quoted sentence for the question.
     """
-    logit = SENTENCE_WEIGHT * sentence + PASSAGE_WEIGHT * passage + INTERCEPT
+    logit = SENTENCE_WEIGHT * sentence + INTERCEPT
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))

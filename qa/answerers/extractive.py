@@ -18,8 +18,9 @@ Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 PASSAGE_COUNT = 5
 # Sentences judged in all: a pair costs about 10 ms of one core.
 MAX_SENTENCES_JUDGED = 60
-# How far below the best sentence's raw relevance a further sentence may be.
-MARGIN = 3.0
+# How far below the best sentence's raw relevance a further one may be. On 200 questions of squad2:
+# 2 gives 1.4 sentences that hold the gold answer in .92, 3 gives 1.6 in .93, 1 gives 1.2 in .90.
+MARGIN = 2.0
 
 
 @dataclass(frozen=True, slots=True)
