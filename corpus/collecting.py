@@ -1,11 +1,13 @@
 """Make and remove collections."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, transaction
 
+from corpus.chunk_settings import ChunkSettings, settle_chunking
 from corpus.embedding import embedders, get_embedder
 from corpus.errors import (
     CollectionExists,
@@ -23,14 +25,17 @@ def create_collection(
     description: str = "",
     embedding_model: str | None = None,
     dimension: int | None = None,
-    chunk_size: int | None = None,
-    chunk_overlap: int | None = None,
+    chunking: Mapping[str, Any] | None = None,
 ) -> Collection:
     """Make an empty collection and its model's index.
 
+    Args:
+        chunking: Fields of ``ChunkSettings``; what is not given is by default.
+
     Raises:
         CollectionExists: The name is taken.
-        InvalidInput: The model is not configured, or its vectors have another dimension.
+        InvalidInput: The model is not configured, its vectors have another dimension, or the
+            chunk settings do not go together.
     """
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
@@ -38,6 +43,7 @@ def create_collection(
     embedder = get_embedder(model)
     if dimension not in {None, embedder.dimension}:
         raise InvalidInput(f"{model} gives {embedder.dimension} dimensions, not {dimension}.")
+    settled = settle_chunking(chunking or {})
     try:
         with transaction.atomic():
             collection = Collection.objects.create(
@@ -45,10 +51,7 @@ def create_collection(
                 description=description,
                 embedding_model=model,
                 dimension=embedder.dimension,
-                chunk_size=min(chunk_size or settings.PKB_CHUNK_SIZE, embedder.max_tokens),
-                chunk_overlap=settings.PKB_CHUNK_OVERLAP_SENTENCES
-                if chunk_overlap is None
-                else chunk_overlap,
+                **settled.as_fields(),
             )
     except IntegrityError as exc:
         raise CollectionExists(f"There is a collection {name!r} already.") from exc
@@ -57,21 +60,20 @@ def create_collection(
 
 
 def change_collection(
-    name: str, *, description: str | None = None, chunking: Mapping[str, int] | None = None
+    name: str, *, description: str | None = None, chunking: Mapping[str, Any] | None = None
 ) -> None:
     """Change what was given; documents are cut anew only when they are ingested again.
 
     Raises:
         CollectionNotFound: There is none of that name.
+        InvalidInput: The chunk settings do not go together.
     """
     collection = Collection.objects.named(name)
     if description is not None:
         collection.description = description
-    for setting, value in (chunking or {}).items():
-        setattr(collection, f"chunk_{setting}", value)
-    collection.chunk_size = min(
-        collection.chunk_size, get_embedder(collection.embedding_model).max_tokens
-    )
+    settled = settle_chunking(chunking or {}, current=ChunkSettings.of(collection))
+    for name_of_field, value in settled.as_fields().items():
+        setattr(collection, name_of_field, value)
     collection.save()
 
 

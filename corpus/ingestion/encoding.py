@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedding import Embedder
-from corpus.ingestion.chunking import Span, TokenRuler, split_text
+from corpus.ingestion.chunking import ChunkingRule, Span, split_text
+from corpus.ingestion.cl100k import count_cl100k_tokens, find_cl100k_spans
+from corpus.ingestion.measuring import CharacterRuler, Ruler, TokenRuler
 from corpus.ingestion.normalizing import Outline
 from corpus.models import Collection, Embedding
 from corpus.telemetry import Span as Traced
@@ -51,16 +53,14 @@ def cut_chunks(
     """Cut ``text`` by the collection's settings, never over what the embedder takes."""
     most = int(embedder.max_tokens * CONTEXT_SHARE)
     contexts = _Contexts(title, embedder, most)
-
-    def limit(path: tuple[str, ...]) -> int:
-        return min(collection.chunk_size, embedder.max_tokens - contexts.tokens(path))
-
+    ruler = TokenRuler(embedder.token_spans(text), lambda piece: embedder.count_tokens([piece])[0])
     spans = split_text(
         text,
         outline=outline,
-        ruler=TokenRuler(embedder.token_spans(text)),
-        limit=limit,
-        overlap_sentences=collection.chunk_overlap,
+        rule=_rule_of(collection),
+        ruler=_unit_ruler(text, collection, ruler),
+        embedder_ruler=ruler,
+        embedder_limit=lambda path: embedder.max_tokens - contexts.tokens(path),
     )
     texts = [text[s.start : s.end] for s in spans]
     counts = embedder.count_tokens(texts)
@@ -68,6 +68,26 @@ def cut_chunks(
         NewChunk(s, piece, contexts.text(s.heading_path), count)
         for s, piece, count in zip(spans, texts, counts, strict=True)
     ]
+
+
+def _rule_of(collection: Collection) -> ChunkingRule:
+    return ChunkingRule(
+        strategy=collection.chunk_strategy,
+        size=collection.chunk_size,
+        overlap=collection.chunk_overlap,
+        overlap_sentences=collection.chunk_overlap_sentences,
+    )
+
+
+def _unit_ruler(text: str, collection: Collection, embedder_ruler: Ruler) -> Ruler:
+    """Return what measures in the collection's unit."""
+    match collection.chunk_unit:
+        case Collection.Unit.CHARACTERS:
+            return CharacterRuler()
+        case Collection.Unit.CL100K_TOKENS:
+            return TokenRuler(find_cl100k_spans(text), count_cl100k_tokens)
+        case _:
+            return embedder_ruler
 
 
 class _Contexts:

@@ -1,0 +1,92 @@
+"""How a collection's documents are cut: what may be asked for, and what is meant by less."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.conf import settings
+
+from corpus.errors import InvalidInput
+from corpus.models import Collection
+
+# Least and most of ``size``, by unit.
+SIZE_BOUNDS = {
+    Collection.Unit.TOKENS: (16, 8_192),
+    Collection.Unit.CL100K_TOKENS: (16, 8_192),
+    Collection.Unit.CHARACTERS: (64, 40_000),
+}
+# These know no sentences, so they share none.
+_SENTENCELESS = {Collection.Strategy.RECURSIVE, Collection.Strategy.SEMANTIC}
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """What a collection keeps, each in its field of the same name after ``chunk_``."""
+
+    strategy: str
+    size: int
+    overlap: int
+    overlap_sentences: int
+    unit: str
+
+    @classmethod
+    def of(cls, collection: Collection) -> "ChunkSettings":
+        return cls(**{name: getattr(collection, f"chunk_{name}") for name in cls.__slots__})
+
+    def as_fields(self) -> dict[str, Any]:
+        """Return the values by the names of the collection's fields."""
+        return {f"chunk_{name}": value for name, value in asdict(self).items()}
+
+
+def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
+    """Return what a strategy does unless told otherwise.
+
+    Recursive splitting has the sizes it is known by; for the others they are settings.
+    """
+    if strategy == Collection.Strategy.RECURSIVE:
+        return ChunkSettings(strategy, 512, 64, 0, Collection.Unit.CHARACTERS)
+    sentences = 0 if strategy in _SENTENCELESS else settings.PKB_CHUNK_OVERLAP_SENTENCES
+    return ChunkSettings(
+        strategy,
+        settings.PKB_CHUNK_SIZE,
+        settings.PKB_CHUNK_OVERLAP,
+        sentences,
+        Collection.Unit.TOKENS,
+    )
+
+
+def settle_chunking(
+    given: Mapping[str, Any], *, current: ChunkSettings | None = None
+) -> ChunkSettings:
+    """Complete what was given: from ``current``, or for a new strategy from its defaults.
+
+    Raises:
+        InvalidInput: The values do not go together; it names the field.
+    """
+    base = current or default_chunking()
+    if given.get("strategy", base.strategy) != base.strategy:
+        base = default_chunking(given["strategy"])
+    if given.get("unit", base.unit) != base.unit and "size" not in given:
+        raise _refusal("size", "A new unit needs a size in that unit.")
+    if given.get("unit", base.unit) != base.unit:
+        base = replace(base, overlap=0)
+    settled = replace(base, **given)
+    _check(settled)
+    return settled
+
+
+def _check(chunking: ChunkSettings) -> None:
+    least, most = SIZE_BOUNDS[Collection.Unit(chunking.unit)]
+    if not least <= chunking.size <= most:
+        raise _refusal("size", f"In {chunking.unit} it is from {least} to {most}.")
+    if chunking.overlap * 2 > chunking.size:
+        raise _refusal("overlap", f"At most half of size, which is {chunking.size}.")
+    if chunking.overlap_sentences and chunking.strategy in _SENTENCELESS:
+        raise _refusal(
+            "overlap_sentences",
+            f"The strategy {chunking.strategy} knows no sentences; use overlap.",
+        )
+
+
+def _refusal(field: str, message: str) -> InvalidInput:
+    return InvalidInput(message, field=f"chunking.{field}")

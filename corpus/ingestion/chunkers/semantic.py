@@ -1,0 +1,56 @@
+"""Split where a text's own layout and punctuation say, by semchunk."""
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from corpus.ingestion.chunkers.packing import cut_hard, widen
+from corpus.ingestion.measuring import MAX_CHARS_PER_TOKEN, Room, SpanPair
+from corpus.ingestion.normalizing import Outline
+from corpus.ingestion.sections import (
+    RoomUnder,
+    Span,
+    find_sections,
+    place_spans,
+    tightest_room,
+    trim_spans,
+)
+
+# semchunk goes one call deeper for each different length of a run of white space.
+_LONG_GAP = re.compile(r"\s{64,}")
+
+
+def split_semantically(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
+    """Split by semchunk into pieces that leave room for the overlap, then widen them."""
+    sections = find_sections(text, outline)
+    tightest = tightest_room(sections, room)
+    inner = tightest.without_overlap
+    pieces = [
+        piece
+        for start, end in _split(text, inner)
+        for span in trim_spans(text, [(start, end)])
+        for piece in cut_hard(text, span, inner)
+    ]
+    return place_spans(widen(text, pieces, room=tightest), sections, outline)
+
+
+def _split(text: str, room: Room) -> Iterator[SpanPair]:
+    from semchunk.semchunk import chunk  # noqa: PLC0415  (only where a collection asks for it)
+
+    longest = room.size * MAX_CHARS_PER_TOKEN
+
+    def count(piece: str) -> int:
+        return room.size + 1 if len(piece) > longest else room.count_text(piece)
+
+    for start, end in _between_gaps(text):
+        found = chunk(text[start:end], room.size, count, memoize=False, offsets=True)
+        _, offsets = cast("tuple[list[str], list[SpanPair]]", found)
+        yield from ((start + first, start + last) for first, last in offsets)
+
+
+def _between_gaps(text: str) -> Iterator[SpanPair]:
+    start = 0
+    for gap in _LONG_GAP.finditer(text):
+        yield start, gap.start()
+        start = gap.end()
+    yield start, len(text)

@@ -1,0 +1,165 @@
+"""Measure slices of a text: in tokens, in characters, and against what a chunk may hold."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+SpanPair = tuple[int, int]
+# A word without end (base64, a minified script) counts as one token each so many characters.
+MAX_CHARS_PER_TOKEN = 12
+
+
+class Ruler(Protocol):
+    """Measures slices of one text in one unit."""
+
+    def count(self, start: int, end: int) -> int:
+        """Return the length of ``start:end``."""
+        ...
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a text on its own."""
+        ...
+
+    def cut(self, start: int, end: int, limit: int) -> int:
+        """Return the greatest end in ``start:end`` that leaves at most ``limit`` units."""
+        ...
+
+    def back(self, start: int, end: int, limit: int) -> int:
+        """Return the least start in ``start:end`` that leaves at most ``limit`` units."""
+        ...
+
+
+class CharacterRuler:
+    """Counts characters."""
+
+    def count(self, start: int, end: int) -> int:
+        return end - start
+
+    def count_text(self, text: str) -> int:
+        return len(text)
+
+    def cut(self, start: int, end: int, limit: int) -> int:
+        return min(end, start + max(1, limit))
+
+    def back(self, start: int, end: int, limit: int) -> int:
+        return max(start, end - limit)
+
+
+class TokenRuler:
+    """Counts tokens of any slice of one text, from the spans of all its tokens."""
+
+    def __init__(
+        self, spans: Sequence[SpanPair], count_text: Callable[[str], int] | None = None
+    ) -> None:
+        self._starts = [start for start, _ in spans]
+        self._ends = [end for _, end in spans]
+        self._count_text = count_text or _count_words
+
+    def count(self, start: int, end: int) -> int:
+        """Return how many tokens lie, wholly or in part, in ``start:end``."""
+        tokens = bisect_left(self._starts, end) - bisect_right(self._ends, start)
+        return max(tokens, _least_tokens(end - start))
+
+    def count_text(self, text: str) -> int:
+        return max(self._count_text(text), _least_tokens(len(text)))
+
+    def cut(self, start: int, end: int, limit: int) -> int:
+        """Return the greatest end in ``start:end`` that leaves at most ``limit`` tokens."""
+        last = bisect_right(self._ends, start) + limit
+        by_tokens = self._starts[last] if last < len(self._starts) else end
+        found = max(start + 1, min(end, by_tokens, start + limit * MAX_CHARS_PER_TOKEN))
+        while found > start + 1 and self.count(start, found) > limit:
+            found -= 1  # tokens that share a character
+        return found
+
+    def back(self, start: int, end: int, limit: int) -> int:
+        """Return the least start in ``start:end`` that leaves at most ``limit`` tokens."""
+        first = bisect_left(self._starts, end) - limit
+        by_tokens = end
+        if limit > 0:
+            by_tokens = self._ends[first - 1] if first > 0 else start
+        found = min(end, max(start, by_tokens, end - limit * MAX_CHARS_PER_TOKEN))
+        while found < end and self.count(found, end) > limit:
+            found += 1
+        return found
+
+
+def _least_tokens(chars: int) -> int:
+    return -(-chars // MAX_CHARS_PER_TOKEN) if chars > 0 else 0
+
+
+def _count_words(text: str) -> int:
+    return len(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What one chunk may hold, and what it may share with the chunk before it.
+
+    Attributes:
+        ruler: Measures in the unit that was asked for.
+        size: Most units of a chunk.
+        overlap: Most units that neighbours share; at most half of ``size``.
+        overlap_sentences: Sentences that neighbours share where ``overlap`` is 0.
+        embedder_ruler: Measures in tokens of the embedder.
+        embedder_limit: Most of these, whatever ``size`` is.
+    """
+
+    ruler: Ruler
+    size: int
+    overlap: int
+    overlap_sentences: int
+    embedder_ruler: Ruler
+    embedder_limit: int
+
+    def fits(self, start: int, end: int) -> bool:
+        return (
+            self.ruler.count(start, end) <= self.size
+            and self.embedder_ruler.count(start, end) <= self.embedder_limit
+        )
+
+    def cut(self, start: int, end: int) -> int:
+        """Return the greatest end in ``start:end`` that fits; the next character at least."""
+        return min(
+            self.ruler.cut(start, end, self.size),
+            self.embedder_ruler.cut(start, end, self.embedder_limit),
+        )
+
+    def back(self, start: int, end: int) -> int:
+        """Return the least start in ``start:end`` from which all up to ``end`` fits."""
+        return max(
+            self.ruler.back(start, end, self.size),
+            self.embedder_ruler.back(start, end, self.embedder_limit),
+        )
+
+    def overlap_back(self, start: int, end: int) -> int:
+        """Return the least start in ``start:end`` that a next chunk may share up to ``end``."""
+        return max(
+            self.ruler.back(start, end, self.overlap),
+            self.embedder_ruler.back(start, end, self.embedder_limit // 2),
+        )
+
+    def count_text(self, text: str) -> int:
+        """Return the length of a text in units, more where the embedder would be full first."""
+        asked = self.ruler.count_text(text)
+        if self.embedder_ruler is self.ruler:
+            return -(-asked * self.size // min(self.size, self.embedder_limit))
+        tokens = self.embedder_ruler.count_text(text)
+        return max(asked, -(-tokens * self.size // self.embedder_limit))
+
+    @property
+    def without_overlap(self) -> "Room":
+        """The room that is left beside the overlap."""
+        tokens = self.embedder_limit
+        if self.overlap:
+            asked = self.overlap if self.embedder_ruler is self.ruler else tokens
+            tokens -= min(asked, tokens // 2)
+        return Room(
+            ruler=self.ruler,
+            size=self.size - self.overlap,
+            overlap=0,
+            overlap_sentences=0,
+            embedder_ruler=self.embedder_ruler,
+            embedder_limit=tokens,
+        )
