@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -10,7 +12,8 @@ from unfold.admin import ModelAdmin
 
 from corpus.errors import PkbError
 from corpus.ingestion import reingest_document
-from corpus.models import Chunk, Collection, Document, Embedding, Tag
+from corpus.ingestion.jobs import cancel_job, retry_job
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem, Tag
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -146,3 +149,60 @@ class EmbeddingAdmin(ReadOnlyAdmin):
 class TagAdmin(ModelAdmin):
     list_display = ["name"]
     search_fields = ["name"]
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id", "kind", "collection", "status", "stage", "progress", "created_at", "finished_at",
+    ]  # fmt: skip
+    list_filter = ["status", "kind", "collection", "is_background"]
+    date_hierarchy = "created_at"
+    list_select_related = ["collection"]
+    actions = ["retry", "cancel"]
+
+    @admin.display
+    def progress(self, job: Job) -> SafeString:
+        url = reverse("admin:corpus_jobitem_changelist")
+        counts = f"{job.done} + {job.failed} failed of {job.total}"
+        return format_html('<a href="{}?job__id__exact={}">{}</a>', url, job.pk, counts)
+
+    @admin.action(description="Try again what failed or was cancelled")
+    def retry(self, request: HttpRequest, jobs: QuerySet[Job]) -> None:
+        self._act(request, jobs, retry_job, "queued again")
+
+    @admin.action(description="Cancel")
+    def cancel(self, request: HttpRequest, jobs: QuerySet[Job]) -> None:
+        self._act(request, jobs, cancel_job, "cancelled")
+
+    def _act(
+        self,
+        request: HttpRequest,
+        jobs: QuerySet[Job],
+        verb: Callable[[UUID], Job],
+        said: str,
+    ) -> None:
+        done = 0
+        for job in jobs:
+            try:
+                verb(job.pk)
+                done += 1
+            except PkbError as exc:
+                self.message_user(request, f"{job}: {exc}", messages.ERROR)
+        self.message_user(request, f"{done} jobs {said}.")
+
+    def has_run_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("corpus.change_job")
+
+
+for _action in (JobAdmin.retry, JobAdmin.cancel):
+    _action.allowed_permissions = ["run"]  # type: ignore[attr-defined]
+
+
+@admin.register(JobItem)
+class JobItemAdmin(ReadOnlyAdmin):
+    list_display = ["path", "job", "status", "outcome", "attempts", "chunk_count", "ended_at"]
+    list_filter = ["status", "outcome", "job__collection"]
+    search_fields = ["path", "reason"]
+    list_select_related = ["job"]
+    show_full_result_count = False

@@ -3,14 +3,18 @@ The errors the product raises, with the HTTP status each maps to.
 
 * PkbError                         500
   x InvalidInput                   400
+  x PathIngestionOff               403
   x NotFound                       404
     - CollectionNotFound           404
     - DocumentNotFound             404
+    - JobNotFound                  404
+    - PathNotFound                 404
   x Conflict                       409
     - DuplicateDocument            409, names the document
     - CollectionExists             409
     - CollectionNotEmpty           409
     - CollectionProtected          409
+    - JobStateConflict             409
   x TooLarge                       413
   x UnsupportedMediaType           415
   x UnprocessableContent           422
@@ -27,7 +31,8 @@ The errors the product raises, with the HTTP status each maps to.
 A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 
 class PkbError(Exception):
@@ -42,7 +47,7 @@ class PkbError(Exception):
         return (type(self).__doc__ or self.code).strip().splitlines()[0]
 
     @property
-    def members(self) -> dict[str, str]:
+    def members(self) -> Mapping[str, Any]:
         """Further members of the error body."""
         return {}
 
@@ -52,6 +57,24 @@ class InvalidInput(PkbError):
 
     status = 400
     code = "invalid_input"
+
+    def __init__(self, detail: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {detail}" if field else detail)
+        self.field = field
+        self.detail = detail
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        if not self.field:
+            return {}
+        return {"errors": [{"field": self.field, "message": self.detail, "code": "invalid"}]}
+
+
+class PathIngestionOff(PkbError):
+    """Files of the server are not taken in over HTTP here."""
+
+    status = 403
+    code = "path_ingestion_off"
 
 
 class NotFound(PkbError):
@@ -71,6 +94,18 @@ class DocumentNotFound(NotFound):
     """No document has this id."""
 
     code = "document_not_found"
+
+
+class JobNotFound(NotFound):
+    """No job has this id."""
+
+    code = "job_not_found"
+
+
+class PathNotFound(NotFound):
+    """There is no such file or folder below an allowed root."""
+
+    code = "path_not_found"
 
 
 class Conflict(PkbError):
@@ -110,6 +145,12 @@ class CollectionProtected(Conflict):
     """This collection cannot be deleted."""
 
     code = "collection_protected"
+
+
+class JobStateConflict(Conflict):
+    """The job is in a state in which this cannot be done."""
+
+    code = "job_state"
 
 
 class TooLarge(PkbError):

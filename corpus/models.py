@@ -13,7 +13,13 @@ from django.db.models.functions import Left
 from django.utils import timezone
 from pgvector.django import VectorField
 
+from corpus.job_models import Job, JobItem
 from corpus.querysets import ChunkQuerySet, CollectionQuerySet, DocumentQuerySet, EmbeddingQuerySet
+
+__all__ = [
+    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "Document",
+    "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
+]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 DEFAULT_COLLECTION = "default"
@@ -27,10 +33,16 @@ class Collection(models.Model):
         COSINE = "cosine"
 
     class Strategy(models.TextChoices):
+        AUTO = "auto"
         SENTENCE = "sentence"
+        STRUCTURE = "structure"
+        RECURSIVE = "recursive"
+        SEMANTIC = "semantic"
 
     class Unit(models.TextChoices):
         TOKENS = "tokens"
+        CL100K_TOKENS = "cl100k_tokens"
+        CHARACTERS = "characters"
 
     name = models.CharField(max_length=100, unique=True, validators=[RegexValidator(NAME_PATTERN)])
     description = models.TextField(blank=True, default="")
@@ -38,11 +50,14 @@ class Collection(models.Model):
     dimension = models.PositiveIntegerField(help_text="length of a vector")
     distance = models.CharField(max_length=20, choices=Distance.choices, default=Distance.COSINE)
     chunk_strategy = models.CharField(
-        max_length=20, choices=Strategy.choices, default=Strategy.SENTENCE
+        max_length=20, choices=Strategy.choices, default=Strategy.AUTO
     )
     chunk_size = models.PositiveIntegerField(help_text="most units of a chunk")
     chunk_overlap = models.PositiveIntegerField(
-        default=1, help_text="sentences that neighbouring windows share"
+        default=0, help_text="most units that neighbouring pieces of one passage share"
+    )
+    chunk_overlap_sentences = models.PositiveIntegerField(
+        default=1, help_text="sentences that they share where chunk_overlap is 0"
     )
     chunk_unit = models.CharField(max_length=20, choices=Unit.choices, default=Unit.TOKENS)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -60,6 +75,10 @@ class Collection(models.Model):
             models.CheckConstraint(
                 condition=Q(dimension__gt=0) & Q(chunk_size__gt=0),
                 name="collection_sizes_are_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(chunk_size__gte=F("chunk_overlap") * 2),
+                name="collection_overlap_is_at_most_half",
             ),
         ]
 
@@ -97,9 +116,16 @@ class Document(models.Model):
     source = models.CharField(max_length=100, blank=True, default="", help_text="web, cli, ...")
     title = models.CharField(max_length=512, blank=True, default="")
     media_type = models.CharField(max_length=150, default="text/plain")
-    raw_text = models.TextField(help_text="normalized; what all offsets refer to")
+    raw_text = models.TextField(
+        blank=True, default="", help_text="normalized; what all offsets refer to"
+    )
     outline = models.JSONField(default=dict, help_text="spans of headings and pages")
-    content_sha256 = models.CharField(max_length=64, help_text="of raw_text in UTF-8, hex")
+    content_sha256 = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        help_text="of raw_text in UTF-8, hex; empty while no version is stored",
+    )
     metadata = models.JSONField(default=dict, blank=True)
     chapter = models.CharField(max_length=512, blank=True, default="")
     section = models.CharField(max_length=512, blank=True, default="")
@@ -110,6 +136,9 @@ class Document(models.Model):
     error = models.TextField(blank=True, default="")
     file_path = models.CharField(max_length=4096, blank=True, default="")
     file_hash = models.CharField(max_length=64, blank=True, default="")
+    settings_sha256 = models.CharField(
+        max_length=64, blank=True, default="", help_text="of the settings it was taken in by"
+    )
     last_modified = models.DateTimeField(null=True, blank=True)
     user_created_at = models.DateTimeField(null=True, blank=True)
     ingested_at = models.DateTimeField(null=True, blank=True)
@@ -123,7 +152,10 @@ class Document(models.Model):
         ordering = ["created_at", "id"]
         constraints = [
             models.UniqueConstraint(
-                "collection", "content_sha256", name="document_content_unique_in_collection"
+                "collection",
+                "content_sha256",
+                condition=~Q(content_sha256=""),
+                name="document_content_unique_in_collection",
             ),
             models.UniqueConstraint(
                 "collection",
@@ -132,13 +164,18 @@ class Document(models.Model):
                 name="document_source_uri_unique_in_collection",
             ),
             models.CheckConstraint(
-                condition=Q(content_sha256__regex="^[0-9a-f]{64}$"),
+                condition=Q(content_sha256__regex="^([0-9a-f]{64})?$"),
                 name="document_content_sha256_is_hex",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status="completed") | ~Q(content_sha256=""),
+                name="document_completed_has_content",
             ),
         ]
         indexes = [
             models.Index("collection", "created_at", "id", name="document_listing"),
             models.Index("status", name="document_status"),
+            models.Index("collection", "file_hash", name="document_file_hash"),
         ]
 
     def __str__(self) -> str:

@@ -50,3 +50,7 @@ class ByName(ByCreation):
 
 class ByOrdinal(ByCreation):
     ordering = ("ordinal",)
+
+
+class NewestFirst(ByCreation):
+    ordering = ("-created_at", "-pk")

@@ -74,7 +74,9 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         return self.annotate(
-            document_count=Count("documents", distinct=True),
+            document_count=Count(
+                "documents", filter=~models.Q(documents__content_sha256=""), distinct=True
+            ),
             chunk_count=Count("documents__chunks", distinct=True),
         )
 
@@ -87,6 +89,20 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         return (
             self.defer("raw_text", "outline").select_related("collection").prefetch_related("tags")
         )
+
+    def stored(self) -> Self:
+        """Keep documents that have a version: what is searched, counted and cited."""
+        return self.exclude(content_sha256="")
+
+    def of_file(self, *hashes: str, collection_id: int) -> Self:
+        """Keep documents whose stored version was read from a file of one of these hashes."""
+        # A failed one remembers the hash of the bytes that failed, beside its old version.
+        rows = self.stored().exclude(status="failed")
+        return rows.filter(collection_id=collection_id, file_hash__in=hashes)
+
+    def below(self, folder_uri: str) -> Self:
+        """Keep documents that came from files in the folder, however deep."""
+        return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
     def mentioning(self, text: str) -> Self:
         """Keep documents whose title, address or text has ``text`` in it, in any case."""

@@ -36,16 +36,30 @@ class Ingested(serializers.Serializer[Any]):
     collection = serializers.CharField()
 
 
+class IngestedInPart(Ingested):
+    """Some chunks have no vector yet; a job brings them."""
+
+    embedded_count = serializers.IntegerField()
+    status = serializers.SerializerMethodField()
+
+    def get_status(self, stored: Any) -> str:
+        return Document.Status.PROCESSING.value
+
+
 class ChunkingShown(serializers.Serializer[Any]):
     strategy = serializers.CharField(source="chunk_strategy")
     size = serializers.IntegerField(source="chunk_size")
     overlap = serializers.IntegerField(source="chunk_overlap")
+    overlap_sentences = serializers.IntegerField(source="chunk_overlap_sentences")
     unit = serializers.CharField(source="chunk_unit")
 
 
 class ChunkingInput(serializers.Serializer[Any]):
-    size = serializers.IntegerField(min_value=16, max_value=8_192, required=False)
-    overlap = serializers.IntegerField(min_value=0, max_value=10, required=False)
+    strategy = serializers.ChoiceField(Collection.Strategy.choices, required=False)
+    size = serializers.IntegerField(min_value=16, max_value=40_000, required=False)
+    overlap = serializers.IntegerField(min_value=0, max_value=20_000, required=False)
+    overlap_sentences = serializers.IntegerField(min_value=0, max_value=10, required=False)
+    unit = serializers.ChoiceField(Collection.Unit.choices, required=False)
 
 
 class CollectionInput(serializers.Serializer[Any]):

@@ -1,9 +1,15 @@
 from django.urls import path
 
-from corpus import views
+from corpus import job_views, views
 
 urlpatterns = [
     path("ingest", views.IngestView.as_view(), name="ingest"),
+    path("encode_doc", job_views.EncodeDocView.as_view(), name="encode_doc"),
+    path("encode_batch", job_views.EncodeBatchView.as_view(), name="encode_batch"),
+    path("jobs", job_views.JobsView.as_view(), name="jobs"),
+    path("jobs/<uuid:job_id>", job_views.JobView.as_view(), name="job"),
+    path("jobs/<uuid:job_id>/retry", job_views.JobRetryView.as_view(), name="job_retry"),
+    path("jobs/<uuid:job_id>/cancel", job_views.JobCancelView.as_view(), name="job_cancel"),
     path("collections", views.CollectionsView.as_view(), name="collections"),
     path("collections/<str:name>", views.CollectionView.as_view(), name="collection"),
     path("documents", views.DocumentsView.as_view(), name="documents"),

@@ -17,6 +17,31 @@ _CHECKS = {
     "ordinals of a document are not 0, 1, 2, ...": """
         SELECT document_id FROM corpus_chunk GROUP BY document_id
         HAVING min(ordinal) <> 0 OR max(ordinal) <> count(*) - 1""",
+    "a document without a version has chunks": """
+        SELECT document_id FROM corpus_chunk c JOIN corpus_document d ON d.id = c.document_id
+         WHERE d.content_sha256 = ''""",
+    "a document is pending or processing and no unfinished job has it": """
+        SELECT d.id FROM corpus_document d WHERE d.status IN ('pending', 'processing')
+           AND NOT EXISTS (
+            SELECT FROM corpus_job j JOIN corpus_jobitem i ON i.job_id = j.id
+             WHERE j.collection_id = d.collection_id AND j.status IN ('queued', 'running')
+               AND i.status = 'pending' AND (i.path = d.file_path OR i.document_id = d.id))""",
+    "a failed document does not say why": """
+        SELECT id FROM corpus_document WHERE status = 'failed' AND error = ''""",
+    "two documents came from one file": """
+        SELECT file_path FROM corpus_document WHERE file_path <> ''
+         GROUP BY collection_id, file_path HAVING count(*) > 1""",
+    "a finished job has items that did not end": """
+        SELECT j.id FROM corpus_job j WHERE j.status IN ('succeeded', 'failed')
+           AND EXISTS (SELECT FROM corpus_jobitem i WHERE i.job_id = j.id AND i.status = 'pending')
+    """,
+    "the counts of a job are not those of its items": """
+        SELECT j.id FROM corpus_job j LEFT JOIN corpus_jobitem i ON i.job_id = j.id
+         GROUP BY j.id HAVING (j.total, j.done, j.failed) <>
+               (count(i.id), count(i.id) FILTER (WHERE i.status = 'done'),
+                count(i.id) FILTER (WHERE i.status IN ('failed', 'quarantined')))""",
+    "a job succeeded with failed items": """
+        SELECT id FROM corpus_job WHERE status = 'succeeded' AND failed > 0""",
     "a chunk is in another collection than its document": """
         SELECT c.id FROM corpus_chunk c JOIN corpus_document d ON d.id = c.document_id
          WHERE c.collection_id <> d.collection_id""",
@@ -55,7 +80,7 @@ def find_violations() -> Iterator[str]:
         with connection.cursor() as cursor:
             cursor.execute(query, [])
             yield from (f"{name}: {row[0]}" for row in cursor.fetchall())
-    for document in Document.objects.prefetch_related("chunks").iterator(chunk_size=50):
+    for document in Document.objects.stored().prefetch_related("chunks").iterator(chunk_size=50):
         yield from _wrong_text(document)
 
 

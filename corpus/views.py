@@ -6,7 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Count, QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework import generics
 from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import MultiPartParser
@@ -21,6 +21,8 @@ from corpus.deleting import delete_document, delete_tag
 from corpus.errors import CollectionNotFound
 from corpus.idempotency import answered_once
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
+from corpus.job_serializers import IngestFolder, JobShown
+from corpus.job_views import ingest_folder
 from corpus.models import Chunk, Collection, Document, Tag
 from corpus.pagination import ByCreation, ByName, ByOrdinal
 from corpus.serializers import (
@@ -34,6 +36,7 @@ from corpus.serializers import (
     DocumentShown,
     DocumentText,
     Ingested,
+    IngestedInPart,
     IngestFile,
     IngestText,
     Stats,
@@ -43,11 +46,14 @@ from corpus.tagging import normalize_tags
 
 
 class IngestView(APIView):
-    """Take in a text, or a file as multipart form data."""
+    """Take in a text, a file as multipart form data, or a folder of the server."""
 
     parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 
-    @extend_schema(request=IngestText, responses={201: Ingested, 200: Ingested})
+    @extend_schema(
+        request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder], None),
+        responses={201: Ingested, 200: Ingested, 202: JobShown},
+    )
     def post(self, request: Request) -> Response:
         form = _ingest_form(request)
         form.is_valid(raise_exception=True)
@@ -55,13 +61,16 @@ class IngestView(APIView):
         return answered_once(
             request.headers.get("Idempotency-Key", ""),
             fingerprint=given,
-            act=lambda: _ingest(given),
+            act=lambda: (
+                ingest_folder(request, given) if "content_path" in given else _ingest(given)
+            ),
         )
 
 
 def _ingest_form(request: Request) -> Any:
     if not (request.content_type or "").startswith("multipart/"):
-        return IngestText(data=request.data)
+        form = IngestFolder if "content_path" in request.data else IngestText
+        return form(data=request.data)
     return IngestFile(data=request.data)
 
 
@@ -79,7 +88,8 @@ def _ingest(given: dict[str, Any]) -> Response:
         stored = _ingest_upload(given["file"], collection, attributes)
     else:
         stored = ingest_text(given["text"], collection=collection, attributes=attributes)
-    return Response(Ingested(stored).data, status=201 if stored.is_new else 200)
+    shown = Ingested if stored.is_complete else IngestedInPart
+    return Response(shown(stored).data, status=201 if stored.is_new else 200)
 
 
 def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) -> StoredDocument:
@@ -109,14 +119,12 @@ class CollectionsView(generics.ListAPIView[Collection]):
         form = CollectionInput(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        chunking = given.get("chunking", {})
         create_collection(
             given["name"],
             description=given["description"],
             embedding_model=given.get("embedding_model"),
             dimension=given.get("dimension"),
-            chunk_size=chunking.get("size"),
-            chunk_overlap=chunking.get("overlap"),
+            chunking=given.get("chunking"),
         )
         return Response(_shown_collection(given["name"]), status=201)
 
@@ -239,7 +247,7 @@ class StatsView(APIView):
         choice.is_valid(raise_exception=True)
         collection = Collection.objects.named(choice.validated_data["collection"])
         stats = {
-            "total_documents": collection.documents.count(),
+            "total_documents": Document.objects.stored().filter(collection=collection).count(),
             "total_chunks": collection.chunks.count(),
             "embedding_dimension": collection.dimension,
             "model_name": collection.embedding_model,

@@ -28,7 +28,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
         body = problem(exc.status, title=exc.title, code=exc.code, detail=str(exc) or exc.title)
         return Response(
-            body | exc.members, status=exc.status, headers=headers, content_type=MEDIA_TYPE
+            {**body, **exc.members}, status=exc.status, headers=headers, content_type=MEDIA_TYPE
         )
     response = drf_exception_handler(exc, context)
     if response is None:

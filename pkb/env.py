@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -63,7 +63,7 @@ class Env(BaseSettings):
     pkb_answer_sentences: int = Field(default=3, ge=1, le=10)
 
     chunk_size: int = Field(default=200, ge=16, le=8_192, description="tokens")
-    chunk_overlap: int = Field(default=0, ge=0, le=4_096, description="tokens")
+    chunk_overlap: int = Field(default=0, ge=0, le=4_096, description="tokens; 0: sentences")
     chunk_overlap_sentences: int = Field(default=1, ge=0, le=10)
 
     min_input_chars: int = Field(default=40, ge=1, le=10_000)
@@ -73,6 +73,9 @@ class Env(BaseSettings):
     max_file_bytes: int = Field(default=50 * 2**20, ge=1_024, le=2**32)
 
     pkb_ingest_roots: str = Field(default="", description="folders, separated by ':'")
+    pkb_worker: Literal["auto", "off"] = Field(
+        default="auto", description="auto: `serve` on the embedded Postgres starts a worker"
+    )
 
     otel_service_name: str = "pkb"
     otel_exporter: Literal["none", "console", "otlp"] = "none"
@@ -82,6 +85,13 @@ class Env(BaseSettings):
     django_superuser_username: str = ""
     django_superuser_email: str = ""
     django_superuser_password: SecretStr = SecretStr("")
+
+    @field_validator("chunk_overlap")
+    @classmethod
+    def _at_most_half(cls, overlap: int, read: ValidationInfo) -> int:
+        if overlap * 2 > read.data.get("chunk_size", overlap * 2):
+            raise ValueError("at most half of CHUNK_SIZE")
+        return overlap
 
 
 def read_env() -> Env:

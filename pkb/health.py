@@ -54,7 +54,7 @@ class HealthView(APIView):
 
 def _count_rows() -> tuple[int, int] | None:
     try:
-        return Document.objects.count(), Chunk.objects.count()
+        return Document.objects.stored().count(), Chunk.objects.count()
     except DatabaseError:
         return None
 

@@ -36,7 +36,11 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": level},
         # A failed request is logged once, by django_structlog, with its traceback.
-        "loggers": {"django.request": {"level": "CRITICAL"}, "httpx": {"level": "WARNING"}},
+        "loggers": {
+            "django.request": {"level": "CRITICAL"},
+            "httpx": {"level": "WARNING"},
+            "procrastinate": {"level": "WARNING"},
+        },
     }
 
 

@@ -1,11 +1,12 @@
 """Django settings; the only reader of the environment is ``pkb.env``."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pkb.databases import read_databases
-from pkb.env import read_env
+from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
 from pkb.secret_key import read_secret_key
 
@@ -15,6 +16,10 @@ env = read_env()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+# litellm brings tiktoken's cl100k file along; its package is found here, not imported.
+if (_litellm := find_spec("litellm")) and _litellm.origin:
+    _TOKENIZERS = Path(_litellm.origin).parent / "litellm_core_utils" / "tokenizers"
+    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_TOKENIZERS))
 
 VERSION = "0.1.0"
 DEBUG = False
@@ -36,6 +41,7 @@ INSTALLED_APPS = [
     "django_structlog",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "procrastinate.contrib.django",
     "rest_framework",
     "pkb",
     "corpus",
@@ -111,6 +117,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENFORCE_NON_BLANK_FIELDS": True,
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "DocumentStatus": "corpus.models.Document.Status",
+        "JobStatus": "corpus.models.Job.Status",
+    },
 }
 
 _MODEL_CACHE = str(DATA_DIR / "models")
@@ -183,6 +193,7 @@ PKB_RERANK_COUNT = env.pkb_rerank_count
 PKB_RERANK_WEIGHT = env.pkb_rerank_weight
 PKB_ABSTAIN_BELOW = env.pkb_abstain_below
 PKB_CHUNK_SIZE = env.chunk_size
+PKB_CHUNK_OVERLAP = env.chunk_overlap
 PKB_CHUNK_OVERLAP_SENTENCES = env.chunk_overlap_sentences
 PKB_MIN_INPUT_CHARS = env.min_input_chars
 PKB_MAX_INPUT_CHARS = env.max_input_chars
@@ -190,6 +201,8 @@ PKB_MAX_FILE_CHARS = env.max_file_chars
 PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
+PKB_MANAGE = BASE_DIR / "manage.py"
+PKB_WORKER = env.pkb_worker
 PKB_OTEL_SERVICE_NAME = env.otel_service_name
 PKB_OTEL_EXPORTER = env.otel_exporter
 PKB_OTEL_ENDPOINT = env.otel_exporter_otlp_endpoint.rstrip("/")

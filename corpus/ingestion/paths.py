@@ -1,17 +1,16 @@
-"""Bring files and folders into a collection, one by one, a failure stopping none but itself."""
+"""Find files in folders, and read them as what they are: regular files of a bounded size."""
 
+import os
+import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from corpus.errors import DuplicateDocument, PkbError, UnreadableFile
-from corpus.ingestion.pipeline import ingest_file
-from corpus.ingestion.storing import Attributes
+from corpus.errors import TooLarge, UnreadableFile
 from corpus.loaders import supported_extensions
-from corpus.models import Collection
 
 
 class Outcome(StrEnum):
@@ -20,6 +19,8 @@ class Outcome(StrEnum):
     ADDED = "added"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
+    RENAMED = "renamed"
+    REMOVED = "removed"
     FAILED = "failed"
 
 
@@ -31,58 +32,71 @@ class FileResult:
     outcome: Outcome
     document_id: str = ""
     chunk_count: int = 0
+    encoded_count: int = 0
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """A file as it was read; ``path`` is absolute, with no symbolic link in it."""
+
+    path: Path
+    content: bytes
+    last_modified: datetime
+
+    @property
+    def file_hash(self) -> str:
+        return sha256(self.content).hexdigest()
 
 
 def find_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the files named, and those in the folders named that some loader reads.
 
-    Hidden files and folders, and symbolic links inside folders, are passed over.
+    Hidden files and folders, and symbolic links inside folders, are passed over. A folder that
+    cannot be opened is yielded itself, so that reading it fails with its reason.
     """
     known = set(supported_extensions())
     for path in paths:
-        if not path.is_dir():
+        if path.is_dir():
+            yield from _below(path, known)
+        else:
             yield path
-            continue
-        for found in sorted(path.rglob("*")):
-            inside = found.relative_to(path)
-            hidden = any(part.startswith(".") for part in inside.parts)
-            linked = any((path / parent).is_symlink() for parent in (inside, *inside.parents))
-            if (
-                found.is_file()
-                and not hidden
-                and not linked
-                and found.suffix.lower().lstrip(".") in known
-            ):
+
+
+def _below(folder: Path, known: set[str]) -> Iterator[Path]:
+    closed: list[OSError] = []
+    for parent, folders, names in os.walk(folder, onerror=closed.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            found = Path(parent, name)
+            if name.startswith(".") or found.is_symlink() or not found.is_file():
+                continue
+            if found.suffix.lower().lstrip(".") in known:
                 yield found
+        yield from (Path(error.filename) for error in closed)
+        closed.clear()
+    yield from (Path(error.filename) for error in closed)
 
 
-def ingest_path(path: Path, *, collection: Collection, attributes: Attributes) -> FileResult:
-    """Bring one file in under its absolute path as ``source_uri``."""
-    try:
-        content = path.read_bytes()
-        stored = ingest_file(
-            content,
-            filename=path.name,
-            collection=collection,
-            attributes=_of_file(path, content, attributes),
-        )
-    except DuplicateDocument as exc:
-        return FileResult(path, Outcome.UNCHANGED, document_id=exc.document_id)
-    except PkbError as exc:
-        return FileResult(path, Outcome.FAILED, reason=str(exc) or exc.title)
-    except OSError as exc:
-        return FileResult(path, Outcome.FAILED, reason=exc.strerror or UnreadableFile.code)
-    outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
-    return FileResult(path, outcome, stored.document_id, stored.chunk_count)
+def read_file(path: Path, *, max_bytes: int) -> FileContent:
+    """Read a regular file.
 
-
-def _of_file(path: Path, content: bytes, attributes: Attributes) -> Attributes:
+    Raises:
+        UnreadableFile: It is a folder, a device, a pipe, a link that was put there meanwhile.
+        TooLarge: It is over ``max_bytes``.
+        OSError: It is not there or not readable.
+    """
     absolute = path.resolve()
-    return replace(
-        attributes,
-        source_uri=absolute.as_uri(),
-        file_path=str(absolute),
-        file_hash=sha256(content).hexdigest(),
-        last_modified=datetime.fromtimestamp(absolute.stat().st_mtime, tz=UTC),
-    )
+    # A pipe would be waited for, and a link put in its place since would be followed.
+    descriptor = os.open(absolute, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFile("It is no regular file.")
+        if status.st_size > max_bytes:
+            raise TooLarge(f"The file has {status.st_size:,} bytes; {max_bytes:,} are allowed.")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(max_bytes + 1)
+    finally:
+        os.close(descriptor)
+    return FileContent(absolute, content, datetime.fromtimestamp(status.st_mtime, tz=UTC))

@@ -6,10 +6,12 @@ from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
+from django.db import transaction
 
 from corpus.embedding import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
-from corpus.ingestion.encoding import cut_chunks, encode_chunks
+from corpus.ingestion.completing import encode_patiently, queue_completion
+from corpus.ingestion.encoding import cut_chunks
 from corpus.ingestion.normalizing import Outline, join_blocks
 from corpus.ingestion.storing import (
     Attributes,
@@ -32,7 +34,8 @@ def ingest_text(text: str, *, collection: Collection, attributes: Attributes) ->
         TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
         BinaryText: It is no text.
         DuplicateDocument: The collection holds this content already.
-        BackendError: The embedder failed; nothing was written.
+        BackendError: The embedder cannot even count tokens; nothing was written. Where it only
+            fails to encode, the document is stored and a job brings the vectors.
     """
     with _traced(collection):
         with span(Traced.NORMALIZE):
@@ -49,11 +52,13 @@ def ingest_file(
     collection: Collection,
     attributes: Attributes,
     max_chars: int | None = None,
+    replacing: Document | None = None,
 ) -> StoredDocument:
     """Bring a file into a collection; what the file says of itself fills what was not given.
 
     Args:
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
+        replacing: The document whose new version this is, be its content the same.
 
     Raises:
         UnsupportedMediaType: No loader reads it.
@@ -80,7 +85,9 @@ def ingest_file(
             tags=normalize_tags((*attributes.tags, *loaded.tags)),
             metadata={**loaded.metadata, **attributes.metadata},
         )
-        return _ingest(normal, outline, collection=collection, attributes=completed)
+        return _ingest(
+            normal, outline, collection=collection, attributes=completed, replacing=replacing
+        )
 
 
 def reingest_document(document: Document) -> StoredDocument:
@@ -142,20 +149,24 @@ def _ingest(
     embedder = get_embedder(collection.embedding_model)
     with span(Traced.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
-    if replacing is None:
-        refuse_duplicate(collection, content_sha256)
+    refuse_duplicate(collection, content_sha256, replacing=replacing)
     with span(Traced.CHUNKING):
         chunks = cut_chunks(
             text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
         )
-    return store_document(
-        collection=collection,
-        attributes=attributes,
-        text=text,
-        outline=outline,
-        content_sha256=content_sha256,
-        chunks=chunks,
-        vectors=encode_chunks(chunks, embedder=embedder),
-        model=embedder.name,
-        replacing=replacing,
-    )
+    encoded = encode_patiently(chunks, embedder=embedder)
+    with transaction.atomic():
+        stored = store_document(
+            collection=collection,
+            attributes=attributes,
+            text=text,
+            outline=outline,
+            content_sha256=content_sha256,
+            chunks=chunks,
+            vectors=encoded.vectors,
+            model=embedder.name,
+            replacing=replacing,
+        )
+        if not stored.is_complete:
+            queue_completion(stored.document_id, collection=collection)
+    return replace(stored, encoded_count=encoded.count)

@@ -37,27 +37,43 @@ class Attributes:
     file_path: str = ""
     file_hash: str = ""
     last_modified: datetime | None = None
+    settings_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What an ingest left behind; ``is_new`` is False where it replaced a version."""
+    """What an ingest left behind.
+
+    Attributes:
+        is_new: False where it replaced a version.
+        embedded_count: Chunks that have a vector; a job of kind ``embed`` brings the rest.
+        encoded_count: Texts that the model was given for it.
+    """
 
     document_id: str
     chunk_ids: tuple[str, ...]
     tags: tuple[str, ...]
     collection: str
     is_new: bool
+    embedded_count: int
+    encoded_count: int = 0
 
     @property
     def chunk_count(self) -> int:
         return len(self.chunk_ids)
 
+    @property
+    def is_complete(self) -> bool:
+        return self.embedded_count == self.chunk_count
 
-def refuse_duplicate(collection: Collection, content_sha256: str) -> None:
-    """Raise DuplicateDocument if the collection holds this content."""
+
+def refuse_duplicate(
+    collection: Collection, content_sha256: str, *, replacing: Document | None = None
+) -> None:
+    """Raise DuplicateDocument if the collection holds this content, but in ``replacing``."""
     same = Document.objects.filter(collection=collection, content_sha256=content_sha256)
-    found = same.values_list("pk", flat=True).first()
+    others = same.exclude(pk=replacing.pk) if replacing else same
+    found = others.values_list("pk", flat=True).first()
     if found is not None:
         raise DuplicateDocument(found)
 
@@ -77,7 +93,8 @@ def store_document(
 ) -> StoredDocument:
     """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
 
-    A chunk that is unchanged keeps its id and its vectors.
+    A chunk that is unchanged keeps its id and its vectors. A chunk that ``vectors`` has
+    nothing for is stored without; the document is then still ``processing``.
 
     Raises:
         DuplicateDocument: The collection holds this content in another document, or in the
@@ -88,12 +105,15 @@ def store_document(
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
     _lock_names(collection, attributes.source_uri, content_sha256)
     existing = replacing or _existing(collection, attributes.source_uri)
-    if replacing is None:
-        refuse_duplicate(collection, content_sha256)
+    refuse_duplicate(collection, content_sha256, replacing=replacing)
+    is_new = existing is None or not existing.content_sha256
+    embedded_count = sum(chunk.input_sha256 in vectors for chunk in chunks)
     with span(Traced.WRITE_DOCUMENT):
         document = _write_document(
             existing, collection, attributes, text, outline, content_sha256, len(chunks)
         )
+        if embedded_count < len(chunks):
+            Document.objects.filter(pk=document.pk).update(status=Document.Status.PROCESSING)
     with span(Traced.WRITE_CHUNKS):
         stored = _write_chunks(document, chunks)
     with span(Traced.WRITE_EMBEDDINGS):
@@ -105,7 +125,8 @@ def store_document(
         chunk_ids=tuple(str(chunk.pk) for chunk in stored),
         tags=attributes.tags,
         collection=collection.name,
-        is_new=existing is None,
+        is_new=is_new,
+        embedded_count=embedded_count,
     )
 
 
@@ -140,7 +161,7 @@ def _write_document(
     document = existing or Document(collection=collection)
     for name in (
         "source_uri", "source", "title", "media_type", "chapter", "section",
-        "user_created_at", "file_path", "file_hash", "last_modified",
+        "user_created_at", "file_path", "file_hash", "last_modified", "settings_sha256",
     ):  # fmt: skip
         setattr(document, name, getattr(attributes, name))
     document.metadata = dict(attributes.metadata)
@@ -206,6 +227,7 @@ def _write_embeddings(
             vector=vectors[chunk.input_sha256],
         )
         for row, chunk in zip(stored, chunks, strict=True)
+        if chunk.input_sha256 in vectors
     ]
     # A kept chunk has its vector already: same input, same model.
     Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)

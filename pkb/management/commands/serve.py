@@ -1,4 +1,5 @@
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -7,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 
 class Command(BaseCommand):
-    help = "Serve the API and the pages on APP_HOST:APP_PORT."
+    help = "Serve the API and the pages on APP_HOST:APP_PORT, with a worker beside them."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -15,6 +16,8 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=settings.PKB_PORT)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
+            _start_worker()
         os.execv(  # noqa: S606  (no shell: the arguments go as they are)
             sys.executable,
             [
@@ -23,3 +26,15 @@ class Command(BaseCommand):
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
         )  # fmt: skip
+
+
+def _start_worker() -> None:
+    """Start a worker that ends with this process, which is about to become the server's."""
+    # One thread: answers come first.
+    threads = {"OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"}
+    subprocess.Popen(  # noqa: S603  (our own command)
+        [sys.executable, str(settings.PKB_MANAGE), "worker", "--parent", str(os.getpid())],
+        cwd=settings.PKB_MANAGE.parent,
+        env={**threads, **os.environ},
+        stdin=subprocess.DEVNULL,
+    )

@@ -1,0 +1,131 @@
+"""What is done in the background: jobs, and the files or documents each consists of."""
+
+import uuid
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import MD5
+from django.utils import timezone
+
+from corpus.job_querysets import JobItemQuerySet, JobQuerySet
+
+
+class Job(models.Model):
+    """A piece of background work; its items are claimed one by one.
+
+    Who runs a job holds a session lock of Postgres on it, which ends with the process, however
+    that ends: a job that is not finished and that nobody holds was left behind.
+    """
+
+    class Kind(models.TextChoices):
+        SYNC = "sync"
+        EMBED = "embed"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        SUCCEEDED = "succeeded"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    class Stage(models.TextChoices):
+        WAITING = "waiting"
+        LISTING = "listing"
+        INGESTING = "ingesting"
+        EMBEDDING = "embedding"
+        REMOVING = "removing"
+        ENDED = "ended"
+
+    UNFINISHED = (Status.QUEUED, Status.RUNNING)
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.QUEUED)
+    stage = models.CharField(max_length=20, choices=Stage.choices, default=Stage.WAITING)
+    total = models.PositiveIntegerField(default=0, help_text="items known so far")
+    done = models.PositiveIntegerField(default=0)
+    failed = models.PositiveIntegerField(default=0)
+    errors: "models.JSONField[Any, Any]" = models.JSONField(
+        default=list, blank=True, help_text="the first of them: path and reason"
+    )
+    arguments: "models.JSONField[Any, Any]" = models.JSONField(default=dict, blank=True)
+    collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="jobs")
+    is_background = models.BooleanField(
+        default=True, help_text="workers run it; else a command does, and it ends with that"
+    )
+    is_listed = models.BooleanField(default=False, help_text="all its items are known")
+    start_count = models.PositiveIntegerField(default=0, help_text="since it was queued")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(total__gte=F("done") + F("failed")), name="job_counts_add_up"
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=["queued", "running"], finished_at=None)
+                | Q(
+                    status__in=["succeeded", "failed", "cancelled"],
+                    finished_at__isnull=False,
+                ),
+                name="job_finished_has_its_time",
+            ),
+        ]
+        indexes = [models.Index("status", name="job_status")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.status in self.UNFINISHED
+
+
+class JobItem(models.Model):
+    """One file or document of a job."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending"
+        DONE = "done"
+        FAILED = "failed"
+        QUARANTINED = "quarantined"
+
+    job = models.ForeignKey(Job, models.CASCADE, related_name="items", db_index=False)
+    path = models.CharField(max_length=4096)
+    status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    outcome = models.CharField(max_length=20, blank=True, default="")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="times it was begun")
+    reason = models.TextField(blank=True, default="", help_text="why it failed")
+    document_id = models.UUIDField(null=True, blank=True)
+    chunk_count = models.PositiveIntegerField(default=0)
+    encoded_count = models.PositiveIntegerField(default=0, help_text="texts the model was given")
+    runner = models.PositiveIntegerField(null=True, blank=True, help_text="who claimed it last")
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobItemQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            # A path may be longer than what an index takes.
+            models.UniqueConstraint("job", MD5("path"), name="job_item_path_unique_in_job"),
+            models.CheckConstraint(
+                condition=Q(status="pending", ended_at=None)
+                | (~Q(status="pending") & Q(ended_at__isnull=False)),
+                name="job_item_ended_has_its_time",
+            ),
+            models.CheckConstraint(
+                condition=~Q(status__in=["failed", "quarantined"]) | ~Q(reason=""),
+                name="job_item_failed_has_a_reason",
+            ),
+        ]
+        indexes = [models.Index("job", "status", "id", name="job_item_claim")]
+
+    def __str__(self) -> str:
+        return self.path

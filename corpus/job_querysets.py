@@ -1,0 +1,56 @@
+"""Reads over jobs, and the one statement by which an item is claimed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+from uuid import UUID
+
+from django.db import connection, models
+
+if TYPE_CHECKING:
+    from corpus.job_models import Job, JobItem  # noqa: F401
+
+# First half of the two-part key of the advisory lock that each live runner holds.
+RUNNER_LOCKS = 0x706B62
+
+# What a dead runner had claimed is free again: its lock went with its connection.
+_CLAIM = """
+UPDATE corpus_jobitem SET attempts = attempts + 1, runner = %(runner)s
+ WHERE id = (
+    SELECT i.id FROM corpus_jobitem i
+      JOIN corpus_job j ON j.id = i.job_id AND j.status = 'running'
+     WHERE i.job_id = %(job)s AND i.status = 'pending'
+       AND (i.runner IS NULL OR i.runner NOT IN (
+            SELECT objid::bigint FROM pg_locks
+             WHERE locktype = 'advisory' AND classid = %(locks)s AND objsubid = 2 AND granted
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+     ORDER BY i.attempts, i.id LIMIT 1 FOR UPDATE OF i SKIP LOCKED)
+RETURNING id
+"""
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def unfinished(self) -> Self:
+        """Keep jobs that are queued or running."""
+        return self.filter(status__in=self.model.UNFINISHED)
+
+
+class JobItemQuerySet(models.QuerySet["JobItem"]):
+    def pending(self) -> Self:
+        """Keep items that have not ended."""
+        return self.filter(status="pending")
+
+    def troubled(self) -> Self:
+        """Keep items that failed or were quarantined."""
+        return self.filter(status__in=["failed", "quarantined"])
+
+    def claim(self, job_id: UUID, *, runner: int) -> JobItem | None:
+        """Begin an item of a running job that no live runner has; None where there is none.
+
+        Items that were never begun come first. The claim is committed at once, unless a
+        transaction is open.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(_CLAIM, {"job": job_id, "runner": runner, "locks": RUNNER_LOCKS})
+            row = cursor.fetchone()
+        return self.select_related("job__collection").get(pk=row[0]) if row else None

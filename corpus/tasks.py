@@ -1,0 +1,70 @@
+"""What workers run. Only ids are in the queue; what they stand for is in the tables of jobs."""
+
+from time import monotonic
+from typing import cast
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from procrastinate import JobContext
+from procrastinate.contrib.django import DjangoApp, app
+from procrastinate.contrib.django.django_connector import DjangoConnector
+from procrastinate.jobs import Status
+
+from corpus.ingestion.jobs import close_left_behind, enqueue_left_behind
+from corpus.ingestion.running import advance_job
+from corpus.queueing import QUEUE, RUN_JOB, enqueue_job
+
+# A worker does one thing at a time: after this long another job gets its turn.
+TURN_S = 20.0
+AGAIN_AFTER_S = 5
+
+
+@app.task(name=RUN_JOB, queue=QUEUE, pass_context=True)
+def run_job(context: JobContext, job_id: str) -> None:
+    """Run a job for one turn; if it did not end, however that came, it is queued again."""
+    turn_ends = monotonic() + TURN_S
+    delay_s = AGAIN_AFTER_S
+    key = UUID(job_id)
+    has_ended = False
+    try:
+        has_ended = advance_job(
+            key, should_stop=context.should_abort, is_turn_over=lambda: monotonic() > turn_ends
+        )
+        if monotonic() > turn_ends or context.should_abort():
+            delay_s = 0
+    finally:
+        if not has_ended:
+            enqueue_job(key, delay_s=delay_s)
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="corpus.rescue_jobs", queue=QUEUE, queueing_lock="corpus.rescue_jobs", priority=100)
+async def rescue_jobs(timestamp: int) -> None:
+    """Put before the workers what killed ones left behind.
+
+    Urgent, or it would wait behind the backlog; and without a ``lock``, which it would hold for
+    ever if it were killed itself.
+    """
+    for stalled in await app.job_manager.get_stalled_jobs():
+        await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
+    await sync_to_async(rescue_left_behind)()
+
+
+def rescue_left_behind() -> None:
+    """Queue the jobs that nobody holds; end those whose command was killed."""
+    close_left_behind()
+    enqueue_left_behind()
+
+
+async def run_worker() -> None:
+    """Run what is in the queue until a signal comes; then end the file at work, and return."""
+    # An app of its own: tasks defer through Django's connection, in its transaction, while the
+    # worker itself needs one that can listen.
+    connector = cast("DjangoConnector", app.connector).get_worker_connector()
+    worker_app = DjangoApp(connector=connector)
+    worker_app.tasks = app.tasks
+    worker_app.periodic_registry = app.periodic_registry
+    async with worker_app.open_async():
+        await worker_app.run_worker_async(
+            queues=[QUEUE], shutdown_graceful_timeout=0, delete_jobs="successful"
+        )

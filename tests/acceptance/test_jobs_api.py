@@ -1,0 +1,258 @@
+"""Files of the server over HTTP, and the jobs that bring them in."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from rest_framework.test import APIClient
+
+from corpus.errors import BackendError
+from corpus.ingestion.running import advance_job
+from corpus.models import Document, Job
+from tests.factories import BAKERY, LIGHTHOUSE
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def root(tmp_path: Path, settings: Any) -> Path:
+    inside = tmp_path / "inside"
+    (inside / "notes").mkdir(parents=True)
+    (inside / "notes" / "a.md").write_text(f"# Bavoke\n\n{LIGHTHOUSE}\n")
+    (inside / "notes" / "b.txt").write_text(BAKERY)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("A secret that stands outside of the root.")
+    settings.PKB_INGEST_ROOTS = [tmp_path / "unused", inside]
+    return inside
+
+
+def encode_batch(api: APIClient, path: object = "notes", **body: Any) -> Any:
+    body = {"directory_path": str(path), "index_name": "default", **body}
+    return api.post("/encode_batch", body, format="json")
+
+
+def encode_doc(api: APIClient, path: object = "notes/a.md", **body: Any) -> Any:
+    body = {"document_path": str(path), "index_name": "default", **body}
+    return api.post("/encode_doc", body, format="json")
+
+
+def ingest(api: APIClient, path: object = "notes", **body: Any) -> Any:
+    return api.post("/ingest", {"content_path": str(path), **body}, format="json")
+
+
+def test_a_folder_is_taken_in_by_a_job(api: APIClient, root: Path) -> None:
+    response = encode_batch(api)
+    assert response.status_code == 202
+    body = response.json()
+    assert set(body) == {"status", "message", "index_name", "job_id"}
+    assert (body["status"], body["index_name"]) == ("queued", "default")
+    shown = api.get(response["Location"]).json()
+    assert shown["id"] == body["job_id"]
+    assert (shown["kind"], shown["status"], shown["total"]) == ("sync", "queued", 0)
+    advance_job(Job.objects.get().pk)
+    shown = api.get(f"/jobs/{body['job_id']}").json()
+    assert (shown["status"], shown["total"], shown["done"], shown["failed"]) == (
+        "succeeded", 2, 2, 0,
+    )  # fmt: skip
+    assert shown["errors"] == []
+    assert shown["started_at"] <= shown["finished_at"]
+    assert api.get("/documents").json()["results"][0]["status"] == "completed"
+
+
+def test_unchanged_files_count_as_done_and_force_takes_them_in_again(
+    api: APIClient, root: Path
+) -> None:
+    for force, outcome in [(False, "added"), (False, "unchanged"), (True, "replaced")]:
+        job_id = encode_batch(api, root / "notes", force_reindex=force).json()["job_id"]
+        job = Job.objects.get(pk=job_id)
+        advance_job(job.pk)
+        job.refresh_from_db()
+        assert (job.total, job.done) == (2, 2)
+        assert {item.outcome for item in job.items.all()} == {outcome}
+
+
+def test_ingest_takes_a_folder_with_tags(api: APIClient, root: Path) -> None:
+    response = ingest(api, tags=["Coast"], source="disk", batch_size=1)
+    assert response.status_code == 202
+    assert response.json()["status"] == "queued"
+    advance_job(Job.objects.get().pk)
+    assert Document.objects.filter(tags__name="coast", source="disk").count() == 2
+
+
+def test_ingest_of_a_folder_is_idempotent_under_its_key(api: APIClient, root: Path) -> None:
+    headers = {"Idempotency-Key": "folder-1"}
+    answers = [
+        api.post("/ingest", {"content_path": "notes"}, format="json", headers=headers)
+        for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [202, 202]
+    assert answers[0].json() == answers[1].json()
+    assert Job.objects.count() == 1
+
+
+def test_one_file_is_taken_in_at_once(api: APIClient, root: Path) -> None:
+    first = encode_doc(api)
+    assert first.status_code == 200
+    assert first.json()["status"] == "added"
+    assert first.json()["index_name"] == "default"
+    assert first.json()["chunks_created"] == Document.objects.get().chunk_count >= 1
+    assert encode_doc(api, root / "notes" / "a.md").json()["status"] == "unchanged"
+
+
+def test_a_file_that_cannot_be_read_is_422_and_listed_as_failed(api: APIClient, root: Path) -> None:
+    (root / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    assert encode_doc(api, "bad.pdf").status_code == 422
+    (shown,) = api.get("/documents", {"status": "failed"}).json()["results"]
+    assert shown["error"]
+    assert shown["chunk_count"] == 0
+    assert api.get("/documents/stats").json()["total_documents"] == 0
+
+
+ESCAPES: list[Callable[[Path], object]] = [
+    lambda root: "absent",
+    lambda root: "",
+    lambda root: " ",
+    lambda root: "../outside",
+    lambda root: "../outside/secret.txt",
+    lambda root: "notes/../../outside",
+    lambda root: "notes/../../outside/secret.txt",
+    lambda root: root.parent / "outside",
+    lambda root: root.parent / "outside" / "secret.txt",
+    lambda root: f"{root}-2",
+    lambda root: "/etc/passwd",
+    lambda root: "/etc",
+    lambda root: "linked",
+    lambda root: "linked/secret.txt",
+    lambda root: "link.txt",
+    lambda root: "pipe.txt",
+    lambda root: "a\u0001b",
+    lambda root: "x" * 300,
+]
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_what_is_refused_reads_like_what_is_absent(
+    api: APIClient, root: Path, escape: Callable[[Path], object]
+) -> None:
+    (root / "linked").symlink_to(root.parent / "outside")
+    (root / "link.txt").symlink_to(root.parent / "outside" / "secret.txt")
+    os.mkfifo(root / "pipe.txt")
+    path = escape(root)
+    for send in (encode_doc, encode_batch, ingest):
+        response = send(api, path)
+        absent = send(api, "no-such-thing")
+        if not str(path).strip():
+            assert response.status_code in {400, 404}
+            continue
+        assert response.status_code == absent.status_code == 404
+        assert response.json() == absent.json()
+    assert not Job.objects.exists()
+    assert not Document.objects.exists()
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(api: APIClient, root: Path) -> None:
+    assert encode_doc(api, "notes").status_code == 404
+    assert encode_batch(api, "notes/a.md").status_code == 404
+
+
+def test_without_roots_it_is_off(api: APIClient, settings: Any) -> None:
+    settings.PKB_INGEST_ROOTS = []
+    for send in (encode_doc, encode_batch, ingest):
+        response = send(api, "/etc")
+        assert response.status_code == 403
+        assert response.json()["error"] == "path_ingestion_off"
+
+
+def test_an_unknown_index_is_404(api: APIClient, root: Path) -> None:
+    assert encode_doc(api, index_name="absent").status_code == 404
+    assert encode_batch(api, index_name="absent").status_code == 404
+    assert ingest(api, collection="absent").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"directory_path": 5}, "directory_path"),
+        ({"directory_path": None}, "directory_path"),
+        ({"index_name": "1 bad/name"}, "index_name"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 1_001}, "batch_size"),
+        ({"batch_size": "100"}, "batch_size"),
+        ({"force_reindex": "yes"}, "force_reindex"),
+        ({"directory_path": "a\u0000b"}, "directory_path"),
+    ],
+)
+def test_a_bad_request_is_400_and_names_the_field(
+    api: APIClient, root: Path, body: dict[str, Any], field: str
+) -> None:
+    response = encode_batch(api, **body)
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == field
+
+
+def test_jobs_are_listed_newest_first_in_pages(api: APIClient, root: Path) -> None:
+    ids = [encode_batch(api).json()["job_id"] for _ in range(3)]
+    page = api.get("/jobs", {"limit": 2}).json()
+    rest = api.get(page["next"]).json()
+    assert [job["id"] for job in [*page["results"], *rest["results"]]] == ids[::-1]
+    advance_job(Job.objects.get(pk=ids[0]).pk)
+    found = api.get("/jobs", {"status": "succeeded", "kind": "sync"}).json()["results"]
+    assert [job["id"] for job in found] == ids[:1]
+    assert api.get("/jobs", {"status": "lost"}).status_code == 400
+    assert api.get("/jobs", {"collection": "absent"}).status_code == 404
+
+
+def test_retry_and_cancel_fit_the_state(api: APIClient, root: Path) -> None:
+    job_id = encode_batch(api).json()["job_id"]
+    assert api.post(f"/jobs/{job_id}/retry").status_code == 409
+    cancelled = api.post(f"/jobs/{job_id}/cancel")
+    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")
+    assert api.post(f"/jobs/{job_id}/cancel").status_code == 409
+    retried = api.post(f"/jobs/{job_id}/retry")
+    assert (retried.status_code, retried.json()["status"]) == (202, "queued")
+    advance_job(Job.objects.get().pk)
+    assert api.get(f"/jobs/{job_id}").json()["status"] == "succeeded"
+    assert api.post(f"/jobs/{job_id}/retry").status_code == 409
+
+
+def test_an_unknown_job_is_404(api: APIClient, db: None) -> None:
+    for key in (uuid4(), "no-uuid"):
+        assert api.get(f"/jobs/{key}").status_code == 404
+        assert api.post(f"/jobs/{key}/retry").status_code == 404
+        assert api.post(f"/jobs/{key}/cancel").status_code == 404
+
+
+def test_a_failed_file_is_shown_with_its_reason(api: APIClient, root: Path) -> None:
+    (root / "notes" / "empty.txt").write_bytes(b"")
+    job_id = encode_batch(api).json()["job_id"]
+    advance_job(Job.objects.get().pk)
+    shown = api.get(f"/jobs/{job_id}").json()
+    assert (shown["status"], shown["done"], shown["failed"]) == ("failed", 2, 1)
+    (error,) = shown["errors"]
+    assert error["path"].endswith("empty.txt")
+    assert error["reason"]
+
+
+def test_a_document_without_all_its_vectors_says_so(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise BackendError("the model is gone")
+
+    monkeypatch.setattr("corpus.ingestion.completing.encode_chunks", fail)
+    monkeypatch.setattr("corpus.ingestion.completing.TRIES", 1)
+    response = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+    assert response.status_code == 201
+    body = response.json()
+    assert (body["status"], body["embedded_count"]) == ("processing", 0)
+    assert api.get(f"/documents/{body['document_id']}").json()["status"] == "processing"
+    lexical = {"query": "Who built the lighthouse at Bavoke?", "mode": "lexical"}
+    found = api.post("/search", lexical, format="json").json()["results"]
+    assert {result["chunk_id"] for result in found} <= set(body["chunk_ids"])
+    assert found
+    (job,) = api.get("/jobs", {"kind": "embed"}).json()["results"]
+    advance_job(Job.objects.get(pk=job["id"]).pk)
+    assert api.get(f"/documents/{body['document_id']}").json()["status"] == "completed"

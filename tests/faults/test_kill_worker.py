@@ -1,0 +1,140 @@
+"""Kill -9 and stop the processes that bring files in: nothing is lost, nothing comes twice."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.factories import long_text
+from tests.processes import finish, manage, own_database, read, wait_until
+
+FILE_COUNT = 16
+KILL_COUNT = 4
+
+
+@pytest.fixture
+def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
+    name = f"test_workers_{os.getpid()}"
+    with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
+        assert finish("migrate", "--verbosity", "0", database=url)[0] == 0
+        yield url
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for number in range(FILE_COUNT):
+        text = long_text(5).replace("Entry", f"Note {number}")
+        (tmp_path / f"{number:02}.txt").write_text(text)
+    return tmp_path
+
+
+def done(database: str) -> int:
+    ((count,),) = read(database, "SELECT count(*) FROM corpus_jobitem WHERE status = 'done'")
+    return int(str(count))
+
+
+def statuses(database: str) -> list[tuple[object, ...]]:
+    return read(database, "SELECT status, done, failed FROM corpus_job ORDER BY created_at")
+
+
+def assert_each_file_is_stored_once(folder: Path, database: str) -> None:
+    assert finish("verify", database=database)[1].endswith("0 violations\n")
+    rows = read(database, "SELECT file_path, status FROM corpus_document ORDER BY file_path")
+    assert rows == [(str(path), "completed") for path in sorted(folder.glob("*.txt"))]
+
+
+def start_sync(folder: Path, database: str) -> None:
+    """Queue a sync, as the API does."""
+    program = (
+        "import django; django.setup();"
+        "from corpus.ingestion.jobs import start_sync;"
+        "from corpus.ingestion.options import SyncOptions;"
+        "from corpus.models import Collection;"
+        f"options = SyncOptions(paths=({str(folder)!r},), mirror=True);"
+        "start_sync(Collection.objects.named('default'), options)"
+    )
+    code, _, err = finish("shell", "--no-imports", "-c", program, database=database)
+    assert code == 0, err
+
+
+def end(process: "subprocess.Popen[str]") -> int:
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+def test_a_worker_killed_again_and_again_loses_and_doubles_nothing(
+    folder: Path, database: str
+) -> None:
+    start_sync(folder, database)
+    for kill in range(KILL_COUNT):
+        worker = manage("worker", database=database)
+        before = done(database)
+        wait_until(lambda before=before: done(database) > before)  # type: ignore[misc]
+        worker.send_signal(signal.SIGKILL)
+        end(worker)
+        assert finish("verify", database=database)[1].endswith("0 violations\n"), kill
+    worker = manage("worker", database=database)
+    wait_until(lambda: statuses(database) == [("succeeded", FILE_COUNT, 0)])
+    worker.send_signal(signal.SIGTERM)
+    assert end(worker) == 0
+    assert_each_file_is_stored_once(folder, database)
+
+
+def test_a_worker_that_is_told_to_stop_ends_its_file_and_another_goes_on(
+    folder: Path, database: str
+) -> None:
+    start_sync(folder, database)
+    worker = manage("worker", database=database)
+    wait_until(lambda: done(database) > 0)
+    worker.send_signal(signal.SIGTERM)
+    assert end(worker) == 0
+    assert 0 < done(database) < FILE_COUNT
+    pending = "SELECT count(*) FROM corpus_document WHERE status = 'processing'"
+    assert read(database, pending) == [(0,)]
+    assert read(database, "SELECT max(attempts) FROM corpus_jobitem") == [(1,)]
+    worker = manage("worker", database=database)
+    wait_until(lambda: statuses(database) == [("succeeded", FILE_COUNT, 0)])
+    worker.send_signal(signal.SIGINT)
+    assert end(worker) == 0
+
+
+def test_ctrl_c_stops_the_command_after_its_file_and_says_how_to_go_on(
+    folder: Path, database: str
+) -> None:
+    command = manage("ingest", str(folder), "--sync", "--json", database=database)
+    assert command.stdout is not None
+    assert json.loads(command.stdout.readline())["outcome"] == "added"
+    command.send_signal(signal.SIGINT)
+    _, err = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert f"manage.py ingest {folder} --sync --json" in err
+    assert finish("verify", database=database)[1].endswith("0 violations\n")
+    assert finish("ingest", str(folder), "--sync", database=database)[0] == 0
+    assert_each_file_is_stored_once(folder, database)
+
+
+def test_several_processes_share_the_files_of_one_command(folder: Path, database: str) -> None:
+    (folder / "bad.txt").write_bytes(b"")
+    code, out, err = finish("ingest", str(folder), "--sync", "--workers", "2", database=database)
+    assert (code, f"{FILE_COUNT} added" in out, "1 failed" in out) == (1, True, True)
+    assert "bad.txt" in err
+    (folder / "bad.txt").unlink()
+    runners = read(database, "SELECT count(DISTINCT runner) FROM corpus_jobitem")
+    assert runners == [(2,)]
+    code, out, _ = finish("ingest", str(folder), "--sync", "--workers", "2", database=database)
+    assert (code, f"{FILE_COUNT} unchanged" in out, "0 chunks encoded" in out) == (0, True, True)
+    assert_each_file_is_stored_once(folder, database)
+
+
+def test_the_command_killed_with_its_helpers_is_gone_on_with(folder: Path, database: str) -> None:
+    command = manage("ingest", str(folder), "--sync", "--workers", "2", database=database)
+    wait_until(lambda: done(database) > 0)
+    command.send_signal(signal.SIGKILL)
+    end(command)
+    code, _, err = finish("ingest", str(folder), "--sync", database=database)
+    assert code == 0, err
+    assert_each_file_is_stored_once(folder, database)
