@@ -55,7 +55,7 @@ class Env(BaseSettings):
     retrieval_k: int = Field(default=12, ge=1, le=50)
     fusion_alpha: float = Field(default=0.6, ge=0, le=1, description="weight of the vector leg")
     pkb_candidate_count: int = Field(default=50, ge=1, le=1_000, description="rows a leg")
-    pkb_rerank_count: int = Field(default=20, ge=1, le=200, description="passages reranked")
+    pkb_rerank_count: int = Field(default=10, ge=1, le=200, description="passages judged")
     pkb_rerank_weight: float = Field(default=0.5, ge=0, le=1)
     pkb_hnsw_ef_search: int = Field(default=100, ge=10, le=1_000)
     # At .2, 96 % of questions foreign to the documents abstained and 4 % of answerable ones.

@@ -47,6 +47,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
             state["candidates"],
             reranker=context.reranker,
             weight=context.rerank_weight,
+            count=context.rerank_count,
             limit=query.k,
         )
     return {"passages": best}

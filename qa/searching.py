@@ -41,9 +41,10 @@ def search_passages(
     if rerank and passages:
         passages = rerank_passages(
             query.text,
-            passages[: max(query.k, context.rerank_count)],
+            passages,
             reranker=context.reranker,
             weight=context.rerank_weight,
+            count=context.rerank_count,
             limit=query.k,
         )
     return Found(
