@@ -1,5 +1,8 @@
 """Which Postgres is used: a given one, or the embedded one."""
 
+import os
+import stat
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -29,10 +32,24 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "PORT": env.postgres_port,
         }
     else:
-        postgres_dir = data_dir / "postgres"
+        postgres_dir = choose_postgres_dir(data_dir)
         database = {"ENGINE": "pkb.embedded", "NAME": "pkb"}
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
     return {"default": database}, postgres_dir
+
+
+def choose_postgres_dir(data_dir: Path) -> Path:
+    """Return where the embedded Postgres keeps its files: in the data folder, if it can.
+
+    Root starts it under a system user, who may not be let into root's folders; then it is a
+    folder below ``/var/lib/pkb`` that is named after the data folder.
+    """
+    wanted = data_dir / "postgres"
+    standing = [path for path in (wanted, *wanted.parents) if path.exists()]
+    is_open = all(path.stat().st_mode & stat.S_IXOTH for path in standing if path != wanted)
+    if os.geteuid() != 0 or is_open:
+        return wanted
+    return Path("/var/lib/pkb") / sha256(str(wanted).encode()).hexdigest()[:12]
 
 
 def _options(env: Env) -> dict[str, Any]:

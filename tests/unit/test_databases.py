@@ -1,0 +1,50 @@
+"""Which database is used, and where the embedded one keeps its files."""
+
+import os
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from pkb.databases import choose_postgres_dir, read_databases
+from pkb.env import Env
+
+
+def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
+    env = Env(
+        database_url=SecretStr("postgresql://ida:s%40lt@db.example:5433/notes?sslmode=require")
+    )
+    databases, postgres_dir = read_databases(env, tmp_path)
+    default = databases["default"]
+    assert postgres_dir is None
+    assert (default["NAME"], default["USER"], default["PASSWORD"]) == ("notes", "ida", "s@lt")
+    assert (default["HOST"], default["PORT"]) == ("db.example", 5433)
+    assert default["OPTIONS"]["sslmode"] == "require"
+
+
+def test_a_given_host_is_used(tmp_path: Path) -> None:
+    databases, postgres_dir = read_databases(Env(postgres_host="db"), tmp_path)
+    assert postgres_dir is None
+    assert databases["default"]["HOST"] == "db"
+
+
+def test_without_either_the_embedded_one_is_used(tmp_path: Path) -> None:
+    databases, postgres_dir = read_databases(Env(database_url=None, postgres_host=""), tmp_path)
+    assert postgres_dir is not None
+    assert databases["default"]["ENGINE"] == "pkb.embedded"
+
+
+def test_files_are_where_the_server_may_go(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    chosen = choose_postgres_dir(tmp_path)
+    if os.geteuid() == 0:
+        assert chosen.parent == Path("/var/lib/pkb")
+        assert chosen != choose_postgres_dir(tmp_path / "other")
+    else:
+        assert chosen == tmp_path / "postgres"
+
+
+@pytest.mark.parametrize("url", ["mysql://host/name", "postgresql://host", "nonsense"])
+def test_a_bad_address_stops_the_start(tmp_path: Path, url: str) -> None:
+    with pytest.raises(SystemExit):
+        read_databases(Env(database_url=SecretStr(url)), tmp_path)
