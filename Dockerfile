@@ -11,6 +11,20 @@ COPY qa qa
 COPY data data
 RUN useradd --system --create-home pkb && mkdir -p /var/lib/pkb && chown pkb /var/lib/pkb
 
+# The steps of pipelines/pipeline.py. kfp is in the image, so that a step installs nothing; it has
+# an environment of its own, whose python3 is the first, because its pins are not the service's.
+FROM base AS step
+COPY requirements-pipelines.txt ./
+RUN python -m venv /opt/kfp && /opt/kfp/bin/pip install --no-cache-dir -r requirements-pipelines.txt
+ENV PATH="/opt/kfp/bin:$PATH" PIPELINE_MANAGE="/usr/local/bin/python /app/manage.py"
+USER pkb
+
+FROM step AS load
+ENTRYPOINT ["/usr/local/bin/python", "/app/manage.py", "load"]
+
+FROM step AS embed
+ENTRYPOINT ["/usr/local/bin/python", "/app/manage.py", "embed"]
+
 FROM base AS web
 USER pkb
 EXPOSE 8000

@@ -1,0 +1,92 @@
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError, UnreadableFile
+from corpus.ingestion.chunk_files import ChunkFile, read_chunk_file
+from corpus.ingestion.fingerprints import settings_sha256
+from corpus.ingestion.paths import Outcome
+from corpus.ingestion.placeholders import mark_failed
+from corpus.ingestion.upserting import SOURCE, upsert_documents
+from corpus.models import Collection
+
+DEFAULT_BATCH_SIZE = 32
+MAX_BATCH_SIZE = 4_096
+
+
+class Command(BaseCommand):
+    help = (
+        "Encode and store the chunks that `manage.py load` wrote; run again, it goes on. "
+        "Exit 0: all in; 1: the file was altered or the model failed; 2: wrong usage."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", type=Path, metavar="chunks.json")
+        parser.add_argument("--collection", default="", help="by default the one it was cut for")
+        parser.add_argument("--batch-size", type=int, default=DEFAULT_BATCH_SIZE)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not 1 <= options["batch_size"] <= MAX_BATCH_SIZE:
+            raise CommandError(f"--batch-size is 1 to {MAX_BATCH_SIZE}.", returncode=2)
+        read = _read(options["path"])
+        collection = _collection(options["collection"] or read.collection, read)
+        try:
+            self._embed(read, collection, options["batch_size"])
+        except PkbError as exc:
+            again = "What is in stays in; the same command goes on."
+            raise CommandError(f"{str(exc) or exc.title} {again}", returncode=1) from exc
+
+    def _embed(self, read: ChunkFile, collection: Collection, batch_size: int) -> None:
+        results = upsert_documents(
+            read.documents,
+            collection=collection,
+            fingerprint=read.settings_sha256,
+            batch_size=batch_size,
+        )
+        counts: Counter[Outcome] = Counter()
+        encoded_count = 0
+        for result in results:
+            counts[result.outcome] += 1
+            encoded_count += result.encoded_count
+            if result.reason:
+                self.stderr.write(f"{result.outcome}: {result.path}: {result.reason}")
+        _show_failed(read, collection)
+        shown = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
+        parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in shown)
+        self.stdout.write(
+            f"{counts.total()} documents: {parts}; {encoded_count} chunks encoded; "
+            f"{len(read.failed)} files had failed to load"
+        )
+
+
+def _read(path: Path) -> ChunkFile:
+    try:
+        return read_chunk_file(path)
+    except UnreadableFile as exc:
+        raise CommandError(f"{exc} Nothing was stored.", returncode=1) from exc
+    except OSError as exc:
+        raise CommandError(f"{path}: {exc.strerror or exc}", returncode=2) from exc
+
+
+def _collection(name: str, read: ChunkFile) -> Collection:
+    try:
+        collection = Collection.objects.named(name)
+    except PkbError as exc:
+        raise CommandError(str(exc), returncode=2) from exc
+    if settings_sha256(collection, tags=read.tags) != read.settings_sha256:
+        raise CommandError(
+            f"The chunks were cut by other settings than those of {name!r}; "
+            f"load them again with --collection {name}.",
+            returncode=2,
+        )
+    return collection
+
+
+def _show_failed(read: ChunkFile, collection: Collection) -> None:
+    """Let lists show the files that could not be loaded; a version from before stays."""
+    for entry in read.failed:
+        path = Path(entry.path)
+        if path.is_absolute() and not path.is_dir():
+            mark_failed(path, collection_id=collection.pk, source=SOURCE, reason=entry.reason)

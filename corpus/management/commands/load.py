@@ -1,0 +1,73 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.ingestion.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
+from corpus.ingestion.fingerprints import settings_sha256
+from corpus.ingestion.paths import find_files
+from corpus.ingestion.preparing import prepare_files
+from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.tagging import normalize_tags
+
+
+class Command(BaseCommand):
+    help = (
+        "Load a folder and cut it into chunks, into a JSON file for `manage.py embed`. "
+        "Exit 0: all loaded; 1: some failed, each named with its reason; 2: wrong usage."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", type=Path, metavar="PATH")
+        parser.add_argument("--output", type=Path, required=True, metavar="chunks.json")
+        parser.add_argument("--collection", default=DEFAULT_COLLECTION, help="whose settings cut")
+        parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path, output = options["path"], options["output"]
+        try:
+            collection = Collection.objects.named(options["collection"])
+            tags = normalize_tags(options["tag"])
+        except PkbError as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        if not path.exists():
+            raise CommandError(f"No such file: {path}", returncode=2)
+        try:
+            failed_count = self._write(path, output, collection, tags)
+        except OSError as exc:
+            raise CommandError(f"{output} cannot be written: {exc}", returncode=2) from exc
+        if failed_count:
+            raise SystemExit(1)
+
+    def _write(
+        self, path: Path, output: Path, collection: Collection, tags: tuple[str, ...]
+    ) -> int:
+        header = Header(
+            version=VERSION,
+            collection=collection.name,
+            embedding_model=collection.embedding_model,
+            tags=tags,
+            settings_sha256=settings_sha256(collection, tags=tags),
+        )
+        entries = prepare_files(_inputs(path, output), collection=collection, tags=tags)
+        loaded = failed = chunk_count = 0
+        for entry in write_chunk_file(output, header=header, entries=entries):
+            if isinstance(entry, FailedEntry):
+                failed += 1
+                self.stderr.write(f"failed: {entry.path}: {entry.reason}")
+            else:
+                loaded += 1
+                chunk_count += len(entry.chunks)
+        self.stdout.write(
+            f"{loaded + failed} files: {loaded} loaded, {failed} failed; "
+            f"{chunk_count} chunks in {output}"
+        )
+        return failed
+
+
+def _inputs(path: Path, output: Path) -> Iterator[Path]:
+    """The files below ``path``, but for the output of the run before."""
+    written = output.resolve()
+    return (found for found in find_files([path]) if found.resolve() != written)

@@ -1,0 +1,83 @@
+import os
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from pkb.env import BASE_DIR
+
+PIPELINE = BASE_DIR / "pipelines" / "pipeline.py"
+REQUIREMENTS = "requirements-pipelines.txt"
+# kfp wants other versions of some packages than the service has.
+OWN_PYTHON = BASE_DIR / ".venv-pipelines" / "bin" / "python"
+
+
+class Command(BaseCommand):
+    help = (
+        "Run the Kubeflow pipeline load -> embed here by kfp's local runner, or write its YAML. "
+        "Exit 0: done; 1: a step failed; 2: wrong usage, or kfp is missing."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder to load")
+        parser.add_argument("--compile-only", action="store_true", help="write the YAML only")
+        parser.add_argument("--output", type=Path, default=Path("pipeline.yaml"))
+        parser.add_argument("--load-image", default="pkb-load:local")
+        parser.add_argument("--embed-image", default="pkb-embed:local")
+        parser.add_argument("--collection", default="default")
+        parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
+        parser.add_argument("--batch-size", type=int, default=32)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        python = _python_with_kfp()
+        if options["compile_only"]:
+            arguments = ["compile", "--output", str(options["output"])]
+            for step in ("load", "embed"):
+                arguments += [f"--{step}-image", options[f"{step}_image"]]
+        else:
+            arguments = _run_arguments(options)
+        _call(python, arguments)
+        if options["compile_only"]:
+            self.stdout.write(f"Written: {options['output']}")
+
+
+def _python_with_kfp() -> str:
+    if find_spec("kfp") is not None:
+        return sys.executable
+    if OWN_PYTHON.is_file():
+        return str(OWN_PYTHON)
+    raise CommandError(
+        f"kfp is missing. Install {REQUIREMENTS} beside the service: python -m venv "
+        f".venv-pipelines && .venv-pipelines/bin/pip install -r {REQUIREMENTS}",
+        returncode=2,
+    )
+
+
+def _run_arguments(options: dict[str, Any]) -> list[str]:
+    path: Path | None = options["path"]
+    if path is None or not path.exists():
+        wanted = f"No such file: {path}" if path else "Name a folder, or give --compile-only."
+        raise CommandError(wanted, returncode=2)
+    arguments = ["run", "--path", str(path.resolve())]
+    arguments += ["--root", str(settings.DATA_DIR / "pipelines")]
+    arguments += [f"--collection={options['collection']}"]
+    arguments += [f"--batch-size={options['batch_size']}"]
+    return arguments + [f"--tag={tag}" for tag in options["tag"]]
+
+
+def _call(python: str, arguments: list[str]) -> None:
+    """Run the pipeline's file, whose steps call this very ``manage.py`` with this very Python."""
+    manage = shlex.join([sys.executable, str(settings.PKB_MANAGE)])
+    done = subprocess.run(  # noqa: S603  (our own file)
+        [python, str(PIPELINE), *arguments],
+        env={**os.environ, "PIPELINE_MANAGE": manage},
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(1)
