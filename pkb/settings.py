@@ -89,6 +89,12 @@ APPEND_SLASH = False
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+SECURE_SSL_REDIRECT = env.pkb_https
+SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None
+SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.pkb_https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.pkb_https
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.pkb_https
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
