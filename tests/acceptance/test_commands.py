@@ -75,7 +75,35 @@ def test_a_dry_run_stores_nothing(folder: Path) -> None:
     assert not Document.objects.exists()
 
 
-@pytest.mark.parametrize("arguments", [["absent.txt"], [".", "--collection", "absent"]])
+def test_sync_mirrors_a_folder(folder: Path) -> None:
+    run("ingest", folder, "--sync")
+    (folder / "a.md").rename(folder / "c.md")
+    (folder / "deep" / "b.txt").unlink()
+    out, _, code = run("ingest", folder, "--sync")
+    assert code == 0
+    counts = "0 added, 0 replaced, 0 unchanged, 1 renamed, 1 removed, 0 failed"
+    assert out == f"2 files: {counts}; 0 chunks encoded\n"
+
+
+def test_json_names_what_was_removed(folder: Path) -> None:
+    run("ingest", folder, "--sync")
+    (folder / "a.md").unlink()
+    lines = [json.loads(line) for line in run("ingest", folder, "--sync", "--json")[0].splitlines()]
+    outcomes = {Path(line["path"]).name: line["outcome"] for line in lines}
+    assert outcomes == {"a.md": "removed", "b.txt": "unchanged"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["absent.txt"],
+        [".", "--collection", "absent"],
+        [".", "tests", "--sync"],
+        ["manage.py", "--sync"],
+        ["-", "--sync"],
+        [".", "--workers", "0"],
+    ],
+)
 def test_wrong_usage_exits_2(arguments: list[str], db: None) -> None:
     with pytest.raises(CommandError) as caught:
         call_command("ingest", *arguments)

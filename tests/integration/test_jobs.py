@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 from psycopg.conninfo import make_conninfo
@@ -24,6 +25,7 @@ from corpus.ingestion.jobs import (
 from corpus.ingestion.options import SyncOptions
 from corpus.ingestion.running import advance_job, begin_job
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.tasks import rescue_jobs
 from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
@@ -160,6 +162,17 @@ def test_a_job_left_behind_is_queued_again_once(folder: Path, collection: Collec
     ProcrastinateJob.objects.all()._raw_delete("default")  # the queue's row went with its worker
     enqueue_left_behind()
     enqueue_left_behind()
+    assert waiting(job) == 1
+
+
+def test_the_rescue_clears_the_queue_of_a_dead_worker(folder: Path, collection: Collection) -> None:
+    job = start(folder, collection)
+    begin_job(job.pk)
+    # As a worker leaves it that was killed, and whose own row was pruned since.
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL", [])
+    async_to_sync(rescue_jobs.func)(0)
+    assert not ProcrastinateJob.objects.filter(status="doing").exists()
     assert waiting(job) == 1
 
 
