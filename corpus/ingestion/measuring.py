@@ -8,6 +8,8 @@ from typing import Protocol
 SpanPair = tuple[int, int]
 # A word without end (base64, a minified script) counts as one token each so many characters.
 MAX_CHARS_PER_TOKEN = 12
+# A piece of fewer tokens says too little by itself: it goes along with what follows.
+SMALL_TOKENS = 32
 
 
 class Ruler(Protocol):
@@ -118,6 +120,9 @@ class Room:
             self.ruler.count(start, end) <= self.size
             and self.embedder_ruler.count(start, end) <= self.embedder_limit
         )
+
+    def is_worth_a_chunk(self, start: int, end: int) -> bool:
+        return self.embedder_ruler.count(start, end) >= SMALL_TOKENS
 
     def cut(self, start: int, end: int) -> int:
         """Return the greatest end in ``start:end`` that fits; the next character at least."""

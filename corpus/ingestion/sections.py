@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from corpus.ingestion.measuring import Room, Ruler, SpanPair
+from corpus.ingestion.measuring import SMALL_TOKENS, Room, Ruler, SpanPair
 from corpus.ingestion.normalizing import BLOCK_SEPARATOR, Heading, Outline
 
 HeadingPath = tuple[str, ...]
 RoomUnder = Callable[[HeadingPath], Room]
 # Headings down to this level begin a section.
 SECTION_LEVEL = 3
-# A section of fewer tokens is merged with its own child, or the next one under the same parent.
-SMALL_SECTION_TOKENS = 32
 
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,9}|~{3,9})[^\n]*\n")
 _LAID_OUT = re.compile(r"^(?:[ \t]*\||[ ]{4}|\t)[^\n]*\n?", re.MULTILINE)
@@ -92,7 +90,7 @@ def merge_small_sections(sections: Iterable[Section], ruler: Ruler) -> Iterator[
 
 
 def _may_merge(first: Section, second: Section, ruler: Ruler) -> bool:
-    if ruler.count(first.start, first.end) >= SMALL_SECTION_TOKENS:
+    if ruler.count(first.start, first.end) >= SMALL_TOKENS:
         return False
     is_child = second.path[: len(first.path)] == first.path
     return is_child or second.path[:-1] == first.path[:-1]

@@ -59,6 +59,11 @@ def test_windows_of_a_long_paragraph_share_one_sentence(strategy: str) -> None:
         assert re.fullmatch(r"Sentence \d+ has five words\.", shared)
 
 
+def test_a_paragraph_that_begins_a_chunk_shares_no_sentence() -> None:
+    first, second = "One two three. Four five six.", "Seven eight nine. Ten eleven twelve."
+    assert cut(f"{first}\n\n{second}", size=10) == [first, second]
+
+
 def test_an_overlap_in_units_is_of_whole_sentences_that_fit() -> None:
     text = sentences(40)
     for before, after in pairwise(split(text, strategy="sentence", size=48, overlap=15)):

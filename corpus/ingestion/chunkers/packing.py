@@ -2,7 +2,8 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from corpus.ingestion.measuring import Room, SpanPair
 from corpus.ingestion.sections import Block, trim_spans
@@ -13,7 +14,12 @@ _LINE = re.compile(r"[^\n]+")
 
 
 def pack(
-    text: str, pieces: Sequence[SpanPair], *, boundaries: Sequence[int], room: Room
+    text: str,
+    pieces: Sequence[SpanPair],
+    *,
+    boundaries: Sequence[int],
+    block_ends: Mapping[int, int] = MappingProxyType({}),
+    room: Room,
 ) -> Iterator[SpanPair]:
     """Join neighbouring pieces while they fit; each chunk begins inside the one before it.
 
@@ -23,14 +29,23 @@ def pack(
     Args:
         pieces: In order, each of which fits.
         boundaries: Where sentences begin, in order.
+        block_ends: The end of each block, a paragraph say, by its beginning. A block that does
+            not fit as a whole begins a chunk, so that a change in one block leaves the chunks
+            of those behind it as they are; no sentence is shared there.
     """
     begin, last_end = -1, -1
     for start, end in pieces:
         if begin < 0:
             begin = start
-        elif not room.fits(begin, end):
+        elif not room.fits(begin, block_ends.get(start, end)) and (
+            not room.fits(begin, end) or room.is_worth_a_chunk(begin, last_end)
+        ):
             yield begin, last_end
-            begin = _begin_inside(text, (begin, last_end), (start, end), boundaries, room)
+            begin = (
+                start
+                if start in block_ends and not room.overlap
+                else _begin_inside(text, (begin, last_end), (start, end), boundaries, room)
+            )
         last_end = end
     if begin >= 0:
         yield begin, last_end

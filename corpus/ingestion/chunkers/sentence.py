@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from corpus.ingestion.chunkers.packing import find_units, pack
+from corpus.ingestion.measuring import SpanPair
 from corpus.ingestion.normalizing import Outline
 from corpus.ingestion.sections import (
     RoomUnder,
@@ -15,17 +16,19 @@ from corpus.ingestion.sections import (
 
 
 def split_sentences(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
-    """Pack sentences as full as they go, over the ends of paragraphs and sections.
+    """Pack sentences, over the ends of paragraphs and sections while whole paragraphs fit.
 
     Lines of tables and listings count as sentences; a sentence that does not fit is cut
     between words.
     """
     sections = find_sections(text, outline)
     tightest = tightest_room(sections, room)
-    units = [
-        unit
-        for block in find_blocks(text, 0, len(text))
-        for unit in find_units(text, block, tightest)
-    ]
-    pieces = pack(text, units, boundaries=[start for start, _ in units], room=tightest)
+    units: list[SpanPair] = []
+    block_ends: dict[int, int] = {}
+    for block in find_blocks(text, 0, len(text)):
+        found = list(find_units(text, block, tightest))
+        block_ends[found[0][0]] = block.end
+        units += found
+    boundaries = [start for start, _ in units]
+    pieces = pack(text, units, boundaries=boundaries, block_ends=block_ends, room=tightest)
     return place_spans(pieces, sections, outline)

@@ -33,6 +33,7 @@ def _split_section(
     text: str, section: Section, headings: frozenset[int], room: Room
 ) -> Iterator[SpanPair]:
     pieces: list[SpanPair] = []
+    block_ends: dict[int, int] = {}
     boundaries: list[int] = []
     heading_start = -1
     for block in find_blocks(text, section.start, section.end):
@@ -43,5 +44,6 @@ def _split_section(
             pieces.pop()
             found[0] = heading_start, found[0][1]
         pieces += found
+        block_ends[found[0][0]] = block.end
         heading_start = found[-1][0] if block.start in headings else -1
-    return pack(text, pieces, boundaries=boundaries, room=room)
+    return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, room=room)
