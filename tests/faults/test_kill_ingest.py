@@ -2,62 +2,24 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import psycopg
 import pytest
-from django.conf import settings
-from django.db import connection
 
 from tests.factories import long_text
+from tests.processes import finish, manage, own_database, read
 
-ROOT = Path(__file__).parents[2]
 KILL_COUNT = 10
 DOCUMENT_COUNT = 12
 
 
 @pytest.fixture
-def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
-    """An empty database beside the tests' own, for processes that commit."""
-    name = f"test_faults_{os.getpid()}"
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        parameters = connection.get_connection_params()
-    address = {
-        key: value
-        for key, value in parameters.items()
-        if key in {"host", "port", "user", "password"} and value
-    }
-    with psycopg.connect(**address, dbname="postgres", autocommit=True) as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        admin.execute(f"CREATE DATABASE {name}")
-        yield (
-            f"postgresql://{address['user']}:{address.get('password', '')}@/{name}"
-            f"?host={address['host']}&port={address['port']}"
-        )
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def manage(*arguments: str, database: str) -> subprocess.Popen[str]:
-    env = {**os.environ, "DATABASE_URL": database, "PKB_DATA_DIR": str(settings.DATA_DIR)}
-    return subprocess.Popen(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-
-def finish(*arguments: str, database: str) -> str:
-    process = manage(*arguments, database=database)
-    out, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, out
-    return out
+def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    with django_db_blocker.unblock(), own_database(f"test_kill_ingest_{os.getpid()}") as url:
+        yield url
 
 
 def test_an_ingest_killed_at_ten_points_leaves_no_half_document(
@@ -76,9 +38,10 @@ def test_an_ingest_killed_at_ten_points_leaves_no_half_document(
         time.sleep(0.13 * point)
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    assert finish("verify", database=database).endswith("0 violations\n")
-    finish("ingest", str(tmp_path), database=database)
-    assert finish("verify", database=database).endswith("0 violations\n")
-    with psycopg.connect(database) as reader:
-        rows = reader.execute("SELECT source_uri, status FROM corpus_document").fetchall()
-    assert sorted(rows) == sorted((path.as_uri(), "completed") for path in tmp_path.glob("*.txt"))
+    assert finish("verify", database=database)[:2] == (0, "0 violations\n")
+    assert finish("ingest", str(tmp_path), database=database)[0] == 0
+    assert finish("verify", database=database)[:2] == (0, "0 violations\n")
+    stored = read(database, "SELECT source_uri, status FROM corpus_document")
+    assert sorted(map(str, stored)) == sorted(
+        str((path.as_uri(), "completed")) for path in tmp_path.glob("*.txt")
+    )
