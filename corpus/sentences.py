@@ -84,4 +84,4 @@ def separator_after(text: str) -> str:
     """Return what stands between ``text`` and a sentence after it."""
     if not text:
         return ""
-    return " " if text.rstrip("\"')]")[-1:] in {".", "!", "?"} else "\n\n"
+    return " " if text.rstrip("\"')]\u201d\u2019")[-1:] in {".", "!", "?"} else "\n\n"

@@ -49,6 +49,7 @@ def find_support(claim: str, sources: Sequence[str], *, score: Scorer) -> Suppor
 
 def keeps_facts(claim: str, source: str) -> bool:
     """Tell whether each number and name of the claim is in the source, and negation agrees."""
+    claim, source = claim.replace("\u2019", "'"), source.replace("\u2019", "'")
     numbers = set(_NUMBER.findall(claim)) <= set(_NUMBER.findall(source))
     negation = bool(_NEGATION.search(claim)) == bool(_NEGATION.search(source))
     words = {word.lower() for word in _WORD.findall(source)}

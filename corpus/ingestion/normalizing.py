@@ -20,10 +20,6 @@ _SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 _INVISIBLE = re.compile(r"[\ufeff\u00ad]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
-_QUOTES = str.maketrans(
-    {"\u2018": "'", "\u2019": "'", "\u201a": "'", "\u201b": "'",
-     "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u201f": '"'}
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +57,11 @@ class Outline:
 
 
 def normalize_text(text: str) -> str:
-    """Return ``text`` in Unicode form NFC, with plain quotes, spaces and line breaks.
+    """Return ``text`` in Unicode form NFC, with plain spaces and line breaks.
 
     Tabs and line breaks stay, other control characters go; lines lose trailing space, more
     than one empty line becomes one, and the whole is trimmed. Doing it twice changes nothing.
+    Typographic quotes stay: a citation is to be found in the source letter by letter.
 
     Raises:
         BinaryText: A NUL, an escape, a lone surrogate, or more than 1 % control characters.
@@ -86,7 +83,7 @@ def _refuse_binary(pieces: Sequence[str]) -> None:
 
 def _normal_form(text: str) -> str:
     text = _CONTROL.sub("", _LINE_BREAKS.sub("\n", text))
-    text = _SPACES.sub(" ", _INVISIBLE.sub("", text)).translate(_QUOTES)
+    text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
     text = _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", unicodedata.normalize("NFC", text)))
     return text.strip()
 

@@ -106,6 +106,8 @@ def test_an_unsure_answer_is_an_abstention_of_low_confidence() -> None:
         ("It grew by 6 percent.", "It grew by 5 percent in May.", False),
         ("It isn't open.", "It is not open.", True),
         ("It is open.", "It is not open.", False),
+        ("It isn\u2019t open.", "It is not open.", True),
+        ("It is open.", "It isn\u2019t open.", False),
         ("He met Anna in Oslo.", "In Oslo he met Anna.", True),
         ("He met Anna in Bergen.", "In Oslo he met Anna.", False),
     ],

@@ -14,7 +14,7 @@ from corpus.loading import Block
         ("\n  padded  \n\n", "padded"),
         ("one\n\n\n\n\ntwo", "one\n\ntwo"),
         ("trailing  \nspace", "trailing\nspace"),
-        ("\u201cquoted\u201d \u2018so\u2019", "\"quoted\" 'so'"),
+        ("\u201cquoted\u201d \u2018so\u2019", "\u201cquoted\u201d \u2018so\u2019"),
         ("no\u00a0break", "no break"),
         ("\ufeffmarked", "marked"),
         ("cafe\u0301", "caf\u00e9"),
