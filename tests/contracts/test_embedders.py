@@ -136,7 +136,8 @@ class TestEveryEmbedder:
         spans = [embedder.token_spans(text) for text in TEXTS]
 
         def use(_: int) -> bool:
-            same = np.array_equal(embedder.embed_passages(TEXTS), expected)
+            # torch sums in another order when its threads are taken away.
+            same = np.allclose(embedder.embed_passages(TEXTS), expected, rtol=0, atol=1e-5)
             return same and [embedder.token_spans(text) for text in TEXTS] == spans
 
         with ThreadPoolExecutor(8) as pool:

@@ -474,6 +474,9 @@ class TestUsers:
     def test_plain_user_runs_a_server_of_its_own(
         self, directory: Path, spawn: Callable[..., subprocess.Popen[str]]
     ) -> None:
+        folders = [Path(sys.prefix).resolve(), *Path(sys.prefix).resolve().parents]
+        if not all(folder.stat().st_mode & 0o001 for folder in folders):
+            pytest.skip("this environment lies in a folder that a plain user may not enter")
         shutil.chown(directory, "nobody")
         with cluster_in(directory / "state") as cluster:
             output, _ = spawn(AS_NOBODY, str(directory / "state")).communicate()
