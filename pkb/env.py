@@ -54,8 +54,8 @@ class Env(BaseSettings):
     pkb_lm_program: str = ""
 
     retrieval_k: int = Field(default=12, ge=1, le=50)
-    # Recall of evidence on chunking_eval and nDCG@10 on covid_faq: .824 and .780 at .6, .857 and .758
-    # at .5, .869 and .743 at .45.
+    # Recall of evidence on chunking_eval and nDCG@10 on covid_faq: .824 and .780 at .6,
+    # .857 and .758 at .5, .869 and .743 at .45.
     fusion_alpha: float = Field(default=0.5, ge=0, le=1, description="weight of the vector leg")
     pkb_candidate_count: int = Field(default=50, ge=1, le=1_000, description="rows a leg")
     pkb_rerank_count: int = Field(default=10, ge=1, le=200, description="passages judged")
