@@ -1,7 +1,7 @@
 """The name of every span and metric, and the means to record them.
 
 Only the OpenTelemetry API is used here: without a set-up (``pkb.telemetry``) all of it does
-nothing. Text of questions and documents is never put on a span unless switched on.
+nothing. Text of questions and documents is never put on a span.
 """
 
 from collections.abc import Iterator

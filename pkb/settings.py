@@ -213,7 +213,6 @@ PKB_OTEL_SERVICE_NAME = env.otel_service_name
 PKB_OTEL_EXPORTER = env.otel_exporter
 PKB_OTEL_ENDPOINT = env.otel_exporter_otlp_endpoint.rstrip("/")
 PKB_OTEL_ENVIRONMENT = env.app_env
-PKB_OTEL_RECORD_TEXT = env.pkb_otel_record_text
 PKB_HOST = env.app_host
 PKB_PORT = env.app_port
 PKB_SUPERUSER = {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from corpus.embedding import Embedder, get_embedder
 from corpus.errors import BackendError
-from corpus.ingestion.encoding import NewChunk, encode_chunks
+from corpus.ingestion.encoding import NewChunk, embedder_input, encode_chunks
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queueing import enqueue_job
 
@@ -112,7 +112,7 @@ def _lacking(document: Document) -> QuerySet[Chunk]:
 
 
 def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
-    inputs = {chunk.pk: _embedder_input(chunk) for chunk in chunks}
+    inputs = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
     hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in inputs.items()}
     vectors = Embedding.objects.of_inputs(list(hashes.values()), model=embedder.name)
     missing = {hashes[pk]: text for pk, text in inputs.items() if hashes[pk] not in vectors}
@@ -136,7 +136,3 @@ def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
         ]
         Embedding.objects.bulk_create(rows, ignore_conflicts=True)
     return len(missing)
-
-
-def _embedder_input(chunk: Chunk) -> str:
-    return f"{chunk.context}\n{chunk.text}" if chunk.context else chunk.text

@@ -20,6 +20,11 @@ from corpus.telemetry import span
 CONTEXT_SHARE = 0.25
 
 
+def embedder_input(text: str, *, context: str) -> str:
+    """Return what the embedder is given of a chunk: its title and headings, then its text."""
+    return f"{context}\n{text}" if context else text
+
+
 @dataclass(frozen=True, slots=True)
 class NewChunk:
     """A chunk before it is stored.
@@ -36,7 +41,7 @@ class NewChunk:
 
     @property
     def embedder_input(self) -> str:
-        return f"{self.context}\n{self.text}" if self.context else self.text
+        return embedder_input(self.text, context=self.context)
 
     @property
     def chunk_sha256(self) -> str:
