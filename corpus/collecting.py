@@ -15,6 +15,7 @@ from corpus.errors import (
     CollectionProtected,
     InvalidInput,
 )
+from corpus.languages import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
 
@@ -26,11 +27,13 @@ def create_collection(
     embedding_model: str | None = None,
     dimension: int | None = None,
     chunking: Mapping[str, Any] | None = None,
+    language: str = ENGLISH,
 ) -> Collection:
     """Make an empty collection and its model's index.
 
     Args:
         chunking: Fields of ``ChunkSettings``; what is not given is by default.
+        language: By which words are stemmed, one of ``LANGUAGES``.
 
     Raises:
         CollectionExists: The name is taken.
@@ -51,6 +54,7 @@ def create_collection(
                 description=description,
                 embedding_model=model,
                 dimension=embedder.dimension,
+                language=language,
                 **settled.as_fields(),
             )
     except IntegrityError as exc:

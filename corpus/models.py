@@ -5,25 +5,41 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVector, SearchVectorField
+from django.contrib.postgres.search import (
+    SearchConfig,
+    SearchVector,
+    SearchVectorField,
+)
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models import F, GeneratedField, Q
+from django.db.models import Case, F, GeneratedField, Q, When
+from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Left
 from django.utils import timezone
 from pgvector.django import VectorField
 
 from corpus.job_models import Job, JobItem
+from corpus.languages import ENGLISH, LANGUAGES
 from corpus.querysets import ChunkQuerySet, CollectionQuerySet, DocumentQuerySet, EmbeddingQuerySet
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "Document",
-    "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
+    "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 DEFAULT_COLLECTION = "default"
 PREVIEW_CHARS = 160
+
+
+def search_vector(*fields: str) -> CombinedExpression:
+    """Lexemes of the fields by the row's ``language``, and its ``ngrams`` as they are.
+
+    A generated column takes constants only, so each configuration is named as one.
+    """
+    stemmers = [When(language=name, then=SearchConfig(name)) for name in LANGUAGES]
+    config = Case(*stemmers, default=SearchConfig(ENGLISH))
+    return SearchVector(*fields, config=config) + SearchVector("ngrams", config="simple")
 
 
 class Collection(models.Model):
@@ -60,6 +76,10 @@ class Collection(models.Model):
         default=1, help_text="sentences that they share where chunk_overlap is 0"
     )
     chunk_unit = models.CharField(max_length=20, choices=Unit.choices, default=Unit.TOKENS)
+    language = models.CharField(
+        max_length=20, choices=[(name, name) for name in LANGUAGES], default=ENGLISH,
+        help_text="by which words are stemmed for the lexical leg",
+    )  # fmt: skip
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -212,8 +232,12 @@ class Chunk(models.Model):
     page = models.PositiveIntegerField(null=True, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    language = models.CharField(max_length=20, default=ENGLISH, help_text="its collection's")
+    ngrams = models.TextField(
+        blank=True, default="", help_text="of text in scripts without spaces, for the lexical leg"
+    )
     lexemes = GeneratedField(
-        expression=SearchVector("context", "text", config="english"),
+        expression=search_vector("context", "text"),
         output_field=SearchVectorField(),
         db_persist=True,
     )
@@ -241,6 +265,24 @@ class Chunk(models.Model):
     @property
     def heading_text(self) -> str:
         return self.heading_path[-1] if self.heading_path else ""
+
+
+class TermCount(models.Model):
+    """Chunks of a collection that hold a word, added up over its rows; written by triggers.
+
+    The row of the empty lexeme counts all chunks, and their tokens.
+    """
+
+    collection_id = models.BigIntegerField()
+    lexeme = models.TextField()
+    chunk_count = models.BigIntegerField()
+    token_count = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index("collection_id", "lexeme", name="term_count_lookup")]
+
+    def __str__(self) -> str:
+        return f"{self.lexeme}: {self.chunk_count}"
 
 
 class ChunkTag(models.Model):

@@ -3,6 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from corpus.fields import CollectionName, JsonObject, RawText, TagList, Text, ZonedDateTime
+from corpus.languages import ENGLISH, LANGUAGES
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document
 
 
@@ -68,6 +69,7 @@ class CollectionInput(serializers.Serializer[Any]):
     embedding_model = Text(max_length=200, required=False)
     dimension = serializers.IntegerField(min_value=1, max_value=4_000, required=False)
     distance = serializers.ChoiceField(Collection.Distance.choices, required=False)
+    language = serializers.ChoiceField(LANGUAGES, default=ENGLISH)
     chunking = ChunkingInput(required=False)
 
 
@@ -85,8 +87,8 @@ class CollectionShown(serializers.ModelSerializer[Collection]):
     class Meta:
         model = Collection
         fields = [
-            "name", "description", "embedding_model", "dimension", "distance", "chunking",
-            "document_count", "chunk_count", "created_at", "updated_at",
+            "name", "description", "embedding_model", "dimension", "distance", "language",
+            "chunking", "document_count", "chunk_count", "created_at", "updated_at",
         ]  # fmt: skip
 
 

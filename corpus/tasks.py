@@ -13,6 +13,7 @@ from procrastinate.jobs import Status
 from corpus.ingestion.jobs import close_left_behind, enqueue_left_behind
 from corpus.ingestion.running import advance_job
 from corpus.queueing import QUEUE, RUN_JOB, enqueue_job
+from corpus.term_counts import compact_term_counts
 
 # A worker does one thing at a time: after this long another job gets its turn.
 TURN_S = 20.0
@@ -54,6 +55,12 @@ def rescue_left_behind() -> None:
     """Queue the jobs that nobody holds; end those whose command was killed."""
     close_left_behind()
     enqueue_left_behind()
+
+
+@app.periodic(cron="*/5 * * * *")
+@app.task(name="corpus.compact_terms", queue=QUEUE, queueing_lock="corpus.compact_terms")
+def compact_terms(timestamp: int) -> None:
+    compact_term_counts()
 
 
 async def run_worker() -> None:

@@ -64,6 +64,17 @@ _CHECKS = {
         SELECT c.id FROM corpus_document_tags dt JOIN corpus_chunk c USING (document_id)
          WHERE NOT EXISTS (SELECT FROM corpus_chunktag ct
                             WHERE ct.chunk_id = c.id AND ct.tag_id = dt.tag_id)""",
+    "the count of a word is wrong": """
+        WITH counted AS (
+          SELECT collection_id, lexeme, sum(chunk_count) AS n FROM corpus_termcount GROUP BY 1, 2
+        ), held AS (
+          SELECT c.collection_id, l.lexeme, count(*) AS n
+            FROM corpus_chunk c, unnest(c.lexemes) l GROUP BY 1, 2
+          UNION ALL SELECT collection_id, '', count(*) FROM corpus_chunk GROUP BY 1
+        )
+        SELECT collection_id || ' ' || lexeme
+          FROM counted FULL JOIN held USING (collection_id, lexeme)
+         WHERE coalesce(counted.n, 0) <> coalesce(held.n, 0)""",
     "a collection has no index for its model's vectors": """
         SELECT k.name FROM corpus_collection k
          WHERE NOT EXISTS (

@@ -125,6 +125,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
             embedding_model=given.get("embedding_model"),
             dimension=given.get("dimension"),
             chunking=given.get("chunking"),
+            language=given["language"],
         )
         return Response(_shown_collection(given["name"]), status=201)
 

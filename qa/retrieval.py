@@ -114,7 +114,9 @@ def _nearest(
 def _matching(query: Query, collection: Collection, count: int) -> Scores:
     """BM25 by chunk."""
     with span(Span.RETRIEVE_LEXICAL), span(Span.READ_LEXICAL):
-        words = read_lexical_query(query.text, collection_id=collection.pk)
+        words = read_lexical_query(
+            query.text, collection_id=collection.pk, language=collection.language
+        )
         if words is None:
             return {}
         rows = Chunk.objects.filter(collection=collection).tagged(query.tags).matching(words)

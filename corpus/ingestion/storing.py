@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from corpus.errors import CollectionNotFound, DuplicateDocument
 from corpus.ingestion.encoding import NewChunk
 from corpus.ingestion.normalizing import Outline
+from corpus.languages import character_ngrams
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.tagging import set_tags
 from corpus.telemetry import Span as Traced
@@ -188,7 +189,7 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]
     moved: list[Chunk] = []
     for ordinal, chunk in enumerate(chunks):
         rows = kept[chunk.chunk_sha256, chunk.context]
-        row = rows.pop() if rows else Chunk(document=document, collection=document.collection)
+        row = rows.pop() if rows else _new_chunk(document)
         (fresh if row._state.adding else moved).append(row)
         _fill_chunk(row, chunk, ordinal)
         stored.append(row)
@@ -199,6 +200,11 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]
     return stored
 
 
+def _new_chunk(document: Document) -> Chunk:
+    collection = document.collection
+    return Chunk(document=document, collection=collection, language=collection.language)
+
+
 _PLACE = ["ordinal", "start_char", "end_char", "heading_path", "heading_level", "page"]
 
 
@@ -206,6 +212,7 @@ def _fill_chunk(row: Chunk, chunk: NewChunk, ordinal: int) -> None:
     row.ordinal = ordinal
     row.start_char, row.end_char = chunk.span.start, chunk.span.end
     row.text, row.context = chunk.text, chunk.context
+    row.ngrams = character_ngrams(f"{chunk.context} {chunk.text}")
     row.chunk_sha256, row.token_count = chunk.chunk_sha256, chunk.token_count
     row.heading_path = list(chunk.span.heading_path)
     row.heading_level, row.page = chunk.span.heading_level, chunk.span.page
