@@ -42,14 +42,20 @@ def create_collection(
     """
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
-        raise InvalidInput(f"Unknown model {model!r}; there are {', '.join(embedders.names)}.")
+        known = ", ".join(embedders.names)
+        raise InvalidInput(f"Unknown model {model!r}; there are {known}.", field="embedding_model")
     embedder = get_embedder(model)
     if dimension not in {None, embedder.dimension}:
-        raise InvalidInput(f"{model} gives {embedder.dimension} dimensions, not {dimension}.")
+        raise InvalidInput(
+            f"{model} gives {embedder.dimension} dimensions, not {dimension}.", field="dimension"
+        )
     settled = settle_chunking(chunking or {})
+    if Collection.objects.filter(name=name).exists():
+        raise CollectionExists(f"There is a collection {name!r} already.")
+    ensure_vector_index(model=model, dimension=embedder.dimension)
     try:
         with transaction.atomic():
-            collection = Collection.objects.create(
+            return Collection.objects.create(
                 name=name,
                 description=description,
                 embedding_model=model,
@@ -59,8 +65,6 @@ def create_collection(
             )
     except IntegrityError as exc:
         raise CollectionExists(f"There is a collection {name!r} already.") from exc
-    ensure_vector_index(model=model, dimension=embedder.dimension)
-    return collection
 
 
 def change_collection(

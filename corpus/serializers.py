@@ -73,6 +73,20 @@ class CollectionInput(serializers.Serializer[Any]):
     chunking = ChunkingInput(required=False)
 
 
+class IndexInput(serializers.Serializer[Any]):
+    index_name = CollectionName()
+    description = Text(max_length=10_000, default="", allow_blank=True)
+    embedding_model = Text(max_length=200, required=False)
+    dimension = serializers.IntegerField(min_value=1, max_value=4_000, required=False)
+    chunking = ChunkingInput(required=False)
+
+
+class IndexMade(serializers.Serializer[Any]):
+    index_name = serializers.CharField()
+    status = serializers.ChoiceField(["created"])
+    message = serializers.CharField()
+
+
 class CollectionChange(serializers.Serializer[Any]):
     name = CollectionName(required=False)
     description = Text(max_length=10_000, required=False, allow_blank=True)

@@ -4,6 +4,7 @@ from corpus import job_views, views
 
 urlpatterns = [
     path("ingest", views.IngestView.as_view(), name="ingest"),
+    path("create", views.CreateView.as_view(), name="create"),
     path("encode_doc", job_views.EncodeDocView.as_view(), name="encode_doc"),
     path("encode_batch", job_views.EncodeBatchView.as_view(), name="encode_batch"),
     path("jobs", job_views.JobsView.as_view(), name="jobs"),

@@ -1,12 +1,17 @@
 """The index of each model's vectors, made when the model is first used."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import sleep
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 # pgvector's own defaults; at 100,000 vectors they gave recall .988 at ef_search 40.
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 64
+POLL_S = 0.05
 
 _IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 
@@ -19,14 +24,15 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
     """Make the model's partial HNSW index in half precision, unless it is there.
 
     Outside of a transaction it is made without blocking writers; one that was cut off half-way
-    is made anew.
+    is made anew. Of several that ask at once one makes it, and the others wait.
     """
     name = vector_index_name(model)
+    if _is_valid(name):
+        return
     concurrently = "" if connection.in_atomic_block else "CONCURRENTLY"
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_VALID, [name])
-        found = cursor.fetchone()
-        if found == (True,):
+    with _alone(name), connection.cursor() as cursor:
+        found = _is_valid(name)
+        if found:
             return
         if found is not None:
             cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
@@ -38,3 +44,36 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
             " WHERE model = %s",
             [model],
         )
+
+
+def _is_valid(name: str) -> bool | None:
+    """None where there is no such index; False where it is unfinished."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IS_VALID, [name])
+        found = cursor.fetchone()
+    return None if found is None else bool(found[0])
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Be the only one to make this index.
+
+    The lock is polled for: a statement that waited for it would hold a snapshot, which
+    CREATE INDEX CONCURRENTLY waits for in turn.
+    """
+    key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+    is_atomic = connection.in_atomic_block
+    take = f"SELECT pg_try_advisory{'_xact' if is_atomic else ''}_lock(%s)"
+    with connection.cursor() as cursor:
+        while not _ask(cursor, take, key):
+            sleep(POLL_S)
+        try:
+            yield
+        finally:
+            if not is_atomic:
+                _ask(cursor, "SELECT pg_advisory_unlock(%s)", key)
+
+
+def _ask(cursor: CursorWrapper, query: str, key: int) -> bool:
+    cursor.execute(query, [key])
+    return bool(cursor.fetchone()[0])

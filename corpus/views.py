@@ -35,6 +35,8 @@ from corpus.serializers import (
     DocumentFilter,
     DocumentShown,
     DocumentText,
+    IndexInput,
+    IndexMade,
     Ingested,
     IngestedInPart,
     IngestFile,
@@ -128,6 +130,23 @@ class CollectionsView(generics.ListAPIView[Collection]):
             language=given["language"],
         )
         return Response(_shown_collection(given["name"]), status=201)
+
+
+class CreateView(APIView):
+    """Make an index: a collection by the name that scripts use."""
+
+    @extend_schema(request=IndexInput, responses={201: IndexMade})
+    def post(self, request: Request) -> Response:
+        form = IndexInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        made = create_collection(given.pop("index_name"), **given)
+        body = {
+            "index_name": made.name,
+            "status": "created",
+            "message": f"Embedded by {made.embedding_model}, {made.dimension} dimensions.",
+        }
+        return Response(IndexMade(body).data, status=201)
 
 
 class CollectionView(APIView):

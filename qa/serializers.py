@@ -80,6 +80,25 @@ class SearchInput(serializers.Serializer[Any]):
     rerank = serializers.BooleanField(default=False)
 
 
+class IndexQuery(serializers.Serializer[Any]):
+    query = Text(max_length=1_000)
+    index_name = CollectionName()
+    top_k = serializers.IntegerField(min_value=1, max_value=100, default=5)
+
+
+class IndexResult(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="chunk_id", help_text="of the chunk")
+    content = serializers.CharField(source="text")
+    source_document = serializers.CharField(source="source")
+    score = serializers.FloatField()
+
+
+class IndexFound(serializers.Serializer[Any]):
+    results = IndexResult(many=True)
+    query = serializers.CharField()
+    index_name = serializers.CharField()
+
+
 class SearchResult(serializers.Serializer[Any]):
     chunk_id = serializers.UUIDField()
     document_id = serializers.UUIDField()

@@ -51,6 +51,11 @@ class Passage:
         """What to call its document: the title, else the last part of its address, else its id."""
         return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or self.document_id
 
+    @property
+    def source(self) -> str:
+        """Where its document came from: the address, else the title, else its id."""
+        return self.source_uri or self.title or self.document_id
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:

@@ -16,6 +16,8 @@ from qa.serializers import (
     AnswerQuery,
     AnswerShown,
     EvaluatedAnswer,
+    IndexFound,
+    IndexQuery,
     SearchInput,
     SearchOutput,
 )
@@ -68,3 +70,22 @@ class SearchView(APIView):
             context=build_context(),
         )
         return Response(SearchOutput(found).data)
+
+
+class IndexQueryView(APIView):
+    """Search one index, reranked."""
+
+    @extend_schema(request=IndexQuery, responses={200: IndexFound})
+    def post(self, request: Request) -> Response:
+        form = IndexQuery(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        found = search_passages(
+            Query(given["query"], collection=given["index_name"], k=given["top_k"]),
+            mode="hybrid",
+            threshold=0.0,
+            rerank=True,
+            context=build_context(),
+        )
+        body = {"results": found.results, "query": found.query, "index_name": given["index_name"]}
+        return Response(IndexFound(body).data)
