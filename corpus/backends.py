@@ -1,5 +1,6 @@
 """The registries of swappable parts, configured like Django's ``CACHES``."""
 
+import re
 from threading import Lock
 from typing import Any
 
@@ -12,7 +13,9 @@ from django.utils.module_loading import import_string
 class BackendRegistry:
     """Build each configured backend once per process, on first use.
 
-    The setting maps a name to ``{"BACKEND": dotted path, "OPTIONS": {...}}``.
+    The setting maps a name to ``{"BACKEND": dotted path, "OPTIONS": {...}}``. An entry with a
+    ``PATTERN``, a regular expression, stands for every name that matches it as a whole; the
+    pattern's named groups are options as well, as text.
     """
 
     def __init__(self, setting: str) -> None:
@@ -28,7 +31,7 @@ class BackendRegistry:
             return self._instances[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.names
+        return self._find(name) is not None
 
     @property
     def names(self) -> list[str]:
@@ -39,15 +42,25 @@ class BackendRegistry:
         return sorted(self._instances)
 
     def _build(self, name: str) -> Any:
-        specs: dict[str, Any] = getattr(settings, self._setting)
-        if name not in specs:
+        spec = self._find(name)
+        if spec is None:
             raise ImproperlyConfigured(
-                f"{self._setting} has no {name!r}; it has {', '.join(sorted(specs))}."
+                f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
             )
         try:
-            return import_string(specs[name]["BACKEND"])(**specs[name].get("OPTIONS", {}))
+            return import_string(spec["BACKEND"])(**spec.get("OPTIONS", {}))
         except (KeyError, ImportError, TypeError) as exc:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
+
+    def _find(self, name: str) -> dict[str, Any] | None:
+        specs: dict[str, dict[str, Any]] = getattr(settings, self._setting)
+        if name in specs and "PATTERN" not in specs[name]:
+            return specs[name]
+        for spec in specs.values():
+            if "PATTERN" in spec and (match := re.fullmatch(spec["PATTERN"], name)):
+                given = {key: text for key, text in match.groupdict().items() if text is not None}
+                return {**spec, "OPTIONS": {**spec.get("OPTIONS", {}), **given}}
+        return None
 
     def _forget(self, *, setting: str, **kwargs: Any) -> None:
         if setting == self._setting:

@@ -42,8 +42,25 @@ class Env(BaseSettings):
 
     embedding_model: str = "all-MiniLM-L6-v2"
     embedding_dim: int | None = Field(default=None, ge=1, le=4_000, description="checked if set")
+    pkb_embedding_models: str = Field(
+        default="", description="further ones that collections may have, comma-separated"
+    )
+    pkb_embedding_api_base: str = Field(
+        default="https://api.openai.com/v1", pattern=r"^https?://", description="of openai/..."
+    )
+    pkb_embedding_api_key: SecretStr = SecretStr("")
+    pkb_embedding_max_tokens: int = Field(
+        default=8_191, ge=32, le=131_072, description="longest input of openai/... in tokens"
+    )
     embedding_batch_size: int = Field(default=8, ge=1, le=512)
     reranker_model: str = "ms-marco-MiniLM-L-12-v2"
+    pkb_reranker_api_base: str = Field(
+        default="https://api.cohere.com/v2", pattern=r"^https?://", description="of cohere/..."
+    )
+    pkb_reranker_api_key: SecretStr = SecretStr("")
+    pkb_model_timeout_s: float = Field(
+        default=60, gt=0, le=600, description="one try at openai/... or cohere/..."
+    )
     pkb_model_threads: int = Field(default=0, ge=0, le=256, description="0: one a core")
 
     pkb_lm: str = Field(default="", description="openai/..., ollama_chat/..., local:<GGUF file>")
@@ -87,6 +104,22 @@ class Env(BaseSettings):
     django_superuser_username: str = ""
     django_superuser_email: str = ""
     django_superuser_password: SecretStr = SecretStr("")
+
+    @property
+    def further_embedding_models(self) -> list[str]:
+        return [name.strip() for name in self.pkb_embedding_models.split(",") if name.strip()]
+
+    @property
+    def has_embedding_api(self) -> bool:
+        is_wanted = self.embedding_model.startswith("openai/")
+        return is_wanted or bool(self.pkb_embedding_api_key.get_secret_value())
+
+    @property
+    def full_embedding_model(self) -> str:
+        """The name under which vectors are stored: one of an API has its dimension in it."""
+        is_open = self.embedding_model.startswith("openai/") and "@" not in self.embedding_model
+        dimension = f"@{self.embedding_dim}" if is_open and self.embedding_dim else ""
+        return self.embedding_model + dimension
 
     @field_validator("chunk_overlap")
     @classmethod

@@ -151,23 +151,59 @@ PKB_EMBEDDERS: dict[str, dict[str, Any]] = {
         },
     },
 }
-PKB_EMBEDDERS.setdefault(
-    env.embedding_model,
-    {
-        "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
+# An index takes up to 4,000 dimensions.
+PKB_EMBEDDERS["hashing-<dimension>"] = {
+    "BACKEND": "corpus.embedders.hashing.build_hashing",
+    "PATTERN": r"hashing-(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000)",
+}
+# OpenAI's own models, and any other whose dimension is named; texts leave this machine only where
+# that was configured.
+if env.has_embedding_api:
+    PKB_EMBEDDERS["openai/<model>"] = {
+        "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
+        "PATTERN": (
+            r"openai/(?P<model>text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
+            r"|[^@]+(?=@))(?:@(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000))?"
+        ),
         "OPTIONS": {
-            "model": env.embedding_model,
-            "batch_size": env.embedding_batch_size,
-            **_THREADS,
+            "api_base": env.pkb_embedding_api_base,
+            "api_key": env.pkb_embedding_api_key.get_secret_value(),
+            "max_tokens": env.pkb_embedding_max_tokens,
+            "timeout_s": env.pkb_model_timeout_s,
         },
-    },
-)
-PKB_EMBEDDING_MODEL = env.embedding_model
+    }
+for _model in [env.embedding_model, *env.further_embedding_models]:
+    if not _model.startswith(("hashing-", "openai/")):
+        PKB_EMBEDDERS.setdefault(
+            _model,
+            {
+                "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
+                "OPTIONS": {
+                    "model": _model,
+                    "batch_size": env.embedding_batch_size,
+                    **_THREADS,
+                },
+            },
+        )
+PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS: dict[str, dict[str, Any]] = {
     "ms-marco-MiniLM-L-12-v2": {
         "BACKEND": "qa.rerankers.cross_encoder.CrossEncoderReranker",
         "OPTIONS": {"model": "ms-marco-MiniLM-L-12-v2", **_THREADS},
+    },
+    "late-interaction": {
+        "BACKEND": "qa.rerankers.late_interaction.LateInteractionReranker",
+        "OPTIONS": _THREADS,
+    },
+    "cohere/<model>": {
+        "BACKEND": "qa.rerankers.cohere_api.CohereReranker",
+        "PATTERN": r"cohere/(?P<model>.+)",
+        "OPTIONS": {
+            "api_base": env.pkb_reranker_api_base,
+            "api_key": env.pkb_reranker_api_key.get_secret_value(),
+            "timeout_s": env.pkb_model_timeout_s,
+        },
     },
     "none": {"BACKEND": "qa.rerankers.identity.IdentityReranker"},
 }

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 _WORD = re.compile(r"\w+")
 
 
+def build_hashing(dimension: str) -> "HashingEmbedder":
+    """Make the embedder ``hashing-<dimension>``."""
+    return HashingEmbedder(int(dimension))
+
+
 class HashingEmbedder:
     """Add each word, with a sign, to one of ``dimension`` places (the hashing trick).
 

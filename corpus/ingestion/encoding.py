@@ -7,9 +7,9 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.cl100k import count_cl100k_tokens, find_cl100k_spans
 from corpus.embedding import Embedder
 from corpus.ingestion.chunking import ChunkingRule, Span, split_text
-from corpus.ingestion.cl100k import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.measuring import CharacterRuler, Ruler, TokenRuler
 from corpus.ingestion.normalizing import Outline
 from corpus.models import Collection, Embedding

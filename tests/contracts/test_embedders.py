@@ -15,11 +15,14 @@ from tokenizers import Tokenizer
 
 from corpus.embedders.hashing import HashingEmbedder
 from corpus.embedders.onnx import OnnxEmbedder
+from corpus.embedders.openai_api import OpenAIEmbedder
 from corpus.embedders.packaged import packaged_model
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.embedding import Embedder
 from corpus.errors import BackendError
+from tests.contracts.chat_server import KEY
+from tests.contracts.model_server import embedding_server
 
 ROOT = Path(__file__).parents[2]
 # The development cache: exports are named by their weights, so tests may share it.
@@ -30,6 +33,7 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "minilm-torch": lambda: SentenceTransformerEmbedder("all-MiniLM-L6-v2", threads=1),
     "bge-onnx": lambda: OnnxEmbedder("bge-small-en-v1.5", CACHE, threads=1),
     "hashing": lambda: HashingEmbedder(96),
+    "openai": lambda: OpenAIEmbedder("text-embedding-3-small", embedding_server(), KEY),
 }
 TEXTS = [
     "",

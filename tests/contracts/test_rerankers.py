@@ -12,9 +12,12 @@ import pytest
 
 from corpus.errors import BackendError
 from qa.rerankers import Reranker
+from qa.rerankers.cohere_api import CohereReranker
 from qa.rerankers.cross_encoder import CrossEncoderReranker
 from qa.rerankers.identity import IdentityReranker
 from qa.rerankers.late_interaction import LateInteractionReranker
+from tests.contracts.chat_server import KEY
+from tests.contracts.model_server import rerank_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +25,7 @@ RERANKERS: dict[str, Callable[[], Reranker]] = {
     "cross-encoder": lambda: CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1),
     "late-interaction": lambda: LateInteractionReranker(threads=1),
     "identity": IdentityReranker,
+    "cohere": lambda: CohereReranker("rerank-v3.5", rerank_server(), KEY),
 }
 JUDGING = ["cross-encoder", "late-interaction"]
 QUERY = "How long do refunds take?"

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus.cl100k import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import CHUNKERS
 from corpus.ingestion.chunking import ChunkingRule, Span, split_text
-from corpus.ingestion.cl100k import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.measuring import CharacterRuler, Ruler, TokenRuler
 from corpus.ingestion.normalizing import Outline, join_blocks, normalize_text
 from corpus.loading import Block

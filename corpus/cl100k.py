@@ -4,13 +4,11 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from corpus.ingestion.measuring import SpanPair
-
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
 
-def find_cl100k_spans(text: str) -> list[SpanPair]:
+def find_cl100k_spans(text: str) -> list[tuple[int, int]]:
     """Return the half-open character span of each token; tokens may share a character."""
     encoding = _encoding()
     _, starts = encoding.decode_with_offsets(encoding.encode_ordinary(text))

@@ -1,0 +1,155 @@
+"""Embedders behind an API of OpenAI's shape: OpenAI itself, vLLM, Ollama, TEI and others."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.cl100k import find_cl100k_spans
+from corpus.embedders.tokens import clean_surrogates
+from corpus.errors import BackendError
+from corpus.model_api import ModelApi
+
+# Length of a vector unless ``dimensions`` asks for less.
+NATIVE_DIMENSIONS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+SHORTENED = ("text-embedding-3-",)
+# OpenAI's bounds: tokens of an input, and under its 300,000 tokens of a request.
+MAX_TOKENS = 8_191
+MAX_REQUEST_TOKENS = 250_000
+
+
+class OpenAIEmbedder:
+    """Ask a server for vectors; tokens are counted as OpenAI's models do (cl100k).
+
+    White space alone is not counted. A text over ``max_tokens`` is cut before it is sent.
+
+    Args:
+        model: The model's name at the server.
+        dimension: Length of a vector; a model of OpenAI's third generation is asked for it, any
+            other must have it by itself. Part of the name, as other vectors are not comparable.
+        batch_size: Most texts of a request.
+        timeout_s: Longest time of one try.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        api_base: str,
+        api_key: str = "",
+        dimension: int | str | None = None,
+        *,
+        batch_size: int = 64,
+        max_tokens: int = MAX_TOKENS,
+        timeout_s: float = 60.0,
+    ) -> None:
+        self.name = f"openai/{model}@{dimension}" if dimension else f"openai/{model}"
+        self.dimension = int(dimension or NATIVE_DIMENSIONS[model])
+        self.max_tokens = max_tokens
+        self._model = model
+        self._batch_size = batch_size
+        self._api = ModelApi(self.name, base_url=api_base, api_key=api_key, timeout_s=timeout_s)
+        self._has_answered = False
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._has_answered
+
+    def load(self) -> None:
+        """Ask the server once.
+
+        Raises:
+            BackendError: It does not answer, or with other vectors than expected.
+        """
+        self.embed_passages(["warm"])
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
+
+        Raises:
+            BackendError: The server failed.
+        """
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        start = 0
+        for batch in self._batches([self._cut(text) for text in texts]):
+            vectors[start : start + len(batch)] = self._embed(batch)
+            start += len(batch)
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return shape (d,), of L2 norm 1.
+
+        Raises:
+            BackendError: The server failed.
+        """
+        vector: NDArray[np.float32] = self.embed_passages([text])[0]
+        return vector
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character span of each token, white space stripped."""
+        clean = clean_surrogates(text)
+        stripped = [_strip(clean, start, end) for start, end in find_cl100k_spans(clean)]
+        return [span for span in stripped if span is not None]
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [len(self.token_spans(text)) for text in texts]
+
+    def _cut(self, text: str) -> tuple[str, int]:
+        """Return what is sent of a text, and its tokens; the API takes no empty text."""
+        clean = clean_surrogates(text)
+        spans = find_cl100k_spans(clean)
+        if len(spans) > self.max_tokens:
+            clean = clean[: spans[self.max_tokens][0]]
+        return clean or " ", min(len(spans), self.max_tokens)
+
+    def _batches(self, texts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        tokens = 0
+        for text, count in texts:
+            if batch and (len(batch) == self._batch_size or tokens + count > MAX_REQUEST_TOKENS):
+                yield batch
+                batch, tokens = [], 0
+            batch.append(text)
+            tokens += count
+        if batch:
+            yield batch
+
+    def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
+        body: dict[str, Any] = {"model": self._model, "input": batch, "encoding_format": "float"}
+        native = NATIVE_DIMENSIONS.get(self._model)
+        if self._model.startswith(SHORTENED) and self.dimension != native:
+            body["dimensions"] = self.dimension
+        vectors = self._read(self._api.post("/embeddings", body), len(batch))
+        self._has_answered = True
+        return vectors
+
+    def _read(self, reply: dict[str, Any], count: int) -> NDArray[np.float32]:
+        try:
+            rows = sorted(reply["data"], key=lambda row: row["index"])
+            found = np.array([row["embedding"] for row in rows], np.float32)
+        except (KeyError, TypeError, ValueError) as exc:
+            raise BackendError(f"{self.name}: the reply holds no vectors.") from exc
+        if found.shape != (count, self.dimension):
+            raise BackendError(
+                f"{self.name}: {count} vectors of {self.dimension} numbers were asked for, "
+                f"the reply has shape {found.shape}."
+            )
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        if not (np.isfinite(norms).all() and norms.all()):
+            raise BackendError(f"{self.name}: a vector has no direction.")
+        unit: NDArray[np.float32] = found / norms
+        return unit
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int] | None:
+    token = text[start:end]
+    kept = token.strip()
+    if not kept:
+        return None
+    first = start + len(token) - len(token.lstrip())
+    return first, first + len(kept)

@@ -1,0 +1,83 @@
+"""Rerankers behind an API of Cohere's shape (v2): Cohere itself, vLLM, TEI's proxies and others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders.tokens import clean_surrogates
+from corpus.errors import BackendError
+from corpus.model_api import ModelApi
+
+# Cohere takes up to 1,000 texts a request; fewer keep a request short.
+BATCH_SIZE = 100
+# Relevances of exactly 0 and 1 have no logit.
+LEAST_SHARE = 1e-6
+
+
+class CohereReranker:
+    """Ask a server for relevances in [0, 1]; they are given as logits, as cross-encoders do.
+
+    Args:
+        model: The model's name at the server.
+        timeout_s: Longest time of one try.
+    """
+
+    def __init__(
+        self, model: str, api_base: str, api_key: str = "", *, timeout_s: float = 60.0
+    ) -> None:
+        self.name = f"cohere/{model}"
+        self._model = model
+        self._api = ModelApi(self.name, base_url=api_base, api_key=api_key, timeout_s=timeout_s)
+        self._has_answered = False
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._has_answered
+
+    def load(self) -> None:
+        """Ask the server once.
+
+        Raises:
+            BackendError: It does not answer.
+        """
+        self.score("warm", ["warm"])
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n,): the logit of each text's relevance, within 13.8 of 0.
+
+        Raises:
+            BackendError: The server failed.
+        """
+        shares = np.zeros(len(texts), np.float64)
+        for start in range(0, len(texts), BATCH_SIZE):
+            batch = texts[start : start + BATCH_SIZE]
+            shares[start : start + len(batch)] = self._ask(query, batch)
+        shares = shares.clip(LEAST_SHARE, 1 - LEAST_SHARE)
+        return np.log(shares / (1 - shares)).astype(np.float32)
+
+    def _ask(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        # The API takes neither an empty query nor an empty text.
+        body = {
+            "model": self._model,
+            "query": clean_surrogates(query) or " ",
+            "documents": [clean_surrogates(text) or " " for text in texts],
+            "top_n": len(texts),
+        }
+        shares = _read(self._api.post("/rerank", body), len(texts))
+        if shares is None:
+            raise BackendError(f"{self.name}: the reply holds no relevance for each text.")
+        self._has_answered = True
+        return shares
+
+
+def _read(reply: dict[str, Any], count: int) -> NDArray[np.float64] | None:
+    try:
+        found = {int(row["index"]): float(row["relevance_score"]) for row in reply["results"]}
+    except (KeyError, TypeError, ValueError):
+        return None
+    if found.keys() != set(range(count)):
+        return None
+    shares = np.array([found[i] for i in range(count)], np.float64)
+    return shares if np.isfinite(shares).all() else None
