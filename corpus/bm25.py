@@ -28,12 +28,14 @@ class LexicalQuery:
 
     Attributes:
         candidates: A tsquery: the rarest words, joined by or.
+        every_word: The same of all words.
         words: Lexemes that occur in the collection.
         weights: Inverse document frequency of each word.
         mean_tokens: Mean length of a chunk, in tokens.
     """
 
     candidates: str
+    every_word: str
     words: tuple[str, ...]
     weights: tuple[float, ...]
     mean_tokens: float
@@ -48,6 +50,7 @@ def read_lexical_query(text: str, *, collection_id: int, language: str) -> Lexic
     count = known.chunk_count
     return LexicalQuery(
         candidates=" | ".join(map(_quote, _rarest(rarest_first))),
+        every_word=" | ".join(_quote(lexeme) for lexeme, _ in rarest_first),
         words=tuple(lexeme for lexeme, _ in rarest_first),
         weights=tuple(math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first),
         mean_tokens=max(known.mean_tokens, 1.0),

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from functools import reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
 
 from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
-from django.db.models import Count, Exists, F, OuterRef
+from django.db.models import Count, Exists, F, Func, OuterRef, Q, Value
 from django.db.models.functions import Cast
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
 from corpus.bm25 import Bm25Score, LexicalQuery
 from corpus.errors import CollectionNotFound
+from corpus.filters import Comparison, Compound, Filter
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
+# Up to so many vectors are compared one by one, which is exact and takes 1 ms per 1,000 of 384
+# dimensions; more are looked up in the model's index.
+EXACT_SCAN_ROWS = 5_000
+
 if TYPE_CHECKING:
+    from uuid import UUID
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -41,13 +51,19 @@ class LockableQuerySet(models.QuerySet[_Row_co]):
 
 
 class TaggableQuerySet(LockableQuerySet[_Row_co]):
-    """Rows that carry tags.
+    """Rows that carry tags and belong to a document.
 
     Attributes:
         tag_link: The model that links rows and tags, its field for a row, and that row's key.
+        to_document: What leads from a row to its document's fields.
     """
 
     tag_link: ClassVar[tuple[str, str, str]]
+    to_document: ClassVar[str]
+
+    def satisfying(self, wanted: Filter) -> Self:
+        """Keep rows whose document passes the filter."""
+        return self.filter(_condition(wanted, self.to_document))
 
     def tagged(self, names: Iterable[str]) -> Self:
         """Keep rows that carry any of the names; all of them where no name is given."""
@@ -71,6 +87,12 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
             raise CollectionNotFound(f"There is no collection {name!r}.")
         return collection
 
+    def model_of(self, collection_id: int) -> str | None:
+        """Return the model of today, which stays until the transaction ends; None if it is gone."""
+        if not self.keep_in_place([str(collection_id)]):
+            return None
+        return self.filter(pk=collection_id).values_list("embedding_model", flat=True).first()
+
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         return self.annotate(
@@ -83,6 +105,7 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):
     tag_link = ("Document_tags", "document", "pk")
+    to_document = ""
 
     def listed(self) -> Self:
         """Leave the text out and bring the tags along: what a list of documents shows."""
@@ -93,6 +116,12 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
     def stored(self) -> Self:
         """Keep documents that have a version: what is searched, counted and cited."""
         return self.exclude(content_sha256="")
+
+    def lacking(self, model: str) -> Self:
+        """Keep documents with a chunk that has no vector by the model."""
+        chunks = apps.get_model("corpus", "Chunk")._default_manager
+        bare = cast("ChunkQuerySet", chunks.filter(document=OuterRef("pk"))).lacking(model)
+        return self.filter(Exists(bare))
 
     def of_file(self, *hashes: str, collection_id: int) -> Self:
         """Keep documents whose stored version was read from a file of one of these hashes."""
@@ -115,17 +144,27 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
 
 class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     tag_link = ("ChunkTag", "chunk", "pk")
+    to_document = "document__"
 
     def shown(self) -> Self:
         """Bring along what a list of chunks shows."""
         return self.defer("lexemes").select_related("collection").prefetch_related("tags")
 
-    def matching(self, query: LexicalQuery) -> Self:
+    def lacking(self, model: str) -> Self:
+        """Keep chunks without a vector by the model."""
+        embeddings = apps.get_model("corpus", "Embedding")._default_manager
+        return self.filter(~Exists(embeddings.filter(chunk=OuterRef("pk"), model=model)))
+
+    def matching(self, query: LexicalQuery, *, widely: bool = False) -> Self:
         """Keep chunks that have one of the query's telling words, best first.
 
         Annotates ``bm25``: the BM25 score over all words of the query, above 0.
+
+        Args:
+            widely: Any word of the query will do, a frequent one too.
         """
-        terms = SearchQuery(query.candidates, search_type="raw", config="simple")
+        words = query.every_word if widely else query.candidates
+        terms = SearchQuery(words, search_type="raw", config="simple")
         return (
             self.filter(lexemes=terms)
             .annotate(bm25=Bm25Score(query))
@@ -135,6 +174,25 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
 
 class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     tag_link = ("ChunkTag", "chunk", "chunk_id")
+    to_document = "chunk__document__"
+
+    def find_nearest(
+        self, vector: NDArray[np.float32], *, model: str, count: int
+    ) -> list[tuple[UUID, float]]:
+        """Return chunks and their cosine distances, nearest first: ``count``, or all there are.
+
+        The model's index holds the vectors of every collection and knows no filter: where few
+        rows are left, or it gave up before it found enough of them, they are compared one by one.
+        """
+        left = self.filter(model=model)
+        if left[: EXACT_SCAN_ROWS + 1].count() > EXACT_SCAN_ROWS:
+            rows = left.nearest(vector, model=model)
+            found = list(rows.values_list("chunk_id", "distance")[:count])  # type: ignore[misc]
+            if len(found) == count:
+                # The index goes on in relaxed order.
+                return sorted(found, key=lambda row: row[1])
+        exact = left.annotate(distance=CosineDistance("vector", vector)).order_by("distance")
+        return list(exact.values_list("chunk_id", "distance")[:count])
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
         """Order the model's vectors by ``distance``: cosine, in [0, 2], smallest first.
@@ -151,3 +209,35 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         """Return the vectors that the model gave to these inputs before, by input hash."""
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
         return dict(rows.distinct("input_sha256").values_list("input_sha256", "vector"))
+
+
+_LOOKUPS = {"eq": "exact", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "in": "in"}
+_PATH_OPERATORS = {"eq": "==", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "=="}
+_NEGATIONS = {"ne": "eq", "nin": "in"}
+
+
+def _condition(wanted: Filter, prefix: str) -> Q:
+    if isinstance(wanted, Compound):
+        parts = [_condition(part, prefix) for part in wanted.parts]
+        return reduce(and_ if wanted.op == "and" else or_, parts)
+    op = _NEGATIONS.get(wanted.op, wanted.op)
+    if wanted.field is None:
+        condition = Q(_metadata_matches(wanted, op, f"{prefix}metadata"))
+    else:
+        condition = Q(**{f"{prefix}{wanted.field}__{_LOOKUPS[op]}": wanted.value})
+    return ~condition if wanted.op in _NEGATIONS else condition
+
+
+def _metadata_matches(wanted: Comparison, op: str, column: str) -> Func:
+    """Compare by a JSON path: values of other types do not match, and raise nothing."""
+    value = "$value[*]" if op == "in" else "$value"
+    path = f"$.{json.dumps(wanted.key)} ? (@ {_PATH_OPERATORS[op]} {value})"
+    return Func(
+        F(column),
+        Value(path),
+        Value(json.dumps({"value": wanted.value})),
+        function="jsonb_path_exists",
+        template="%(function)s(%(expressions)s)",
+        arg_joiner=", ",
+        output_field=models.BooleanField(),
+    )

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from corpus.filters import FILTER_SCHEMA
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
@@ -123,6 +124,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENFORCE_NON_BLANK_FIELDS": True,
     "COMPONENT_SPLIT_REQUEST": True,
+    "APPEND_COMPONENTS": {"schemas": {"SearchFilter": FILTER_SCHEMA}},
     "ENUM_NAME_OVERRIDES": {
         "DocumentStatus": "corpus.models.Document.Status",
         "JobStatus": "corpus.models.Job.Status",

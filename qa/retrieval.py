@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -14,11 +15,13 @@ from pgvector.django import CosineDistance
 from corpus.bm25 import read_lexical_query
 from corpus.embedding import get_embedder
 from corpus.models import Chunk, Collection, Embedding
+from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
 from corpus.telemetry import Span, span
 from qa.fusion import best_first, weighted_sum
 from qa.types import Passage, Query
 
 Scores = dict[UUID, float]
+Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,9 @@ def _nearest(
 ) -> Scores:
     """Cosine similarity by chunk, clipped to 0."""
     with span(Span.RETRIEVE_VECTOR), span(Span.READ_VECTOR):
-        rows = (
-            Embedding.objects.filter(collection=collection)
-            .tagged(query.tags)
-            .nearest(vector, model=collection.embedding_model)
-            .values_list("chunk_id", "distance")  # type: ignore[misc]
-        )
-        return {chunk_id: _similarity(distance) for chunk_id, distance in rows[:count]}
+        rows = _visible(Embedding.objects.filter(collection=collection), query)
+        found = rows.find_nearest(vector, model=collection.embedding_model, count=count)
+        return {chunk_id: _similarity(distance) for chunk_id, distance in found}
 
 
 def _matching(query: Query, collection: Collection, count: int) -> Scores:
@@ -119,8 +118,18 @@ def _matching(query: Query, collection: Collection, count: int) -> Scores:
         )
         if words is None:
             return {}
-        rows = Chunk.objects.filter(collection=collection).tagged(query.tags).matching(words)
-        return dict(rows.values_list("pk", "bm25")[:count])  # type: ignore[misc]
+        rows = _visible(Chunk.objects.filter(collection=collection), query)
+        found = rows.matching(words).values_list("pk", "bm25")[:count]  # type: ignore[misc]
+        if len(found) < count and (query.tags or query.filters):
+            # The rarest words were chosen over the whole collection.
+            found = rows.matching(words, widely=True).values_list("pk", "bm25")[:count]  # type: ignore[misc]
+        return dict(found)
+
+
+def _visible(rows: Rows, query: Query) -> Rows:
+    """Keep what the query's tags and filters leave; before anything is ranked."""
+    rows = rows.tagged(query.tags)
+    return rows.satisfying(query.filters) if query.filters else rows
 
 
 def _similarity(distance: float | None) -> float:

@@ -1,9 +1,11 @@
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from corpus.fields import CollectionName, TagList, Text
+from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
 from qa.asking import Asked
 from qa.types import Citation
@@ -70,6 +72,18 @@ class EvaluatedAnswer(AnswerShown):
     evaluation = Evaluation(required=False)
 
 
+@extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
+class FilterField(serializers.Field[Any, Any, Any, Any]):
+    """A filter, as ``corpus.filters`` describes it."""
+
+    def to_internal_value(self, data: Any) -> Filter:
+        try:
+            return parse_filter(data)
+        except FilterError as exc:
+            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
+            raise serializers.ValidationError(found) from exc
+
+
 class SearchInput(serializers.Serializer[Any]):
     query = Text(max_length=1_000)
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
@@ -77,6 +91,7 @@ class SearchInput(serializers.Serializer[Any]):
     similarity_threshold = serializers.FloatField(min_value=0, max_value=1, default=0.0)
     collection = CollectionName(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
+    filters = FilterField(default=None, allow_null=True)
     rerank = serializers.BooleanField(default=False)
 
 

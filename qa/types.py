@@ -1,7 +1,10 @@
 """The vocabulary of question answering: frozen values that import nothing of the product."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corpus.filters import Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,13 +15,15 @@ class Query:
         text: What is searched for.
         collection: Name of the collection.
         tags: Any of them must be on a chunk; none given means all chunks.
-        k: Passages to keep, 1 to 50.
+        k: Passages to keep, 1 to 100.
+        filters: What the document of a passage must be like.
     """
 
     text: str
     collection: str
     tags: tuple[str, ...] = ()
     k: int = 12
+    filters: "Filter | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class SearchView(APIView):
             collection=given["collection"],
             tags=normalize_tags(given["tags"]),
             k=given["top_k"],
+            filters=given["filters"],
         )
         found = search_passages(
             query,

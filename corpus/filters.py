@@ -1,0 +1,213 @@
+"""Which documents a search may look at: a tree of comparisons, read from JSON.
+
+    {"type": "eq", "key": "source", "value": "web"}
+    {"type": "and", "filters": [{"type": "gte", "key": "year", "value": 2020}, ...]}
+
+A key is a field of the document (``TEXT_FIELDS``, ``COUNT_FIELDS``, ``TIME_FIELDS``) or else an
+entry of its metadata; ``metadata.title`` is the entry where a field has that name. Numbers are
+compared with numbers only, text with text by code point, which orders ISO dates; of a list in the
+metadata any element may match. ``ne`` and ``nin`` also keep documents that lack the key.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from math import isfinite
+from typing import Any
+
+Scalar = str | int | float | bool | datetime
+
+TEXT_FIELDS = frozenset(
+    {"source", "source_uri", "title", "media_type", "chapter", "section", "file_path", "status",
+     "content_sha256"}
+)  # fmt: skip
+COUNT_FIELDS = frozenset({"word_count", "char_count", "chunk_count"})
+TIME_FIELDS = frozenset(
+    {"created_at", "updated_at", "ingested_at", "user_created_at", "last_modified"}
+)
+METADATA_PREFIX = "metadata."
+
+COMPARISONS = ("eq", "ne", "gt", "gte", "lt", "lte")
+MEMBERSHIPS = ("in", "nin")
+COMPOUNDS = ("and", "or")
+# A filter is written by hand or by a small program; these keep its SQL small.
+MAX_DEPTH = 5
+MAX_COMPARISONS = 50
+MAX_VALUES = 100
+MAX_TEXT_CHARS = 1_000
+MAX_COUNT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One key against one value, or for ``in`` and ``nin`` against several.
+
+    Attributes:
+        field: The document's field, or None where ``key`` is an entry of its metadata.
+    """
+
+    op: str
+    field: str | None
+    key: str
+    value: Scalar | tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """All (``and``) or any (``or``) of its parts."""
+
+    op: str
+    parts: "tuple[Filter, ...]"
+
+
+Filter = Comparison | Compound
+
+
+class FilterError(ValueError):
+    """A filter that does not follow the grammar; ``path`` leads to what is wrong."""
+
+    def __init__(self, path: Sequence[str], message: str) -> None:
+        super().__init__(message)
+        self.path = ".".join(path)
+
+
+def parse_filter(given: object) -> Filter:
+    """Read a filter.
+
+    Raises:
+        FilterError: It does not follow the grammar, or is too large.
+    """
+    parsed = _parse(given, (), depth=1)
+    if count_comparisons(parsed) > MAX_COMPARISONS:
+        raise FilterError((), f"At most {MAX_COMPARISONS} comparisons are taken.")
+    return parsed
+
+
+def count_comparisons(tree: Filter) -> int:
+    """Return the number of comparisons in a tree."""
+    return sum(map(count_comparisons, tree.parts)) if isinstance(tree, Compound) else 1
+
+
+def _parse(given: object, path: tuple[str, ...], *, depth: int) -> Filter:
+    if not isinstance(given, Mapping):
+        raise FilterError(path, "An object with a type is needed.")
+    op = given.get("type")
+    if op in COMPOUNDS:
+        _expect_names(given, {"type", "filters"}, path)
+        return Compound(op, _parse_parts(given["filters"], (*path, "filters"), depth=depth))
+    if op not in (*COMPARISONS, *MEMBERSHIPS):
+        known = ", ".join((*COMPARISONS, *MEMBERSHIPS, *COMPOUNDS))
+        raise FilterError((*path, "type"), f"One of {known} is needed.")
+    _expect_names(given, {"type", "key", "value"}, path)
+    field, key = _parse_key(given["key"], (*path, "key"))
+    values = (*path, "value")
+    if op in MEMBERSHIPS:
+        return Comparison(op, field, key, _parse_values(given["value"], field, values))
+    value = _parse_value(given["value"], field, values)
+    if isinstance(value, bool) and op not in {"eq", "ne"}:
+        raise FilterError(values, "True and false have no order.")
+    return Comparison(op, field, key, value)
+
+
+def _expect_names(given: Mapping[Any, Any], names: set[str], path: tuple[str, ...]) -> None:
+    for name in sorted(names - given.keys()):
+        raise FilterError((*path, name), "This field is required.")
+    for name in given.keys() - names:
+        raise FilterError((*path, str(name)[:40]), "There is no such field in a filter.")
+
+
+def _parse_parts(given: object, path: tuple[str, ...], *, depth: int) -> tuple[Filter, ...]:
+    if depth == MAX_DEPTH:
+        raise FilterError(path, f"Filters nest at most {MAX_DEPTH} deep.")
+    if not isinstance(given, list) or not 1 <= len(given) <= MAX_COMPARISONS:
+        raise FilterError(path, f"A list of 1 to {MAX_COMPARISONS} filters is needed.")
+    return tuple(_parse(part, (*path, str(i)), depth=depth + 1) for i, part in enumerate(given))
+
+
+def _parse_key(given: object, path: tuple[str, ...]) -> tuple[str | None, str]:
+    key = _parse_text(given, path)
+    if key in TEXT_FIELDS | COUNT_FIELDS | TIME_FIELDS:
+        return key, key
+    key = key.removeprefix(METADATA_PREFIX)
+    if not key:
+        raise FilterError(path, "This field may not be blank.")
+    return None, key
+
+
+def _parse_values(given: object, field: str | None, path: tuple[str, ...]) -> tuple[Scalar, ...]:
+    if not isinstance(given, list) or not 1 <= len(given) <= MAX_VALUES:
+        raise FilterError(path, f"A list of 1 to {MAX_VALUES} values is needed.")
+    return tuple(_parse_value(value, field, (*path, str(i))) for i, value in enumerate(given))
+
+
+def _parse_value(given: object, field: str | None, path: tuple[str, ...]) -> Scalar:
+    if field is None:
+        return _parse_json(given, path)
+    if field in TIME_FIELDS:
+        return _parse_time(given, path)
+    return _parse_count(given, path) if field in COUNT_FIELDS else _parse_text(given, path)
+
+
+def _parse_json(given: object, path: tuple[str, ...]) -> Scalar:
+    if isinstance(given, bool | int) or (isinstance(given, float) and isfinite(given)):
+        return given
+    return _parse_text(given, path, needed="Text, a number, true or false is needed.")
+
+
+def _parse_count(given: object, path: tuple[str, ...]) -> int:
+    if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= MAX_COUNT:
+        return given
+    raise FilterError(path, "A whole number is needed.")
+
+
+def _parse_text(given: object, path: tuple[str, ...], needed: str = "Text is needed.") -> str:
+    if not isinstance(given, str):
+        raise FilterError(path, needed)
+    if len(given) > MAX_TEXT_CHARS:
+        raise FilterError(path, f"At most {MAX_TEXT_CHARS} characters are taken.")
+    if "\x00" in given or any("\ud800" <= char <= "\udfff" for char in given):
+        raise FilterError(path, "Holds a character that cannot be stored.")
+    return given
+
+
+def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
+    """A date is the moment it begins, in UTC."""
+    needed = "A date, or a time with its zone, in ISO 8601 is needed."
+    text = _parse_text(given, path, needed)
+    try:
+        if len(text) == len("2026-01-31"):
+            day = date.fromisoformat(text)
+            return datetime(day.year, day.month, day.day, tzinfo=UTC)
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as exc:
+        raise FilterError(path, needed) from exc
+    raise FilterError(path, needed)
+
+
+_VALUE = {"type": ["string", "number", "boolean"]}
+_COMMON = {"key": {"type": "string", "description": "a field of the document or its metadata"}}
+
+
+def _schema(ops: Sequence[str], rest: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "required": ["type", *rest],
+        "additionalProperties": False,
+        "properties": {"type": {"type": "string", "enum": list(ops)}, **rest},
+    }
+
+
+# The grammar for OpenAPI, in JSON Schema.
+FILTER_SCHEMA = {
+    "description": (__doc__ or "").strip(),
+    "oneOf": [
+        _schema(COMPARISONS, {**_COMMON, "value": _VALUE}),
+        _schema(MEMBERSHIPS, {**_COMMON, "value": {"type": "array", "items": _VALUE}}),
+        _schema(
+            COMPOUNDS,
+            {"filters": {"type": "array", "items": {"$ref": "#/components/schemas/SearchFilter"}}},
+        ),
+    ],
+}

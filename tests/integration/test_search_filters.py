@@ -1,0 +1,241 @@
+"""Filters hold inside the search, in every mode, however few documents pass."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from corpus import querysets
+from corpus.embedders.hashing import HashingEmbedder
+from corpus.filters import parse_filter
+from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.vector_index import ensure_vector_index
+from qa.retrieval import HybridRetriever
+from qa.types import Query
+from tests.factories import Ingest
+
+pytestmark = pytest.mark.django_db
+
+MODES = ["hybrid", "semantic", "lexical"]
+
+
+def search(api: APIClient, filters: Any, **body: Any) -> list[str]:
+    given = {"query": "stone", "top_k": 50, "filters": filters, **body}
+    found = api.post("/search", given, format="json")
+    assert found.status_code == 200, found.json()
+    return sorted(hit["document_name"] for hit in found.json()["results"])
+
+
+@pytest.fixture
+def library(ingest: Ingest) -> None:
+    """Three documents about stone, told apart by what is known of them."""
+    stone = "The stone was taken from the quarry by the river and carried to {} in spring."
+    ingest(
+        stone.format("Bavoke"),
+        title="a",
+        source="web",
+        user_created_at=datetime(2026, 3, 1, tzinfo=UTC),
+        metadata={"year": 1999, "lang": "en", "draft": True, "day": "2026-01-31", "by": ["Ida"]},
+    )
+    ingest(
+        stone.format("Lindow"),
+        title="b",
+        source="cli",
+        user_created_at=datetime(2026, 4, 1, tzinfo=UTC),
+        metadata={"year": 2001, "lang": "de", "draft": False, "day": "2026-02-01", 'q"]$.*': 1},
+    )
+    ingest(stone.format("Marren"), title="c", source="web", metadata={"year": "1999"})
+
+
+def leaf(op: str, key: str, value: Any) -> dict[str, Any]:
+    return {"type": op, "key": key, "value": value}
+
+
+def both(op: str, *parts: Any) -> dict[str, Any]:
+    return {"type": op, "filters": list(parts)}
+
+
+CASES: dict[str, tuple[Any, list[str]]] = {
+    "field": (leaf("eq", "source", "web"), ["a", "c"]),
+    "field ne": (leaf("ne", "source", "web"), ["b"]),
+    "field in": (leaf("in", "title", ["a", "b", "z"]), ["a", "b"]),
+    "field nin": (leaf("nin", "title", ["a", "b"]), ["c"]),
+    "field gt": (leaf("gt", "title", "a"), ["b", "c"]),
+    "count": (leaf("gte", "chunk_count", 1), ["a", "b", "c"]),
+    "count too great": (leaf("gt", "word_count", 2**53), []),
+    "count in": (leaf("in", "chunk_count", [1, 2**53]), ["a", "b", "c"]),
+    "time": (leaf("lt", "user_created_at", "2026-03-15"), ["a"]),
+    "time ne keeps those without": (
+        leaf("ne", "user_created_at", "2026-03-01T00:00:00Z"), ["b", "c"]
+    ),
+    "number": (leaf("eq", "year", 1999), ["a"]),
+    "number as a fraction": (leaf("eq", "year", 1999.0), ["a"]),
+    "number is no text": (leaf("eq", "year", "1999"), ["c"]),
+    "number ne": (leaf("ne", "year", 1999), ["b", "c"]),
+    "number gt": (leaf("gt", "year", 1999), ["b"]),
+    "number lte": (leaf("lte", "year", 2000.5), ["a"]),
+    "number in": (leaf("in", "year", [2001, 7, "1999"]), ["b", "c"]),
+    "number nin": (leaf("nin", "year", [2001]), ["a", "c"]),
+    "ISO day": (leaf("lt", "day", "2026-02-01"), ["a"]),
+    "truth": (leaf("eq", "draft", False), ["b"]),
+    "truth is no number": (leaf("eq", "draft", 0), []),
+    "element of a list": (leaf("eq", "by", "Ida"), ["a"]),
+    "key that looks like a path": (leaf("eq", 'q"]$.*', 1), ["b"]),
+    "metadata by its prefix": (leaf("eq", "metadata.lang", "de"), ["b"]),
+    "unused key": (leaf("eq", "nowhere", 1), []),
+    "huge number": (leaf("lt", "year", 10**40), ["a", "b"]),
+    "and": (both("and", leaf("eq", "source", "web"), leaf("eq", "year", 1999)), ["a"]),
+    "or": (both("or", leaf("eq", "title", "c"), leaf("eq", "year", 2001)), ["b", "c"]),
+    "none": (None, ["a", "b", "c"]),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("library")
+def test_each_comparison_keeps_what_it_says(api: APIClient) -> None:
+    found = {name: search(api, filters) for name, (filters, _) in CASES.items()}
+    assert found == {name: expected for name, (_, expected) in CASES.items()}
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("mode", MODES)
+def test_filters_hold_with_tags_and_rerank_in_every_mode(api: APIClient, mode: str) -> None:
+    wanted = leaf("eq", "source", "web")
+    assert search(api, wanted, mode=mode) == ["a", "c"]
+    assert search(api, wanted, mode=mode, rerank=True, top_k=1) in (["a"], ["c"])
+    assert search(api, wanted, mode=mode, tags=["unused"]) == []
+
+
+def test_a_bad_filter_is_400_and_names_the_place(api: APIClient) -> None:
+    bad = {"type": "and", "filters": [leaf("eq", "a", 1), leaf("gt", "word_count", "5")]}
+    refused = api.post("/search", {"query": "q", "filters": bad}, format="json")
+    assert refused.status_code == 400
+    assert [error["field"] for error in refused.json()["errors"]] == ["filters.filters.1.value"]
+
+
+def test_the_schema_shows_the_grammar(api: APIClient) -> None:
+    schemas = api.get("/schema", {"format": "json"}).json()["components"]["schemas"]
+    kinds = schemas["SearchFilter"]["oneOf"]
+    assert [sorted(kind["properties"]) for kind in kinds] == [
+        ["key", "type", "value"], ["key", "type", "value"], ["filters", "type"]
+    ]  # fmt: skip
+    filters = schemas["SearchInputRequest"]["properties"]["filters"]
+    assert "SearchFilter" in str(filters)
+
+
+CHUNK_COUNT = 3_000
+EMBEDDER = HashingEmbedder(32)
+
+
+@pytest.fixture(scope="module")
+def crowd(django_db_setup: None, django_db_blocker: Any) -> Iterator[Collection]:
+    """Chunks of one collection: 1 % are rare, 10 % scarce; those are far from the query."""
+    with django_db_blocker.unblock():
+        collection = Collection.objects.create(
+            name="crowd", embedding_model=EMBEDDER.name, dimension=32, chunk_size=100
+        )
+        ensure_vector_index(model=EMBEDDER.name, dimension=32)
+        _fill(collection)
+        yield collection
+        collection.delete()
+
+
+def _fill(collection: Collection) -> None:
+    documents = [
+        Document(
+            collection=collection,
+            title=f"{number}",
+            metadata={"share": 1 if number % 100 == 0 else 10 if number % 10 == 0 else 100},
+        )
+        for number in range(CHUNK_COUNT)
+    ]
+    Document.objects.bulk_create(documents)
+    texts = [_text(number, document) for number, document in enumerate(documents)]
+    chunks = [
+        Chunk(
+            document=document, collection=collection, ordinal=0, start_char=0,
+            end_char=len(text), text=text, token_count=len(text.split()),
+        )
+        for document, text in zip(documents, texts, strict=True)
+    ]  # fmt: skip
+    Chunk.objects.bulk_create(chunks)
+    vectors = EMBEDDER.embed_passages(texts)
+    Embedding.objects.bulk_create(
+        Embedding(
+            chunk=chunk, collection=collection, model=EMBEDDER.name, dimension=32, vector=vector
+        )
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    )
+
+
+def _text(number: int, document: Document) -> str:
+    if document.metadata["share"] == 100:
+        return f"stone river stone river {number}"
+    return f"stone brewery number {number} of {number * 7919 % 1_000}"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("exact_rows", [5_000, 100, 0], ids=["exact", "by share", "index"])
+@pytest.mark.parametrize(("most", "count"), [(1, 30), (10, 50), (100, 50)], ids=["1", "10", "100"])
+def test_as_many_come_back_as_there_are(
+    crowd: Collection,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: str,
+    exact_rows: int,
+    most: int,
+    count: int,
+) -> None:
+    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
+    query = Query(
+        "stone river", collection=crowd.name, k=50, filters=parse_filter(leaf("lte", "share", most))
+    )
+    retriever = HybridRetriever(alpha=0.5, candidate_count=50)
+    passages = retriever.retrieve(query, limit=50, mode=mode).passages
+    assert len(passages) == count
+    assert all(passage.metadata["share"] <= most for passage in passages)
+    scores = [passage.score for passage in passages]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("most", [1, 10, 100], ids=["1", "10", "100"])
+def test_the_nearest_that_pass_come_first(
+    crowd: Collection, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Against all vectors compared here."""
+    vector = EMBEDDER.embed_query("stone brewery")
+    rows = Embedding.objects.filter(collection=crowd)
+    left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
+    distances = sorted(float(1 - row.vector @ vector) for row in left)
+    for exact_rows in (5_000, 0):
+        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
+        found = left.find_nearest(vector, model=EMBEDDER.name, count=20)
+        assert [distance for _, distance in found] == pytest.approx(distances[:20], abs=2e-3)
+
+
+def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
+    crowd: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
+    small = Collection.objects.create(
+        name="small", embedding_model=EMBEDDER.name, dimension=32, chunk_size=100
+    )
+    _fill_some(small, 7)
+    query = Query("stone river", collection="small")
+    retriever = HybridRetriever(alpha=1, candidate_count=50)
+    passages = retriever.retrieve(query, limit=50, mode="semantic").passages
+    assert len(passages) == 7
+
+
+def _fill_some(collection: Collection, count: int) -> None:
+    for number in range(count):
+        text = f"brewery {number} school"
+        document = Document.objects.create(collection=collection, title=str(number))
+        chunk = Chunk.objects.create(
+            document=document, collection=collection, ordinal=0, start_char=0,
+            end_char=len(text), text=text, token_count=3,
+        )  # fmt: skip
+        Embedding.objects.create(
+            chunk=chunk, collection=collection, model=EMBEDDER.name, dimension=32,
+            vector=EMBEDDER.embed_query(text),
+        )  # fmt: skip
