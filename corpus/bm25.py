@@ -8,6 +8,7 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class LexicalQuery:
         words: Lexemes that occur in the collection.
         weights: Inverse document frequency of each word.
         mean_tokens: Mean length of a chunk, in tokens.
+        phrases: What a chunk is favoured for that has it word for word.
     """
 
     candidates: str
@@ -39,10 +41,23 @@ class LexicalQuery:
     words: tuple[str, ...]
     weights: tuple[float, ...]
     mean_tokens: float
+    phrases: tuple[str, ...]
+    language: str
+
+    @property
+    def phrase_bonus(self) -> float:
+        """What a phrase adds: as much as one more word, as rare as the rarest, at its most."""
+        return (K1 + 1) * max(self.weights)
 
 
-def read_lexical_query(text: str, *, collection_id: int, language: str) -> LexicalQuery | None:
-    """Weigh the words of ``text`` by the collection's statistics; None if it has none of them."""
+def read_lexical_query(
+    text: str, *, collection_id: int, language: str, phrases: Sequence[str] = ()
+) -> LexicalQuery | None:
+    """Weigh the words of ``text`` by the collection's statistics; None if it has none of them.
+
+    Args:
+        phrases: Parts of the text that are meant word for word.
+    """
     known = read_frequencies(text, collection_id=collection_id, language=language)
     rarest_first = sorted(known.by_lexeme.items(), key=lambda item: (item[1], item[0]))
     if not rarest_first:
@@ -54,6 +69,8 @@ def read_lexical_query(text: str, *, collection_id: int, language: str) -> Lexic
         words=tuple(lexeme for lexeme, _ in rarest_first),
         weights=tuple(math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first),
         mean_tokens=max(known.mean_tokens, 1.0),
+        phrases=tuple(phrases),
+        language=language,
     )
 
 

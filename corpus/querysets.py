@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
-from django.db.models import Count, Exists, F, Func, OuterRef, Q, Value
+from django.db.models import Case, Count, Exists, F, Func, OuterRef, Q, Value, When
 from django.db.models.functions import Cast
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
@@ -120,7 +120,7 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
     def lacking(self, model: str) -> Self:
         """Keep documents with a chunk that has no vector by the model."""
         chunks = apps.get_model("corpus", "Chunk")._default_manager
-        bare = cast("ChunkQuerySet", chunks.filter(document=OuterRef("pk"))).lacking(model)
+        bare = chunks.filter(document=OuterRef("pk")).lacking(model)
         return self.filter(Exists(bare))
 
     def of_file(self, *hashes: str, collection_id: int) -> Self:
@@ -165,11 +165,15 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         """
         words = query.every_word if widely else query.candidates
         terms = SearchQuery(words, search_type="raw", config="simple")
-        return (
-            self.filter(lexemes=terms)
-            .annotate(bm25=Bm25Score(query))
-            .order_by(F("bm25").desc(), "pk")
-        )
+        return self.filter(lexemes=terms).weighed(query).order_by(F("bm25").desc(), "pk")
+
+    def weighed(self, query: LexicalQuery) -> Self:
+        """Annotate ``bm25``: the score over the query's words and phrases; None without any."""
+        score: models.expressions.Combinable = Bm25Score(query)
+        for phrase in query.phrases:
+            exact = SearchQuery(phrase, search_type="phrase", config=query.language)
+            score += Case(When(lexemes=exact, then=Value(query.phrase_bonus)), default=Value(0.0))
+        return self.annotate(bm25=score)
 
 
 class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
@@ -191,8 +195,14 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
             if len(found) == count:
                 # The index goes on in relaxed order.
                 return sorted(found, key=lambda row: row[1])
-        exact = left.annotate(distance=CosineDistance("vector", vector)).order_by("distance")
-        return list(exact.values_list("chunk_id", "distance")[:count])
+        return list(left.at_distance(vector, model=model)[:count])
+
+    def at_distance(
+        self, vector: NDArray[np.float32], *, model: str
+    ) -> models.QuerySet[Embedding, tuple[UUID, float]]:
+        """Return chunks and their exact cosine distances, nearest first, without the index."""
+        rows = self.filter(model=model).annotate(distance=CosineDistance("vector", vector))
+        return rows.order_by("distance").values_list("chunk_id", "distance")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
         """Order the model's vectors by ``distance``: cosine, in [0, 2], smallest first.

@@ -194,9 +194,9 @@ PKB_RERANKERS: dict[str, dict[str, Any]] = {
         "BACKEND": "qa.rerankers.cross_encoder.CrossEncoderReranker",
         "OPTIONS": {"model": "ms-marco-MiniLM-L-12-v2", **_THREADS},
     },
-    "late-interaction": {
+    "answerai-colbert-small-v1": {
         "BACKEND": "qa.rerankers.late_interaction.LateInteractionReranker",
-        "OPTIONS": _THREADS,
+        "OPTIONS": {"model": "answerai-colbert-small-v1", **_THREADS},
     },
     "cohere/<model>": {
         "BACKEND": "qa.rerankers.cohere_api.CohereReranker",
@@ -210,6 +210,10 @@ PKB_RERANKERS: dict[str, dict[str, Any]] = {
     "none": {"BACKEND": "qa.rerankers.identity.IdentityReranker"},
 }
 PKB_RERANKER_MODEL = env.reranker_model
+# What judges sentences, and what compares them word by word: thresholds and the calibration hold
+# for these two only.
+PKB_JUDGE_MODEL = "ms-marco-MiniLM-L-12-v2"
+PKB_MATCHER_MODEL = "answerai-colbert-small-v1"
 PKB_ANSWERERS: dict[str, dict[str, Any]] = {
     "extractive": {
         "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
@@ -233,8 +237,10 @@ if env.pkb_lm:
 PKB_RETRIEVAL_K = env.retrieval_k
 PKB_FUSION_ALPHA = env.fusion_alpha
 PKB_CANDIDATE_COUNT = env.pkb_candidate_count
+PKB_PASSAGES_PER_DOCUMENT = env.pkb_passages_per_document
 PKB_RERANK_COUNT = env.pkb_rerank_count
 PKB_RERANK_WEIGHT = env.pkb_rerank_weight
+PKB_CALIBRATION = env.pkb_calibration
 PKB_ABSTAIN_BELOW = env.pkb_abstain_below
 PKB_CHUNK_SIZE = env.chunk_size
 PKB_CHUNK_OVERLAP = env.chunk_overlap

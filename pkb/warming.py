@@ -7,8 +7,8 @@ from django.conf import settings
 
 from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError
-from qa.ports import EXTRACTIVE, Answerer, answerers, default_answerer_name, get_answerer
-from qa.rerankers import get_reranker, rerankers
+from qa.ports import EXTRACTIVE, answerers, default_answerer_name, get_answerer
+from qa.rerankers import get_judge, get_matcher, get_reranker, rerankers
 
 log = structlog.get_logger(__name__)
 
@@ -24,15 +24,13 @@ def _load_models() -> None:
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()
-    for model in (get_embedder(settings.PKB_EMBEDDING_MODEL), get_reranker(), _answerer()):
+    answerer = get_answerer(default_answerer_name())
+    embedder = get_embedder(settings.PKB_EMBEDDING_MODEL)
+    for model in (embedder, get_reranker(), get_judge(), get_matcher(), answerer):
         try:
             model.load()
         except BackendError as exc:
             log.error("model_did_not_load", reason=str(exc))
-
-
-def _answerer() -> Answerer:
-    return get_answerer(default_answerer_name())
 
 
 def is_lm_loaded() -> bool:
@@ -42,11 +40,11 @@ def is_lm_loaded() -> bool:
 
 
 def are_models_loaded() -> bool:
-    """Tell whether the configured embedder and reranker can answer at once."""
-    model, reranker = settings.PKB_EMBEDDING_MODEL, settings.PKB_RERANKER_MODEL
+    """Tell whether the models that every question needs can answer at once."""
+    wanted = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL, settings.PKB_MATCHER_MODEL}
     return (
-        model in embedders.loaded
-        and reranker in rerankers.loaded
-        and get_embedder(model).is_loaded
-        and get_reranker().is_loaded
+        settings.PKB_EMBEDDING_MODEL in embedders.loaded
+        and get_embedder(settings.PKB_EMBEDDING_MODEL).is_loaded
+        and wanted <= set(rerankers.loaded)
+        and all(model.is_loaded for model in (get_reranker(), get_judge(), get_matcher()))
     )

@@ -5,13 +5,14 @@ held up by a sentence of a passage the draft cites, which is then quoted. What h
 not said. A quote is always copied from the passage, never from the draft.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.confidence import estimate_confidence
+from qa.confidence import Matcher, match_question
 from qa.support import Scorer, find_support
-from qa.types import Answer, Citation, Draft, Passage
+from qa.types import Answer, Citation, Draft, Evidence, Passage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ def prove(
     *,
     question: str,
     score: Scorer,
+    match: Matcher,
+    estimate: Callable[[Evidence], float],
     abstain_below: float,
 ) -> Answer:
     """Return the answer with its citations; an abstention if nothing is proved or it is unsure."""
@@ -52,11 +55,12 @@ def prove(
     proofs = list(_prove_each(draft.text, sources, score))
     if not proofs:
         return Answer(question=question, text="", confidence=0.0)
-    confidence = _confidence(question, proofs, score)
+    evidence = _weigh(question, proofs, score, match)
+    confidence = estimate(evidence)
     if confidence < abstain_below:
-        return Answer(question=question, text="", confidence=min(confidence, 0.49))
+        return Answer(question, "", min(confidence, 0.49), evidence=evidence)
     text, citations = _assemble(proofs)
-    return Answer(question=question, text=text, confidence=confidence, citations=citations)
+    return Answer(question, text, confidence, citations, evidence)
 
 
 def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -94,9 +98,16 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
     return text.startswith(sentence, at) and not following.isalnum()
 
 
-def _confidence(question: str, proofs: Sequence[Proof], score: Scorer) -> float:
-    best = max(score(question, [proof.source.text for proof in proofs]))
-    return estimate_confidence(sentence=float(best))
+def _weigh(question: str, proofs: Sequence[Proof], score: Scorer, match: Matcher) -> Evidence:
+    quoted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for proof in proofs:
+        offset = proof.source.passage.start_char
+        span = proof.source.start - offset, proof.source.end - offset
+        quoted[proof.source.passage.as_read].append(span)
+    return Evidence(
+        relevance=float(max(score(question, [proof.source.text for proof in proofs]))),
+        weakest_match=match_question(question, quoted, match=match),
+    )
 
 
 def _assemble(proofs: Sequence[Proof]) -> tuple[str, tuple[Citation, ...]]:

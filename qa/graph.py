@@ -48,6 +48,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
             reranker=context.reranker,
             weight=context.rerank_weight,
             count=context.rerank_count,
+            per_document=context.per_document,
             limit=query.k,
         )
     return {"passages": best}
@@ -72,7 +73,9 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
             state["draft"],
             state["passages"],
             question=state["question"],
-            score=context.reranker.score,
+            score=context.judge.score,
+            match=context.matcher.match_tokens,
+            estimate=context.calibration.estimate,
             abstain_below=context.abstain_below,
         )
     return {"proved": proved}

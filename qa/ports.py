@@ -8,7 +8,8 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry
 from corpus.errors import InvalidInput
-from qa.rerankers import Reranker, get_reranker
+from qa.confidence import Calibration, read_calibration
+from qa.rerankers import Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
 from qa.retrieval import Retrieved, default_retriever
 from qa.types import Draft, Passage, Query
 
@@ -53,17 +54,25 @@ class QAContext:
 
     Attributes:
         fallback: Answers when the answerer fails; None where it is the fallback itself.
+        judge: Judges sentences, as answers and as support.
+        matcher: Compares sentences and questions word by word.
         rerank_count: Passages that the reranker judges.
         rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
+        per_document: Passages of one document before those of others come.
+        calibration: Estimates the confidence.
         abstain_below: The least confidence of an answer that is given.
     """
 
     retriever: Retriever
     reranker: Reranker
+    judge: Reranker
+    matcher: TokenMatcher
     answerer: Answerer
     fallback: Answerer | None
     rerank_count: int
     rerank_weight: float
+    per_document: int
+    calibration: Calibration
     abstain_below: float
 
 
@@ -92,9 +101,13 @@ def build_context(*, lm: str = "") -> QAContext:
     return QAContext(
         retriever=default_retriever(),
         reranker=get_reranker(),
+        judge=get_judge(),
+        matcher=get_matcher(),
         answerer=get_answerer(name),
         fallback=None if name == EXTRACTIVE else get_answerer(EXTRACTIVE),
         rerank_count=settings.PKB_RERANK_COUNT,
         rerank_weight=settings.PKB_RERANK_WEIGHT,
+        per_document=settings.PKB_PASSAGES_PER_DOCUMENT,
+        calibration=read_calibration(settings.PKB_CALIBRATION),
         abstain_below=settings.PKB_ABSTAIN_BELOW,
     )

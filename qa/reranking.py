@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from qa.fusion import best_first, weighted_sum
 from qa.rerankers import Reranker
+from qa.spreading import spread_passages
 from qa.types import Passage
 
 
@@ -16,13 +17,16 @@ def rerank_passages(
     weight: float,
     count: int,
     limit: int,
+    per_document: int,
 ) -> list[Passage]:
     """Return the best ``limit`` passages, their scores in [0, 1] and descending.
 
     The first ``count`` are judged and ordered by the judgement blended with their own scores: a
     reranker alone ended below the fused order on several data sets, the blend did not. The
-    others follow in the order they have.
+    others follow in the order they have. Repeated passages, and those over a document's share,
+    come last.
     """
+    passages = spread_passages(passages, per_document=per_document)
     judged = _judge(query, passages[:count], reranker)
     blended = weighted_sum(
         [
@@ -33,18 +37,13 @@ def rerank_passages(
     ordered = [replace(judged[key], score=blended[key]) for key in best_first(blended, count)]
     least = min(blended.values(), default=1.0)
     others = [replace(other, score=min(other.score, least)) for other in passages[count:]]
-    return [*ordered, *others][:limit]
+    return spread_passages([*ordered, *others], per_document=per_document)[:limit]
 
 
 def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:
     """The passages by chunk, with their relevance."""
-    relevance = reranker.score(query, [_as_read(passage) for passage in passages])
+    relevance = reranker.score(query, [passage.as_read for passage in passages])
     return {
         passage.chunk_id: replace(passage, relevance=float(raw))
         for passage, raw in zip(passages, relevance, strict=True)
     }
-
-
-def _as_read(passage: Passage) -> str:
-    """A passage as a reader meets it: under its title."""
-    return f"{passage.title}\n{passage.text}" if passage.title else passage.text

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -12,16 +11,12 @@ from django.db.models import OuterRef, Subquery
 from numpy.typing import NDArray
 from pgvector.django import CosineDistance
 
-from corpus.bm25 import read_lexical_query
 from corpus.embedding import get_embedder
 from corpus.models import Chunk, Collection, Embedding
-from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
 from corpus.telemetry import Span, span
-from qa.fusion import best_first, weighted_sum
+from qa.fusion import best_first, fuse_legs
+from qa.legs import Legs, Scores, similarity_of
 from qa.types import Passage, Query
-
-Scores = dict[UUID, float]
-Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,8 @@ class HybridRetriever:
         started = perf_counter()
         vector = get_embedder(collection.embedding_model).embed_query(query.text)
         embedded = perf_counter()
-        scores = _MODES[mode](self, query, collection, vector, max(limit, self.candidate_count))
+        count = max(limit, self.candidate_count)
+        scores = _MODES[mode](self, Legs(query, collection, vector=vector, count=count))
         best = best_first(scores, limit)
         passages = _read_passages(best, scores, vector, collection.embedding_model)
         if mode == "semantic":
@@ -70,70 +66,28 @@ class HybridRetriever:
             search_ms=(perf_counter() - embedded) * 1000,
         )
 
-    def _hybrid(
-        self, query: Query, collection: Collection, vector: NDArray[np.float32], count: int
-    ) -> Scores:
-        near = _nearest(query, collection, vector, count)
-        worded = _matching(query, collection, count)
+    def _hybrid(self, legs: Legs) -> Scores:
+        near, worded = legs.find_near(), legs.find_worded()
+        floor = min(near.values(), default=0.0)
         with span(Span.RETRIEVE_FUSE):
-            return weighted_sum([(self.alpha, near), (1 - self.alpha, worded)])
+            near |= legs.compare(worded.keys() - near.keys())
+            worded |= legs.weigh(near.keys() - worded.keys())
+            return fuse_legs(near, worded, alpha=self.alpha, floor=floor)
 
-    def _semantic(
-        self, query: Query, collection: Collection, vector: NDArray[np.float32], count: int
-    ) -> Scores:
-        return _nearest(query, collection, vector, count)
+    def _semantic(self, legs: Legs) -> Scores:
+        return legs.find_near()
 
-    def _lexical(
-        self, query: Query, collection: Collection, vector: NDArray[np.float32], count: int
-    ) -> Scores:
-        found = _matching(query, collection, count)
+    def _lexical(self, legs: Legs) -> Scores:
+        found = legs.find_worded()
         best = max(found.values(), default=1.0)
         return {chunk_id: score / best for chunk_id, score in found.items()}
 
 
-_MODES: dict[
-    str, Callable[[HybridRetriever, Query, Collection, NDArray[np.float32], int], Scores]
-] = {
+_MODES: dict[str, Callable[[HybridRetriever, Legs], Scores]] = {
     "hybrid": HybridRetriever._hybrid,
     "semantic": HybridRetriever._semantic,
     "lexical": HybridRetriever._lexical,
 }
-
-
-def _nearest(
-    query: Query, collection: Collection, vector: NDArray[np.float32], count: int
-) -> Scores:
-    """Cosine similarity by chunk, clipped to 0."""
-    with span(Span.RETRIEVE_VECTOR), span(Span.READ_VECTOR):
-        rows = _visible(Embedding.objects.filter(collection=collection), query)
-        found = rows.find_nearest(vector, model=collection.embedding_model, count=count)
-        return {chunk_id: _similarity(distance) for chunk_id, distance in found}
-
-
-def _matching(query: Query, collection: Collection, count: int) -> Scores:
-    """BM25 by chunk."""
-    with span(Span.RETRIEVE_LEXICAL), span(Span.READ_LEXICAL):
-        words = read_lexical_query(
-            query.text, collection_id=collection.pk, language=collection.language
-        )
-        if words is None:
-            return {}
-        rows = _visible(Chunk.objects.filter(collection=collection), query)
-        found = rows.matching(words).values_list("pk", "bm25")[:count]  # type: ignore[misc]
-        if len(found) < count and (query.tags or query.filters):
-            # The rarest words were chosen over the whole collection.
-            found = rows.matching(words, widely=True).values_list("pk", "bm25")[:count]  # type: ignore[misc]
-        return dict(found)
-
-
-def _visible(rows: Rows, query: Query) -> Rows:
-    """Keep what the query's tags and filters leave; before anything is ranked."""
-    rows = rows.tagged(query.tags)
-    return rows.satisfying(query.filters) if query.filters else rows
-
-
-def _similarity(distance: float | None) -> float:
-    return 0.0 if distance is None else min(1.0, max(0.0, 1.0 - distance))
 
 
 def _read_passages(
@@ -164,8 +118,8 @@ def _passage(chunk: Chunk, score: float) -> Passage:
         text=chunk.text,
         start_char=chunk.start_char,
         end_char=chunk.end_char,
-        similarity=_similarity(chunk.distance),  # type: ignore[attr-defined]
-        score=score,
+        similarity=similarity_of(chunk.distance),  # type: ignore[attr-defined]
+        score=max(0.0, score),
         metadata=document.metadata,
     )
 

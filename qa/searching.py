@@ -45,6 +45,7 @@ def search_passages(
             reranker=context.reranker,
             weight=context.rerank_weight,
             count=context.rerank_count,
+            per_document=context.per_document,
             limit=query.k,
         )
     return Found(

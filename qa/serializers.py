@@ -92,7 +92,9 @@ class SearchInput(serializers.Serializer[Any]):
     collection = CollectionName(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
     filters = FilterField(default=None, allow_null=True)
-    rerank = serializers.BooleanField(default=False)
+    rerank = serializers.BooleanField(
+        required=False, help_text="by default what mode hybrid does, and no other"
+    )
 
 
 class IndexQuery(serializers.Serializer[Any]):

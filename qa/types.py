@@ -61,6 +61,25 @@ class Passage:
         """Where its document came from: the address, else the title, else its id."""
         return self.source_uri or self.title or self.document_id
 
+    @property
+    def as_read(self) -> str:
+        """What a model reads of it: the text, and behind it its title and headings.
+
+        The text often says "it" for them. Behind, since small language models copy a passage
+        from its beginning.
+        """
+        place = dict.fromkeys(part for part in (self.title, *self.heading_path) if part)
+        return f"{self.text}{PLACE}{' > '.join(place)})" if place else self.text
+
+
+PLACE = "\n(from: "
+
+
+def without_place(as_read: str) -> str:
+    """Take title and headings off ``Passage.as_read`` again."""
+    text, found, _ = as_read.rpartition(PLACE)
+    return text if found else as_read
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -103,13 +122,31 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the quotes of an answer look like beside the question.
+
+    Attributes:
+        relevance: The cross-encoder's logit of the best quote.
+        weakest_match: The cosine of the question's token that the quotes match worst.
+    """
+
+    relevance: float
+    weakest_match: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """``text`` is empty where the corpus does not hold an answer."""
+    """``text`` is empty where the corpus does not hold an answer.
+
+    Attributes:
+        evidence: What the confidence was estimated from; None where nothing was quoted.
+    """
 
     question: str
     text: str
     confidence: float
     citations: tuple[Citation, ...] = ()
+    evidence: Evidence | None = None
 
     @property
     def abstained(self) -> bool:

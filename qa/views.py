@@ -67,7 +67,7 @@ class SearchView(APIView):
             query,
             mode=given["mode"],
             threshold=given["similarity_threshold"],
-            rerank=given["rerank"],
+            rerank=given.get("rerank", given["mode"] == "hybrid"),
             context=build_context(),
         )
         return Response(SearchOutput(found).data)

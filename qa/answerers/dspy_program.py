@@ -174,7 +174,7 @@ class LMAnswerer:
         """
         if not passages:
             return Draft(text="", cited=(), confidence=0.0, answerer=self.name)
-        context = label_passages(_with_headings(passage) for passage in passages)
+        context = label_passages(passage.as_read for passage in passages)
         failure: BackendError
         try:
             return self._draft(question, context)
@@ -255,15 +255,6 @@ def _check_remote(model: str, api_base: str, api_key: str) -> None:
         raise ImproperlyConfigured("PKB_LM_API_BASE must begin with http:// or https://.")
     if prefix == "openai" and not (api_base or api_key):
         raise ImproperlyConfigured("PKB_LM_API_KEY or PKB_LM_API_BASE is needed for openai/...")
-
-
-def _with_headings(passage: Passage) -> str:
-    """Name title and headings: the text often says "it" for them.
-
-    They stand behind the text, since small models copy a passage from its beginning.
-    """
-    place = dict.fromkeys(part for part in (passage.title, *passage.heading_path) if part)
-    return f"{passage.text}\n(from: {' > '.join(place)})" if place else passage.text
 
 
 def _note(mistake: str, read_count: int, given_count: int) -> str:

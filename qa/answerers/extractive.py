@@ -9,72 +9,97 @@ from numpy.typing import NDArray
 
 from corpus.sentences import join_sentences, sentence_spans
 from qa.answerers.signature import AnswerFromContext, label_passages, labelled_text
-from qa.rerankers import get_reranker
-from qa.types import Draft, Passage
+from qa.rerankers import get_judge, get_matcher
+from qa.types import Draft, Passage, without_place
 
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
+Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
 
-# Passages whose sentences are judged, best first.
-PASSAGE_COUNT = 5
-# Sentences judged in all: a pair costs about 10 ms of one core.
-MAX_SENTENCES_JUDGED = 60
-# How far below the best sentence's raw relevance a further one may be. On 200 questions of squad2:
-# 2 gives 1.4 sentences that hold the gold answer in .92, 3 gives 1.6 in .93, 1 gives 1.2 in .90.
-MARGIN = 2.0
+# Figures: 190 answerable questions of squad2 over its 955 paragraphs, bge-small.
+# Passages whose sentences are looked at; in .93 the right one is among so many.
+PASSAGE_COUNT = 10
+# Sentences that the cross-encoder reads, those that match the question's tokens best. The best of
+# them holds the gold answer in .82 for 8, for 12 and for all, .80 for 6.
+JUDGED_COUNT = 8
+# What a mean match of 1 adds to the cross-encoder's logit: gold in the best two sentences .85
+# at 0, .86 at 10, .87 at 20, .86 at 40.
+MATCH_WEIGHT = 20.0
+# How far below the best sentence a further one of its passage may be, in logits: at 3 gold in .84
+# with 1.1 sentences, at 6 .85 with 1.4. Sentences of other passages, allowed from 1 on, bring
+# gold to .86, but the share of citations into the right document from .90 to .85.
+MARGIN = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence of a passage; ``passage`` and ``ordinal`` are its place, from 0."""
+    """A sentence of a passage; ``passage`` and ``ordinal`` are its place, from 0.
+
+    Attributes:
+        match: Mean of its best cosines to the question's tokens.
+    """
 
     passage: int
     ordinal: int
     text: str
+    match: float
 
 
 class ExtractiveProgram(dspy.Module):
-    """The signature without a language model: judges sentences with the reranker's score."""
+    """The signature without a language model: judges sentences by the packaged models.
+
+    Args:
+        score: Raw relevance of texts to a question.
+        match: Cosines of a question's tokens to spans of a text.
+    """
 
     signature = AnswerFromContext
 
-    def __init__(self, *, score: Scorer, max_sentences: int) -> None:
+    def __init__(self, *, score: Scorer, match: Matcher, max_sentences: int) -> None:
         super().__init__()
         self.score = score
+        self.match = match
         self.max_sentences = max_sentences
 
     def forward(self, question: str, context: list[str]) -> dspy.Prediction:
-        candidates = list(_candidates(context))[:MAX_SENTENCES_JUDGED]
-        if not candidates:
+        candidates = list(self._candidates(question, context))
+        candidates.sort(key=lambda candidate: -candidate.match)
+        judged = candidates[:JUDGED_COUNT]
+        if not judged:
             return dspy.Prediction(answer="", citations=[], confidence=0.0)
-        scores = self.score(question, [candidate.text for candidate in candidates])
-        chosen = _choose(candidates, scores, self.max_sentences)
+        relevance = self.score(question, [candidate.text for candidate in judged])
+        scores = relevance + MATCH_WEIGHT * np.array([candidate.match for candidate in judged])
+        chosen = _choose(judged, scores, self.max_sentences)
         return dspy.Prediction(
             answer=join_sentences([candidate.text for candidate in chosen]),
-            citations=list(dict.fromkeys(f"S{candidate.passage + 1}" for candidate in chosen)),
-            confidence=float(1 / (1 + np.exp(-scores.max()))),
+            citations=[f"S{chosen[0].passage + 1}"],
+            confidence=float(1 / (1 + np.exp(-relevance.max()))),
         )
 
-
-def _candidates(context: Sequence[str]) -> Iterator[Candidate]:
-    for number, passage in enumerate(context[:PASSAGE_COUNT]):
-        text = labelled_text(passage)
-        for ordinal, (start, end) in enumerate(sentence_spans(text)):
-            sentence = text[start:end]
-            if not sentence.startswith("#"):
-                yield Candidate(number, ordinal, sentence)
+    def _candidates(self, question: str, context: Sequence[str]) -> Iterator[Candidate]:
+        for number, labelled in enumerate(context[:PASSAGE_COUNT]):
+            text = labelled_text(labelled)
+            spans = sentence_spans(without_place(text))
+            matches = self.match(question, text, spans)
+            for ordinal, (start, end) in enumerate(spans):
+                sentence = text[start:end]
+                if not sentence.startswith("#"):
+                    mean = float(matches[ordinal].mean()) if matches.shape[1] else 0.0
+                    yield Candidate(number, ordinal, sentence, mean)
 
 
 def _choose(
-    candidates: Sequence[Candidate], scores: NDArray[np.float32], most: int
+    candidates: Sequence[Candidate], scores: NDArray[np.float64], most: int
 ) -> list[Candidate]:
-    """The best sentences, close to the best of all, each text once, in reading order."""
-    floor = float(scores.max()) - MARGIN
+    """The best sentence and others of its passage close to it, each text once, in reading order."""
+    best_first = np.argsort(-scores, kind="stable")
+    best = best_first[0]
     chosen: dict[str, Candidate] = {}
-    for index in np.argsort(-scores, kind="stable"):
-        if len(chosen) == most or scores[index] < floor:
+    for index in best_first:
+        if len(chosen) == most or scores[index] < scores[best] - MARGIN:
             break
-        chosen.setdefault(candidates[index].text, candidates[index])
-    return sorted(chosen.values(), key=lambda c: (c.passage, c.ordinal))
+        if candidates[index].passage == candidates[best].passage:
+            chosen.setdefault(candidates[index].text, candidates[index])
+    return sorted(chosen.values(), key=lambda candidate: candidate.ordinal)
 
 
 class ExtractiveAnswerer:
@@ -87,15 +112,20 @@ class ExtractiveAnswerer:
 
     @property
     def is_loaded(self) -> bool:
-        return get_reranker().is_loaded
+        return get_judge().is_loaded and get_matcher().is_loaded
 
     def load(self) -> None:
-        get_reranker().load()
+        get_judge().load()
+        get_matcher().load()
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
         """Return the best sentences of the passages, word for word."""
-        program = ExtractiveProgram(score=get_reranker().score, max_sentences=self.max_sentences)
-        context = label_passages([passage.text for passage in passages])
+        program = ExtractiveProgram(
+            score=get_judge().score,
+            match=get_matcher().match_tokens,
+            max_sentences=self.max_sentences,
+        )
+        context = label_passages([passage.as_read for passage in passages])
         prediction = program(question=question, context=context)
         return Draft(
             text=prediction.answer,

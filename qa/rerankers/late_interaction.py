@@ -1,6 +1,7 @@
 """A reranker that compares each word of the query with each word of a text."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -37,6 +38,8 @@ class LateInteractionReranker:
         batch_size: Texts of one run; a quantized graph always runs one at a time.
         max_tokens: Longest text, special tokens counted; the query's limit as well.
         name: The model's name where it is not ``model``.
+        cached_texts: Texts whose token vectors are kept, the last used ones: what was ranked is
+            looked at again for its sentences. One takes up to 230 kB.
 
     Source: Khattab and Zaharia, ColBERT, SIGIR 2020, equation 3; here the mean, not the sum.
     """
@@ -48,8 +51,10 @@ class LateInteractionReranker:
         batch_size: int = 8,
         max_tokens: int = 300,
         name: str | None = None,
+        cached_texts: int = 256,
     ) -> None:
         self.name = name or model
+        self._read = lru_cache(cached_texts)(self._read_text)
         self._model = model
         self._threads = threads
         self._batch_size = batch_size
@@ -79,15 +84,28 @@ class LateInteractionReranker:
         means = [best.mean() for best in self._best_matches(self._loaded(), query, texts)]
         return np.array(means, np.float32)
 
-    def token_matches(self, query: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return for each text shape (q,): its best cosine to each token of the query.
+    def match_tokens(
+        self, query: str, text: str, spans: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float32]:
+        """Return shape (n, q): how well each span of the text matches each token of the query.
 
-        The tokens are those of ``query_token_spans``, in order.
+        The spans are read in their place, so that "it" is known for what it means there. A span
+        behind what the model reads matches nothing: 0. The tokens are those of
+        ``query_token_spans``, in order.
 
         Raises:
             BackendError: The model is missing or failed.
         """
-        return [best[2:-1] for best in self._best_matches(self._loaded(), query, texts)]
+        loaded = self._loaded()
+        (asked,) = (vectors[2:-1] for _, vectors in self._encode(loaded, [query], _QUERY_MARKER))
+        cosines = asked @ self._read(text)[2:-1].astype(np.float32).T
+        tokens = find_token_spans(loaded.tokenizer, text)[: cosines.shape[1]]
+        matches = np.zeros((len(spans), len(asked)), np.float32)
+        for row, (start, end) in enumerate(spans):
+            inside = [i for i, (s, e) in enumerate(tokens) if s < end and e > start]
+            if inside:
+                matches[row] = cosines[:, inside].max(axis=1)
+        return matches
 
     def query_token_spans(self, query: str) -> list[tuple[int, int]]:
         """Return the half-open character span of each query token that is compared.
@@ -103,7 +121,7 @@ class LateInteractionReranker:
             OnnxModel(folder / "model.onnx", threads=self._threads, batch_size=self._batch_size),
             load_tokenizer(folder),
         )
-        self._best_matches(loaded, "warm", ["warm"])
+        list(self._encode(loaded, ["warm"], _TEXT_MARKER))
         return loaded
 
     def _best_matches(
@@ -111,10 +129,12 @@ class LateInteractionReranker:
     ) -> list[NDArray[np.float32]]:
         """Return for each text shape (q + 3,): each query token's best cosine, specials too."""
         (asked,) = (vectors for _, vectors in self._encode(loaded, [query], _QUERY_MARKER))
-        best: dict[int, NDArray[np.float32]] = {}
-        for i, vectors in self._encode(loaded, texts, _TEXT_MARKER):
-            best[i] = (asked @ vectors.T).max(axis=1)
-        return [best[i] for i in range(len(texts))]
+        return [(asked @ self._read(text).astype(np.float32).T).max(axis=1) for text in texts]
+
+    def _read_text(self, text: str) -> NDArray[np.float16]:
+        """Return the text's token vectors, specials too, shape (t, d)."""
+        ((_, vectors),) = self._encode(self._loaded(), [text], _TEXT_MARKER)
+        return vectors.astype(np.float16)
 
     def _encode(
         self, loaded: _Loaded, texts: Sequence[str], marker: str

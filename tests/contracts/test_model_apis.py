@@ -242,5 +242,5 @@ class TestSelection:
         assert f"openai/{SMALL}" not in embedders
 
     def test_rerankers_are_chosen_by_name(self) -> None:
-        assert isinstance(rerankers["late-interaction"], LateInteractionReranker)
+        assert isinstance(rerankers["answerai-colbert-small-v1"], LateInteractionReranker)
         assert rerankers["cohere/rerank-v3.5"].name == "cohere/rerank-v3.5"

@@ -23,11 +23,11 @@ ROOT = Path(__file__).parents[2]
 
 RERANKERS: dict[str, Callable[[], Reranker]] = {
     "cross-encoder": lambda: CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1),
-    "late-interaction": lambda: LateInteractionReranker(threads=1),
+    "answerai-colbert-small-v1": lambda: LateInteractionReranker(threads=1),
     "identity": IdentityReranker,
     "cohere": lambda: CohereReranker("rerank-v3.5", rerank_server(), KEY),
 }
-JUDGING = ["cross-encoder", "late-interaction"]
+JUDGING = ["cross-encoder", "answerai-colbert-small-v1"]
 QUERY = "How long do refunds take?"
 TEXTS = [
     "Bananas are a yellow fruit.",
@@ -59,7 +59,7 @@ def reranker(request: pytest.FixtureRequest) -> Reranker:
 
 @pytest.fixture
 def late_interaction() -> LateInteractionReranker:
-    built = _built("late-interaction")
+    built = _built("answerai-colbert-small-v1")
     assert isinstance(built, LateInteractionReranker)
     return built
 
@@ -195,29 +195,37 @@ class TestLateInteraction:
         self, late_interaction: LateInteractionReranker
     ) -> None:
         spans = late_interaction.query_token_spans(QUERY)
-        matches = late_interaction.token_matches(QUERY, TEXTS)
+        matches = [
+            late_interaction.match_tokens(QUERY, text, [(0, len(text)), (0, 0)]) for text in TEXTS
+        ]
 
         assert [QUERY[start:end] for start, end in spans] == [
             "How", "long", "do", "ref", "unds", "take", "?"
         ]  # fmt: skip
-        assert [each.shape for each in matches] == [(len(spans),)] * len(TEXTS)
+        assert [each.shape for each in matches] == [(2, len(spans))] * len(TEXTS)
         assert all(each.dtype == np.float32 for each in matches)
+        assert all((each[1] == 0).all() for each in matches)
 
     def test_word_the_text_lacks_matches_less(
         self, late_interaction: LateInteractionReranker
     ) -> None:
         query = "refund bananas"
-        here, there = late_interaction.token_matches(
-            query, ["Refunds are paid within ten days.", "Bananas are a yellow fruit."]
-        )
+        text = "Refunds are paid within ten days. Bananas are a yellow fruit."
+        here, there = late_interaction.match_tokens(query, text, [(0, 33), (34, len(text))])
         places = [query[s:e] for s, e in late_interaction.query_token_spans(query)]
         refund, banana = places.index("ref"), places.index("bananas")
 
         assert here[refund] > there[refund]
         assert there[banana] > here[banana]
 
+    def test_a_text_read_before_is_judged_alike(
+        self, late_interaction: LateInteractionReranker
+    ) -> None:
+        first = late_interaction.score(QUERY, TEXTS)
+        assert np.array_equal(late_interaction.score(QUERY, TEXTS[::-1])[::-1], first)
+
     def test_empty_query_has_no_tokens_but_a_score(
         self, late_interaction: LateInteractionReranker
     ) -> None:
-        assert late_interaction.token_matches("", TEXTS[:1])[0].shape == (0,)
+        assert late_interaction.match_tokens("", TEXTS[0], [(0, 5)]).shape == (1, 0)
         assert np.isfinite(late_interaction.score("", TEXTS[:1])).all()

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from qa.citations import prove
+from qa.confidence import Calibration
 from qa.support import keeps_facts
 from qa.types import Answer, Draft, Passage
 
@@ -35,12 +36,21 @@ def word_overlap(query: str, texts: Sequence[str]) -> NDArray[np.float32]:
     return np.array([10 * share - 5 for share in found], dtype=np.float32)
 
 
+def no_match(query: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+    return np.zeros((len(spans), 1), np.float32)
+
+
+CALIBRATION = Calibration(relevance=0.333, weakest_match=1.0, intercept=-0.957, provenance={})
+
+
 def proved(text: str, cited: tuple[str, ...] = ("S1",), **options: float) -> Answer:
     return prove(
         Draft(text, cited, confidence=1.0, answerer="test"),
         [PASSAGE, OTHER],
         question="When was the mill built?",
         score=word_overlap,
+        match=no_match,
+        estimate=CALIBRATION.estimate,
         abstain_below=options.get("abstain_below", 0.0),
     )
 

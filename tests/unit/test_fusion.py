@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.fusion import best_first, min_max, reciprocal_rank_fusion, weighted_sum
+from qa.fusion import best_first, fuse_legs, min_max, reciprocal_rank_fusion, weighted_sum
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
@@ -35,3 +35,31 @@ def test_reciprocal_rank_fusion_adds_up_ranks() -> None:
 
 def test_equal_scores_come_in_a_fixed_order() -> None:
     assert best_first({"b": 1.0, "a": 1.0, "c": 2.0}, 2) == ["c", "a"]
+
+
+def test_words_count_by_how_much_the_best_of_them_stands_out() -> None:
+    near = {"a": 0.8, "b": 0.5}
+    telling = {"a": 0.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 0.0)}
+    flat = {"a": 8.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 8.9)}
+    others = dict.fromkeys("cdefghijkl", 0.5)
+    fused = fuse_legs(near | others, telling, alpha=0.5, floor=0.5)
+    assert best_first(fused, 1) == ["b"]
+    fused = fuse_legs(near | others, flat, alpha=0.5, floor=0.5)
+    assert best_first(fused, 1) == ["a"]
+
+
+@given(scores, st.floats(0, 1))
+def test_fused_scores_are_at_most_one(given_scores: dict[str, float], alpha: float) -> None:
+    near = {key: abs(value) / 100 for key, value in given_scores.items()}
+    worded = {key: abs(value) for key, value in given_scores.items()}
+    fused = fuse_legs(near, worded, alpha=alpha, floor=min(near.values()))
+    assert max(fused.values()) <= 1 + 1e-9
+    assert fused.keys() == near.keys()
+
+
+def test_a_leg_that_found_nothing_leaves_the_other() -> None:
+    assert fuse_legs({}, {}, alpha=0.5, floor=0.0) == {}
+    without_words = fuse_legs({"a": 0.9, "b": 0.3}, {"a": 0.0, "b": 0.0}, alpha=0.5, floor=0.3)
+    assert without_words == pytest.approx({"a": 1.0, "b": 0.0})
+    without_vectors = fuse_legs({"a": 0.0, "b": 0.0}, {"a": 2.0, "b": 0.0}, alpha=0.5, floor=0.0)
+    assert best_first(without_vectors, 2) == ["a", "b"]

@@ -28,12 +28,16 @@ class Judge:
 
 
 def passage(number: int, *, relevance: int, score: float) -> Passage:
-    return Passage(f"c{number}", "d", "0" * 64, "", "", (), None, str(relevance), 0, 1, 0.0, score)
+    return Passage(
+        f"c{number}", f"d{number}", "0" * 64, "", "", (), None, str(relevance), 0, 1, 0.0, score
+    )
 
 
 def rerank(passages: list[Passage], *, weight: float, count: int, limit: int = 9) -> list[str]:
     judge = Judge()
-    found = rerank_passages("q", passages, reranker=judge, weight=weight, count=count, limit=limit)
+    found = rerank_passages(
+        "q", passages, reranker=judge, weight=weight, count=count, limit=limit, per_document=99
+    )
     scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)

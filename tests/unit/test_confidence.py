@@ -1,0 +1,64 @@
+"""The chance that an answer is right, from its evidence."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from django.conf import settings
+from numpy.typing import NDArray
+
+from qa.confidence import Calibration, match_question, read_calibration
+from qa.types import Evidence
+
+
+def test_better_evidence_is_surer() -> None:
+    shipped = read_calibration(settings.PKB_CALIBRATION)
+    sure, unsure = Evidence(8.0, 0.9), Evidence(-6.0, 0.4)
+    assert 0 <= shipped.estimate(unsure) < 0.2
+    assert 0.5 < shipped.estimate(sure) <= 1
+    assert shipped.estimate(Evidence(8.0, 0.9)) > shipped.estimate(Evidence(8.0, 0.5))
+
+
+def test_extreme_evidence_stays_in_the_unit_interval() -> None:
+    shipped = read_calibration(settings.PKB_CALIBRATION)
+    assert 0 <= shipped.estimate(Evidence(-1e9, -1.0)) < shipped.estimate(Evidence(1e9, 1.0)) <= 1
+
+
+def test_the_shipped_calibration_tells_where_it_comes_from() -> None:
+    provenance = read_calibration(settings.PKB_CALIBRATION).provenance
+    assert {"date", "models", "questions", "cross_validated"} <= provenance.keys()
+
+
+def test_a_calibration_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    written = Calibration(1.0, 2.0, -3.0, {"date": "today"})
+    written.write(path)
+    assert read_calibration(path) == written
+
+
+def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps({"relevance": 1}))
+    with pytest.raises(ValueError, match=r"other\.json is no calibration"):
+        read_calibration(path)
+    with pytest.raises(ValueError, match="missing"):
+        read_calibration(tmp_path / "missing.json")
+
+
+def test_the_worst_matched_token_counts_and_any_quote_may_match_it() -> None:
+    rows = {"one": [[0.9, 0.2], [0.3, 0.1]], "two": [[0.1, 0.7]]}
+
+    def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+        return np.array(rows[text], np.float32)
+
+    quoted = {"one": [(0, 1), (1, 2)], "two": [(0, 1)]}
+    assert match_question("q", quoted, match=match) == pytest.approx(0.7)
+
+
+def test_a_question_without_tokens_matches_nothing() -> None:
+    def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
+        return np.zeros((len(spans), 0), np.float32)
+
+    assert match_question("?", {"one": [(0, 1)]}, match=match) == 0.0

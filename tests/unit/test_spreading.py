@@ -1,0 +1,48 @@
+"""One document, or one text told twice, does not fill the list."""
+
+from qa.spreading import spread_passages
+from qa.types import Passage
+
+WORDS = "the quick brown fox jumps over the lazy dog near the old stone bridge at dawn".split()
+
+
+def passage(number: int, document: str, text: str) -> Passage:
+    score = 1 - number / 10
+    return Passage(f"c{number}", document, "0" * 64, "", "", (), None, text, 0, 1, score=score)
+
+
+def text_of(number: int) -> str:
+    return " ".join(f"{word}{number}" for word in WORDS)
+
+
+def ids(passages: list[Passage]) -> list[str]:
+    return [each.chunk_id for each in passages]
+
+
+def test_a_document_over_its_share_comes_behind_the_others() -> None:
+    given = [passage(n, "a" if n < 4 else "b", text_of(n)) for n in range(6)]
+    spread = spread_passages(given, per_document=2)
+    assert ids(spread) == ["c0", "c1", "c4", "c5", "c2", "c3"]
+    scores = [each.score for each in spread]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_repeated_text_comes_behind_the_others() -> None:
+    footer = f"{' '.join(WORDS * 3)} page 7"
+    given = [
+        passage(0, "a", " ".join(WORDS * 3)),
+        passage(1, "b", footer),
+        passage(2, "c", text_of(2)),
+    ]
+    assert ids(spread_passages(given, per_document=9)) == ["c0", "c2", "c1"]
+
+
+def test_different_texts_of_few_documents_keep_their_order() -> None:
+    given = [passage(n, "a", text_of(n)) for n in range(4)]
+    assert spread_passages(given, per_document=9) == given
+
+
+def test_none_is_lost() -> None:
+    given = [passage(n, "a", "same words again") for n in range(5)]
+    assert sorted(ids(spread_passages(given, per_document=1))) == ids(given)
+    assert spread_passages([], per_document=1) == []
