@@ -36,11 +36,16 @@ class GoldDocument:
 
 @dataclass(frozen=True, slots=True)
 class GoldQuery:
-    """Something searched for, with the grade of each document that is relevant."""
+    """Something searched for, with the grade of each document that is relevant.
+
+    Attributes:
+        answers: What the passage that is looked for says, where that is known.
+    """
 
     id: str
     text: str
     relevant: Mapping[str, int]
+    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ def read_dataset(folder: Path) -> DataSet:
     return DataSet(
         name=folder.resolve().name,
         documents=documents,
-        queries=_queries(rows["queries"], relevant) or queries_of(questions),
+        queries=_queries(rows["queries"], relevant, questions) or queries_of(questions),
         questions=questions,
         claims=tuple(_claim(row) for row in rows["claims"]),
     )
@@ -145,7 +150,7 @@ def read_dataset(folder: Path) -> DataSet:
 def queries_of(questions: Sequence[GoldQuestion]) -> tuple[GoldQuery, ...]:
     """Return the answerable questions as queries for the documents that hold the answers."""
     return tuple(
-        GoldQuery(question.id, question.text, dict.fromkeys(question.doc_ids, 1))
+        GoldQuery(question.id, question.text, dict.fromkeys(question.doc_ids, 1), question.answers)
         for question in questions
         if question.is_answerable and question.doc_ids
     )
@@ -240,11 +245,18 @@ def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, in
 
 
 def _queries(
-    rows: Sequence[_Row], relevant: Mapping[str, Mapping[str, int]]
+    rows: Sequence[_Row],
+    relevant: Mapping[str, Mapping[str, int]],
+    questions: Sequence[GoldQuestion],
 ) -> tuple[GoldQuery, ...]:
     """The queries that have a relevant document; without one nothing can be measured."""
+    answers = {question.id: question.answers for question in questions}
     found = [(row.key("id"), row.text("text")) for row in rows]
-    return tuple(GoldQuery(key, text, relevant[key]) for key, text in found if key in relevant)
+    return tuple(
+        GoldQuery(key, text, relevant[key], answers.get(key, ()))
+        for key, text in found
+        if key in relevant
+    )
 
 
 def _question(

@@ -66,9 +66,17 @@ def _answerability(rows: Array) -> float:
 
 
 # Judged over all questions asked; an abstention's confidence is what the product gave it.
-_RETRIEVAL = tuple(
-    Measure(name, label, RETRIEVAL, (name, "asked"), _ratio)
-    for name, label in (("ndcg", "nDCG@10"), ("mrr", "MRR@10"), ("recall", "recall@k"))
+_RETRIEVAL = (
+    Measure("ndcg", "nDCG@10", RETRIEVAL, ("ndcg", "asked"), _ratio),
+    Measure("mrr", "MRR@10", RETRIEVAL, ("mrr", "asked"), _ratio),
+    Measure("recall", "recall@k", RETRIEVAL, ("recall", "asked"), _ratio),
+    Measure(
+        "passage_mrr",
+        "MRR@10 of the answer's passage",
+        RETRIEVAL,
+        ("passage_rr", "with_gold"),
+        _ratio,
+    ),
 )
 _SHARES = (
     ("em", "exact match", "em", "with_gold", "higher"),

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from corpus.models import Collection, Document
 from evaluation.datasets import GoldQuery, GoldQuestion
-from evaluation.metrics import contains_gold, exact_match, judge_ranking, token_f1
+from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation
 from qa import models
 from qa.asking import Asked, answer_question
 from qa.ports import QAContext
 from qa.searching import search_passages
-from qa.types import Citation, Query
+from qa.types import Citation, Passage, Query
 
 # Passages that a ranking is read from, the most that /search gives: several may be of one document.
 SEARCH_DEPTH = 50
@@ -52,6 +52,8 @@ def run_queries(
         observed[query.id] = {
             "asked": 1.0,
             **judge_ranking(ranking, query.relevant, k=k),
+            "with_gold": float(bool(query.answers)),
+            "passage_rr": _passage_rank(query, found.results, ids),
             "embed_ms": round(found.embedding_time_ms, 2),
             "search_ms": round(found.search_time_ms, 2),
         }
@@ -61,6 +63,15 @@ def run_queries(
 
 def _in_order(keys: Iterator[str]) -> list[str]:
     return list(dict.fromkeys(keys))
+
+
+def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:
+    """Return 1 / rank of the first passage that says the answer; 0 if none of ten does."""
+    for rank, passage in enumerate(passages[:NDCG_DEPTH], start=1):
+        is_gold = any(key in query.relevant for key in ids.get(passage.document_id, ()))
+        if is_gold and contains_gold(passage.text, query.answers):
+            return 1 / rank
+    return 0.0
 
 
 def run_questions(

@@ -1,20 +1,22 @@
 import json
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 
-from corpus.errors import InvalidInput, PkbError
+from corpus.errors import InvalidInput, NotFound, PkbError
+from corpus.models import Collection
 from evaluation.comparing import compare, find_falls, make_baseline
-from evaluation.datasets import DataSet, read_dataset, sample_dataset
-from evaluation.evaluating import Plan, Report, evaluate_dataset, silent
+from evaluation.datasets import read_dataset, sample_dataset
+from evaluation.evaluating import Plan, Report, evaluate_collection, evaluate_dataset, silent
 from evaluation.overriding import overridden
 from evaluation.printing import print_differences, print_result
+from evaluation.proposing import read_accepted
 from evaluation.reporting import keep_result, write_report
 from evaluation.results import MODES, Result
 from pkb.overriding import settings_under
@@ -22,6 +24,8 @@ from pkb.overriding import settings_under
 # What /answer takes at most.
 MAX_K = 50
 CONSOLE_WIDTH = 110
+
+Subject = Callable[[Plan, Report], Result]
 
 
 class Command(BaseCommand):
@@ -33,7 +37,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
-        add("dataset", type=Path, metavar="DATASET", help="a folder")
+        add("dataset", type=Path, nargs="?", metavar="DATASET", help="a folder")
+        add("--collection", metavar="C", help="instead: the accepted questions of a collection")
         add(
             "--k", type=int, help="passages of an answer, depth of recall@k; by default RETRIEVAL_K"
         )
@@ -53,26 +58,21 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self._handle(options)
-        except (InvalidInput, ImproperlyConfigured) as exc:
+        except (InvalidInput, NotFound, ImproperlyConfigured) as exc:
             raise CommandError(str(exc), returncode=2) from exc
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
         _check(options)
-        dataset = sample_dataset(
-            read_dataset(options["dataset"]),
-            query_count=options["queries"],
-            document_count=options["docs"],
-            seed=options["seed"],
-        )
+        subject = _read_subject(options)
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Both are worked out before anything runs: a slip in the second must not cost the first.
         first, second = settings_under(changes), settings_under({**changes, **others})
-        result = self._evaluate(dataset, options, changes=changes, values=first)
+        result = self._evaluate(subject, options, changes=changes, values=first)
         if others:
-            other = self._evaluate(dataset, options, changes={**changes, **others}, values=second)
+            other = self._evaluate(subject, options, changes={**changes, **others}, values=second)
             self._show_comparison(result, other, options)
         else:
             keep_result(result)
@@ -83,7 +83,7 @@ class Command(BaseCommand):
 
     def _evaluate(
         self,
-        dataset: DataSet,
+        subject: Subject,
         options: dict[str, Any],
         *,
         changes: Mapping[str, str],
@@ -96,7 +96,7 @@ class Command(BaseCommand):
                 fresh=options["fresh"],
                 changes=changes,
             )
-            return evaluate_dataset(dataset, plan=plan, report=self._report(options))
+            return subject(plan, self._report(options))
 
     def _report(self, options: dict[str, Any]) -> Report:
         """Tell each tenth of a stage, on the error stream."""
@@ -135,7 +135,8 @@ class Command(BaseCommand):
             print_differences(differences, console=self._console())
 
     def _console(self) -> Console:
-        return Console(file=self.stdout, width=CONSOLE_WIDTH, highlight=False)
+        # Django's wrapper of the stream is a file in all but its type.
+        return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
 
     def _hold_against(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
         falls = find_falls(baseline, result) if baseline is not None else []
@@ -145,10 +146,28 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
 
+def _read_subject(options: dict[str, Any]) -> Subject:
+    """Return what is to be evaluated, ready to run under any settings."""
+    size = {"query_count": options["queries"], "seed": options["seed"]}
+    if options["collection"] is None:
+        read = read_dataset(options["dataset"])
+        dataset = sample_dataset(read, document_count=options["docs"], **size)
+        return lambda plan, report: evaluate_dataset(dataset, plan=plan, report=report)
+    collection = Collection.objects.named(options["collection"])
+    accepted, stale_count = read_accepted(collection)
+    drawn = sample_dataset(accepted, document_count=None, **size)
+    notes = [f"{stale_count} questions are left out: their documents changed."] * bool(stale_count)
+    return lambda plan, report: evaluate_collection(
+        drawn, collection, plan=plan, notes=notes, report=report
+    )
+
+
 def _check(options: dict[str, Any]) -> None:
     for name in ("queries", "docs"):
         if options[name] is not None and options[name] < 1:
             raise InvalidInput(f"--{name} is at least 1.")
+    if (options["dataset"] is None) == (options["collection"] is None):
+        raise InvalidInput("Name a data set folder or a --collection.")
     if options["k"] is not None and not 1 <= options["k"] <= MAX_K:
         raise InvalidInput(f"--k is 1 to {MAX_K}.")
     _read_modes(options["mode"])
