@@ -34,7 +34,8 @@ def propose_questions(
     Raises:
         BackendError: The language model that ``propose`` asks failed; what came before is kept.
     """
-    known = {text.lower() for text in collection.questions.values_list("text", flat=True)}
+    there = Question.objects.filter(collection=collection)
+    known = {text.lower() for text in there.values_list("text", flat=True)}
     stored: list[Question] = []
     for document, proposal in _in_turn(collection, propose):
         if len(stored) == count:
