@@ -127,8 +127,8 @@ def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]
 
 
 def _sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[Heading, int]]:
-    ends = [heading.start for heading in headings[1:]] + [len(text)]
-    yield from zip(headings, ends, strict=True)
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    yield from zip(headings, ends, strict=False)  # without headings there is no section
 
 
 def _as_question(heading: str) -> str:
