@@ -49,7 +49,7 @@ def dataset(tmp_path: Path) -> Path:
         {"id": "short", "text": "Sea."},
     ]
     question = {"question": LIGHTHOUSE_QUESTION, "answers": ["Orsolya Quill"], "doc_id": "same"}
-    rows = {
+    rows: dict[str, list[dict[str, Any]]] = {
         "corpus": documents,
         "qa": [{"id": "q1", **question}, {"id": "q2", "question": "Why?", "answerable": False}],
     }

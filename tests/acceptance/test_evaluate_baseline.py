@@ -4,7 +4,6 @@ After a change for the better, or a loss that is meant, write the baseline anew:
 ``manage.py evaluate data/evaluation --write-baseline data/evaluation/baseline.json``.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ COUNT = 8
 
 
 @pytest.fixture(autouse=True)
-def parts(settings: Any, tmp_path: Path) -> Iterator[Any]:
+def parts(settings: Any, tmp_path: Path) -> Any:
     settings.PKB_EVALUATIONS_DIR = tmp_path
     for name, value in REMEMBERING.items():
         setattr(settings, name, value)
