@@ -1,0 +1,187 @@
+"""`manage.py evaluate` and `generate_questions` as people type them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from corpus.models import Collection, Document
+from evaluation.comparing import find_falls, make_baseline
+from evaluation.models import Question
+from evaluation.overriding import overridden
+from evaluation.proposing import decide_questions, propose_questions, read_accepted
+from evaluation.reporting import latest_results
+from pkb.overriding import settings_under
+from tests.acceptance.test_commands import run
+from tests.contracts.chat_server import chat_server, says
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+
+pytestmark = pytest.mark.django_db
+
+BOAT = "A ferry is a boat that crosses the same water every day. It carries people and carts."
+
+
+@pytest.fixture(autouse=True)
+def light_parts(settings: Any, tmp_path: Path) -> None:
+    """Parts without weights: what is tested here is the measuring."""
+    settings.PKB_EVALUATIONS_DIR = tmp_path / "kept"
+    settings.PKB_EMBEDDERS = {
+        **settings.PKB_EMBEDDERS,
+        "hashing-64": {
+            "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+            "OPTIONS": {"dimension": 64},
+        },
+    }
+    settings.PKB_EMBEDDING_MODEL = "hashing-64"
+    settings.PKB_RERANKER_MODEL = "none"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    folder = tmp_path / "coast"
+    folder.mkdir()
+    documents = [
+        {"id": "light", "title": "Bavoke", "text": LIGHTHOUSE},
+        {"id": "same", "title": "Copy", "text": LIGHTHOUSE},
+        {"id": "bakery", "text": BAKERY},
+        {"id": "short", "text": "Sea."},
+    ]
+    question = {"question": LIGHTHOUSE_QUESTION, "answers": ["Orsolya Quill"], "doc_id": "same"}
+    rows: dict[str, list[dict[str, Any]]] = {
+        "corpus": documents,
+        "qa": [{"id": "q1", **question}, {"id": "q2", "question": "Why?", "answerable": False}],
+    }
+    for name, lines in rows.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return folder
+
+
+def test_a_run_prints_figures_and_is_kept(dataset: Path, tmp_path: Path) -> None:
+    out, _, code = run("evaluate", dataset, "--mode", "retrieval", "--report", tmp_path / "out")
+    assert code == 0
+    assert "nDCG@10" in out
+    (kept,) = latest_results()
+    assert kept.result.dataset == "coast"
+    # A question about a document is also answered by its copy.
+    figure = kept.result.figure("recall")
+    assert figure is not None
+    assert (figure.value, figure.n) == (1.0, 1)
+    assert {path.name for path in kept.plots} == {"latency.png", "recall.png"}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == 2
+    assert "http" not in page
+
+
+def test_the_collection_is_reused_until_the_settings_change(dataset: Path) -> None:
+    for _ in range(2):
+        run("evaluate", dataset, "--mode", "retrieval")
+    assert Collection.objects.filter(name__startswith="eval-coast-").count() == 1
+    assert Document.objects.count() == 3
+    run("evaluate", dataset, "--mode", "retrieval", "--set", "CHUNK_SIZE=32")
+    assert Collection.objects.filter(name__startswith="eval-coast-").count() == 2
+
+
+def test_two_configurations_are_compared(dataset: Path) -> None:
+    arguments = ("--mode", "retrieval", "--compare", "FUSION_ALPHA=0", "--json")
+    found = json.loads(run("evaluate", dataset, *arguments)[0])
+    assert found["after"]["settings"]["FUSION_ALPHA"] == "0"
+    assert {seen["name"] for seen in found["differences"]} >= {"ndcg", "recall"}
+    assert latest_results() == []
+
+
+def test_a_fall_below_the_baseline_exits_1(dataset: Path, tmp_path: Path) -> None:
+    file = tmp_path / "baseline.json"
+    run("evaluate", dataset, "--mode", "retrieval", "--write-baseline", file)
+    assert run("evaluate", dataset, "--mode", "retrieval", "--against", file)[2] == 0
+    (kept,) = latest_results()
+    baseline = make_baseline(kept.result)
+    baseline["observations"]["retrieval"]["q1"]["ndcg"] = 2.0
+    assert [fall.difference.name for fall in find_falls(baseline, kept.result)] == ["ndcg"]
+    file.write_text(json.dumps(baseline))
+    _, err, code = run("evaluate", dataset, "--mode", "retrieval", "--against", file)
+    assert code == 1
+    assert "fell: nDCG@10: 2.000 -> " in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("/absent",), ("{}", "--collection", "default"), ("--collection", "absent"),
+        ("{}", "--set", "FUSION_ALPHA"), ("{}", "--set", "NO_SUCH=1"),
+        ("{}", "--compare", "FUSION_ALPHA=2"), ("{}", "--set", "PKB_DATA_DIR=/tmp/elsewhere"),
+        ("{}", "--mode", "guessing"), ("{}", "--k", "0"), ("{}", "--queries", "0"),
+        ("{}", "--against", "/absent.json"), ("--collection", "default"),
+    ],
+    ids=lambda arguments: "_".join(arguments).replace("/", "") or "nothing",
+)  # fmt: skip
+def test_wrong_usage_exits_2(dataset: Path, arguments: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError) as caught:
+        run("evaluate", *(argument.format(dataset) for argument in arguments))
+    assert caught.value.returncode == 2
+    assert latest_results() == []
+
+
+def test_settings_follow_the_environment_and_come_back(settings: Any) -> None:
+    changed = settings_under({"FUSION_ALPHA": "0.75", "PKB_ANSWER_SENTENCES": "2"})
+    assert changed.keys() == {"PKB_FUSION_ALPHA", "PKB_ANSWERERS"}
+    before = settings.PKB_FUSION_ALPHA
+    with overridden(changed):
+        assert settings.PKB_FUSION_ALPHA == 0.75
+    assert before == settings.PKB_FUSION_ALPHA
+
+
+def test_questions_are_proposed_accepted_and_asked(ingest: Ingest) -> None:
+    ingest(BOAT, title="Ferry")
+    out, _, _ = run("generate_questions", "--count", "5")
+    assert "What is a ferry?" in out
+    question = Question.objects.get()
+    assert question.quote == BOAT[question.start_char : question.end_char]
+    assert question.document is not None
+    assert question.content_sha256 == question.document.content_sha256
+    assert "0 questions proposed" in run("generate_questions")[0]
+    decide_questions(Question.objects.all(), state=Question.State.ACCEPTED)
+    out, _, code = run("evaluate", "--collection", "default", "--mode", "retrieval", "--json")
+    assert code == 0
+    assert json.loads(out)["figures"][0]["value"] == 1.0
+
+
+def test_a_question_whose_quote_is_gone_is_left_out(ingest: Ingest) -> None:
+    ingest(BOAT, source_uri="note:ferry")
+    (question,) = propose_questions(Collection.objects.named("default"), count=9)
+    decide_questions(Question.objects.all(), state=Question.State.ACCEPTED)
+    assert read_accepted(question.collection)[1] == 0
+    ingest(BAKERY, source_uri="note:ferry")
+    dataset, stale_count = read_accepted(question.collection)
+    assert (dataset.questions, stale_count) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "count"), [("every day", 1), ("twice a day", 0)], ids=["verbatim", "invented"]
+)
+def test_a_language_model_writes_questions(
+    answer: str, count: int, ingest: Ingest, settings: Any
+) -> None:
+    ingest(BOAT, title="Ferry")
+    written = json.dumps({"question": "How often does a ferry cross?", "answer": answer})
+    with chat_server(says(written)) as server:
+        options = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": "k"}
+        backend = "qa.answerers.dspy_program.LMAnswerer"
+        settings.PKB_ANSWERERS = {"default": {"BACKEND": backend, "OPTIONS": options}}
+        out, _, _ = run("generate_questions")
+    assert f"{count} questions proposed" in out
+    for question in Question.objects.all():
+        assert question.answers == ["every day"]
+        assert question.quote == "A ferry is a boat that crosses the same water every day."
+
+
+def test_the_admin_accepts_and_rejects(admin_client: Any, ingest: Ingest) -> None:
+    ingest(BOAT)
+    (question,) = propose_questions(Collection.objects.named("default"), count=1)
+    for action, state in (("accept", "accepted"), ("reject", "rejected")):
+        body = {"action": action, "_selected_action": [str(question.pk)]}
+        assert admin_client.post("/admin/evaluation/question/", body).status_code == 302
+        question.refresh_from_db()
+        assert question.state == state
+    assert admin_client.get("/admin/evaluation/question/").status_code == 200

@@ -1,0 +1,97 @@
+"""The product's own questions: it must do as well as it did, and a fault must be seen.
+
+After a change for the better, or a loss that is meant, write the baseline anew:
+``manage.py evaluate data/evaluation --write-baseline data/evaluation/baseline.json``.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.embedders.hashing import HashingEmbedder
+from corpus.models import Document
+from evaluation import running
+from pkb.env import BASE_DIR
+from qa import models
+from qa.asking import Asked, answer_question
+from tests.acceptance.test_commands import run
+from tests.remembering import REMEMBERING, RERANKER
+
+pytestmark = pytest.mark.django_db
+
+DATASET = BASE_DIR / "data" / "evaluation"
+BASELINE = DATASET / "baseline.json"
+# Questions of the 40 that are asked here: each costs two seconds of a core.
+COUNT = 8
+
+
+@pytest.fixture(autouse=True)
+def parts(settings: Any, tmp_path: Path) -> Any:
+    settings.PKB_EVALUATIONS_DIR = tmp_path
+    for name, value in REMEMBERING.items():
+        setattr(settings, name, value)
+    return settings
+
+
+def evaluate(mode: str, *arguments: str) -> tuple[str, int]:
+    """Return what fell and the exit code."""
+    _, err, code = run(
+        "evaluate", DATASET, "--mode", mode, "--queries", COUNT, "--against", BASELINE, *arguments
+    )
+    return "\n".join(line for line in err.splitlines() if line.startswith("fell")), code
+
+
+def test_no_figure_has_fallen() -> None:
+    assert evaluate("retrieval,answers") == ("", 0)
+    assert not models.Answer.objects.exists()
+
+
+def test_an_embedder_that_hashes_badly_is_seen(parts: Any) -> None:
+    parts.PKB_EMBEDDERS = {
+        "hashing-2": {
+            "BACKEND": f"{HashingEmbedder.__module__}.HashingEmbedder",
+            "OPTIONS": {"dimension": 2},
+        }
+    }
+    parts.PKB_EMBEDDING_MODEL = "hashing-2"
+    fell, code = evaluate("retrieval")
+    assert code == 1
+    assert "MRR@10" in fell
+
+
+def test_a_reranker_upside_down_is_seen(parts: Any) -> None:
+    upside_down = {**parts.PKB_RERANKERS[RERANKER], "OPTIONS": {"direction": -1}}
+    parts.PKB_RERANKERS = {RERANKER: upside_down}
+    fell, code = evaluate("retrieval")
+    assert code == 1
+    assert "MRR@10 of the answer's passage" in fell
+
+
+def test_an_answer_at_any_price_is_seen(parts: Any) -> None:
+    fell, code = evaluate("answers", "--set", "PKB_ABSTAIN_BELOW=0")
+    assert code == 1
+    assert "refusal recall" in fell
+
+
+def test_citations_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def swap(question: str, **arguments: Any) -> Asked:
+        asked = answer_question(question, **arguments)
+        return replace(asked, answer=replace(asked.answer, citations=_elsewhere(asked)))
+
+    monkeypatch.setattr(running, "answer_question", swap)
+    fell, code = evaluate("answers")
+    assert code == 1
+    assert "citation precision" in fell
+    assert "not verbatim" in fell
+
+
+def _elsewhere(asked: Asked) -> tuple[Any, ...]:
+    """The citations, each said to be of a document that it is not of."""
+    moved = []
+    for citation in asked.answer.citations:
+        other = Document.objects.exclude(pk=citation.passage.document_id).order_by("pk")[0]
+        passage = replace(citation.passage, document_id=str(other.pk))
+        moved.append(replace(citation, passage=passage))
+    return tuple(moved)

@@ -1,0 +1,71 @@
+"""Questions by rule, from definitions and headings."""
+
+import pytest
+
+from corpus.ingestion.normalizing import Heading
+from evaluation.generating import propose_from_rules
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        ("A **ferry** is a boat that crosses.", "What is a ferry?", "a boat that crosses"),
+        ("Embeddings are the numbers of a text.", "What are embeddings?", "the numbers of a text"),
+        (
+            "HNSW stands for small world, says it.",
+            "What does HNSW stand for?",
+            "small world, says it",
+        ),
+        (
+            "Slow training means that it takes long.",
+            "What does slow training mean?",
+            "it takes long",
+        ),
+        ("An HNSW index is a graph with layers.", "What is an HNSW index?", "a graph with layers"),
+    ],
+    ids=["article", "plural", "abbreviation", "means", "name"],
+)
+def test_a_definition_becomes_a_question(sentence: str, question: str, answer: str) -> None:
+    text = f"Something stands before it. {sentence} And after it."
+    (proposal,) = propose_from_rules(text, headings=())
+    assert (proposal.text, proposal.answers) == (question, (answer,))
+    assert text[proposal.start_char : proposal.end_char] == sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is a run that computes the past of a feature.",
+        "This guide is a list of things that one should do.",
+        "Silent failure is the main reason for measuring things.",
+        "The service is slow on Mondays and on Tuesdays as well.",
+        "- A backfill is a run that computes the past of it.",
+        "| A backfill is a run that computes the past of it |",
+        "",
+    ],
+    ids=["pronoun", "this", "rank", "no-definition", "item", "row", "empty"],
+)
+def test_what_defines_nothing_gives_no_question(text: str) -> None:
+    assert propose_from_rules(text, headings=()) == []
+
+
+@pytest.mark.parametrize(
+    ("heading", "question"),
+    [
+        ("How to detect skew", "How can one detect skew?"),
+        ("How often to check for drift", "How often should one check for drift?"),
+        ("How large should it be", "How large should it be?"),
+        ("Why averages mislead", None),
+        ("Overview", None),
+        ("How", None),
+    ],
+    ids=["how-to", "how-often", "inverted", "not-inverted", "noun", "bare"],
+)
+def test_a_heading_that_asks_is_answered_by_its_section(heading: str, question: str | None) -> None:
+    sentence = "Compare both values once a day, on a sample."
+    text = f"{heading}\n\n{sentence} Then wait."
+    proposals = propose_from_rules(text, headings=(Heading(0, len(heading), 2, heading),))
+    assert [proposal.text for proposal in proposals] == [question] * bool(question)
+    for proposal in proposals:
+        assert text[proposal.start_char : proposal.end_char] == sentence
+        assert proposal.answers == ()
