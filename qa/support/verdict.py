@@ -18,7 +18,8 @@ Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 # A logistic model of "these sentences hold up the claim", fitted by benchmarks/claims.py --fit on
 # the claims of scifact_verify with an even number (SUPPORT against abstracts without evidence).
 # On the claims with an odd one its AUROC is .898, with the hard checks in the score .891; the
-# relevance alone has .869 there. Over all claims, by cross-validation, adding the of each token by answerai-colbert-small moved .88 to .90: not worth a second model.
+# relevance alone has .869 there. Over all claims, cross-validated, adding the matches of each token
+# by answerai-colbert-small moved .88 to .90: not worth a second model.
 RELEVANCE_WEIGHT = 0.215
 COVERAGE_WEIGHT = 3.784
 INTERCEPT = -2.136
