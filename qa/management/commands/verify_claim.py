@@ -1,0 +1,57 @@
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.models import DEFAULT_COLLECTION
+from corpus.tagging import normalize_tags
+from qa.claim_serializers import ClaimShown
+from qa.ports import EXTRACTIVE, build_context
+from qa.verifying_claims import VerifiedClaim, verify_claim
+
+
+class Command(BaseCommand):
+    help = "Check whether a claim is held up by a collection, or by a text; print the evidence."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("claim")
+        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
+        parser.add_argument("--tag", action="append", default=[], help="any of them; repeat it")
+        given = parser.add_mutually_exclusive_group()
+        given.add_argument("--text", help="check against this instead of a collection")
+        given.add_argument("--file", type=Path, help="check against this UTF-8 text file")
+        parser.add_argument("--json", action="store_true", help="as POST /claims/verify answers")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        text = _read(options["file"]) if options["file"] else options["text"]
+        try:
+            verified = verify_claim(
+                options["claim"],
+                text=text,
+                collection=options["collection"],
+                tags=normalize_tags(options["tag"]),
+                context=build_context(lm=EXTRACTIVE),
+            )
+        except PkbError as exc:
+            raise CommandError(str(exc)) from exc
+        if options["json"]:
+            self.stdout.write(json.dumps(ClaimShown(verified).data, ensure_ascii=False, indent=2))
+        else:
+            self._print(verified)
+
+    def _print(self, verified: VerifiedClaim) -> None:
+        self.stdout.write(f"{verified.support} ({verified.score:.2f})")
+        for number, citation in enumerate(verified.citations, start=1):
+            where = citation.passage.name or "the text"
+            span = f"{citation.start_char}-{citation.end_char}"
+            self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
+            self.stdout.write(f'    "{citation.quote}"')
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise CommandError(f"{path} cannot be read as UTF-8 text: {exc}") from exc

@@ -1,0 +1,148 @@
+"""Read a sentence as words that can be compared: folded, stemmed, with its clauses marked."""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"""
+    (?P<number>(?<![\w.])[-\u2212](?=\d)\d[\d,]*(?:\.\d+)?   # a minus stands before no word
+      |\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)
+      |\d+(?:\.\d+)?)
+    |(?P<word>[^\W\d_](?:[^\W_]|'(?=\w))*)
+    |(?P<sign>[%$\u20ac\u00a3\u00a5\u00b0<>\u2264\u2265=+])
+    |(?P<mark>[,;:()\[\]\u2013\u2014]|\s-\s)
+    """,
+    re.VERBOSE,
+)
+_ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])\b")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen".split()
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SMALL_NUMBERS = {word: value for value, word in enumerate(_ONES)} | {
+    word: 10 * value for value, word in enumerate(_TENS, start=2)
+}
+_SHORT_FORMS = {"won't": ("will", "not"), "can't": ("can", "not"), "cannot": ("can", "not")}
+_SIGNS = {"%": "percent", "$": "dollar", "\u20ac": "euro", "\u00a3": "pound", "\u00a5": "yen"}
+_SIGNS |= {"\u00b0": "degree", "\u2264": "<=", "\u2265": ">="}
+_VOWEL = re.compile(r"[aeiouy]")
+
+# Words that carry no statement of their own.
+FUNCTION_WORDS = frozenset(
+    "a an the and or but nor so yet of in on at by for with from to into onto over under about as"
+    " than then that this these those it its they them their he she his her him we our us you your"
+    " i my me who whom whose which what when where while how why is are was were be been being am"
+    " has have had having do does did doing will would shall should can could may might must there"
+    " here also such both each other same own if because through during per via upon within"
+    " between among against".split()
+)
+
+
+class Word(NamedTuple):
+    """A word of a sentence.
+
+    Attributes:
+        text: Folded: lower case, plain quotes, no thousands separators.
+        stem: Without its inflection; a number's is its value.
+        is_name: Written like a name: a capital or a digit within the sentence.
+        opens_clause: A comma, colon, bracket or dash stands before it.
+    """
+
+    text: str
+    stem: str
+    is_name: bool
+    opens_clause: bool
+
+    @property
+    def is_number(self) -> bool:
+        return self.text[-1].isdigit() and self.text.lstrip("-")[0].isdigit()
+
+    @property
+    def is_content(self) -> bool:
+        return self.text not in FUNCTION_WORDS
+
+
+@lru_cache(maxsize=4_096)
+def read_words(sentence: str) -> tuple[Word, ...]:
+    """Return the words of a sentence, contractions and ISO dates written out."""
+    text = unicodedata.normalize("NFKC", sentence).translate(_QUOTES)
+    text = _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
+    words: list[Word] = []
+    opens = True
+    for token in _TOKEN.finditer(text):
+        if token.lastgroup == "mark":
+            opens = True
+            continue
+        is_name = _is_name(token[0], is_first=not words)
+        for part in _parts(token):
+            words.append(Word(part, stem(part), is_name, opens))
+            opens = False
+    return tuple(words)
+
+
+def _parts(token: re.Match[str]) -> Iterable[str]:
+    text = token[0].lower()
+    if token.lastgroup == "number":
+        return (_plain_number(text),)
+    if token.lastgroup == "sign":
+        return (_SIGNS.get(text, text),)
+    return _SHORT_FORMS.get(text) or _take_apart(text)
+
+
+def _take_apart(text: str) -> tuple[str, ...]:
+    """Write "n't" out, take a genitive's and other endings off."""
+    return (text[:-3], "not") if text.endswith("n't") else (text.partition("'")[0],)
+
+
+def _plain_number(text: str) -> str:
+    plain = text.replace(",", "").replace("\u2212", "-")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    return plain
+
+
+def _is_name(text: str, *, is_first: bool) -> bool:
+    """A capital counts at the beginning only if a further one or a digit follows."""
+    rest = text[1:] if is_first else text
+    return text[0].isalpha() and any(char.isupper() or char.isdigit() for char in rest)
+
+
+def stem(word: str) -> str:
+    """Take off the endings of plural, past and progressive; derived words stay apart.
+
+    A number in one word becomes its digits.
+    """
+    if word in SMALL_NUMBERS:
+        return str(SMALL_NUMBERS[word])
+    if len(word) <= 3 or not word.isalpha():  # noqa: PLR2004
+        return word
+    if word.endswith("ies") and len(word) > 4:  # noqa: PLR2004
+        word = word[:-3] + "y"
+    elif word.endswith("sses"):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return _without_tense(word).removesuffix("e")
+
+
+def _without_tense(word: str) -> str:
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        is_tense = rest != word and not word.endswith("eed")
+        if is_tense and len(rest) >= 3 and _VOWEL.search(rest):  # noqa: PLR2004
+            doubled = rest[-1] == rest[-2] and rest[-1] not in "lsz"
+            return rest[:-1] if doubled else _with_y(rest)
+    return _with_y(word)
+
+
+def _with_y(word: str) -> str:
+    """Write "studi" of "studied" as "study"."""
+    return f"{word[:-1]}y" if word.endswith("i") and len(word) > 3 else word  # noqa: PLR2004

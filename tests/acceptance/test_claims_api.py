@@ -1,0 +1,112 @@
+"""POST /claims/verify and manage.py verify_claim."""
+
+import json
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from rest_framework.test import APIClient
+
+from corpus.models import Document
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = pytest.mark.django_db
+
+BUILT = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
+
+
+def verify(api: APIClient, claim: str, **body: Any) -> Any:
+    return api.post("/claims/verify", {"claim": claim, **body}, format="json")
+
+
+@pytest.mark.parametrize(
+    ("claim", "support"),
+    [
+        (BUILT, "supported"),
+        ("The lighthouse at Bavoke was built in 1874.", "supported"),
+        ("The lighthouse at Bavoke was built in 1875.", "contradicted"),
+        ("The lighthouse at Bavoke was not built in 1874.", "contradicted"),
+        ("The lighthouse at Bavoke was built in 1874 by the engineer Berta Quill.", "unsupported"),
+        ("The bakery sells rye bread.", "unsupported"),
+        (f"{BUILT} The tower is forty metres tall.", "contradicted"),
+        (f"{BUILT} Every evening it rains.", "unsupported"),
+    ],
+    ids=range(8),
+)
+def test_claim_against_a_text(api: APIClient, db: None, claim: str, support: str) -> None:
+    shown = verify(api, claim, text=LIGHTHOUSE).json()
+    assert shown["support"] == support
+    assert (shown["score"] >= 0.5) is (support == "supported")
+
+
+def test_citation_into_the_text_is_selected_and_verbatim(api: APIClient, db: None) -> None:
+    text = f"  \n{LIGHTHOUSE}"
+    (citation,) = verify(api, BUILT, text=text).json()["citations"]
+    assert citation["quote"] == text[citation["start_char"] : citation["end_char"]] == BUILT
+    assert citation["selected"] is True
+    assert citation["chunk_id"] is citation["document_id"] is None
+    assert citation["content_sha256"] == sha256(text.encode()).hexdigest()
+    assert (citation["answer_start"], citation["answer_end"]) == (0, len(BUILT))
+
+
+def test_claim_against_a_collection_cites_its_document(api: APIClient, ingest: Ingest) -> None:
+    ingest(BAKERY)
+    stored = ingest(LIGHTHOUSE, tags=("coast",))
+    shown = verify(api, "The lighthouse at Bavoke was built in 1874.", tags=["coast"]).json()
+    (citation,) = shown["citations"]
+    document = Document.objects.get(pk=citation["document_id"])
+    assert shown["support"] == "supported"
+    assert str(document.pk) == stored.document_id
+    assert citation["chunk_id"] in stored.chunk_ids
+    assert citation["selected"] is False
+    quoted = document.raw_text[citation["start_char"] : citation["end_char"]]
+    assert quoted == citation["quote"]
+    assert verify(api, BUILT, tags=["unused"]).json()["support"] == "unsupported"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"claim": ""}, {"claim": "   "}, {"claim": "a" * 2_001}, {"claim": 5},
+        {"claim": "It is.", "text": ""}, {"claim": "It is.", "text": " \n"},
+        {"claim": "It is.", "text": 5}, {"claim": "It is.", "collection": "1 bad/name"}, {},
+        {"claim": "It is. " * 100, "text": "It is."},
+    ],
+    ids=range(10),
+)  # fmt: skip
+def test_bad_request_is_400(api: APIClient, db: None, body: dict[str, Any]) -> None:
+    response = api.post("/claims/verify", body, format="json")
+    assert response.status_code == 400
+    assert response.json()["error"] == "invalid_input"
+
+
+def test_unknown_collection_is_404(api: APIClient, db: None) -> None:
+    assert verify(api, BUILT, collection="absent").status_code == 404
+
+
+def test_empty_collection_supports_nothing(api: APIClient, db: None) -> None:
+    assert verify(api, BUILT).json() == {"support": "unsupported", "score": 0.0, "citations": []}
+
+
+def run(*arguments: Any) -> str:
+    out = StringIO()
+    call_command("verify_claim", *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def test_command_prints_verdict_and_evidence(tmp_path: Path, db: None) -> None:
+    (tmp_path / "a.txt").write_text(LIGHTHOUSE)
+    out = run(BUILT, "--file", tmp_path / "a.txt")
+    assert out.startswith("supported (")
+    assert f'"{BUILT}"' in out
+    assert json.loads(run(BUILT, "--text", LIGHTHOUSE, "--json"))["support"] == "supported"
+
+
+def test_command_names_what_it_cannot_read(tmp_path: Path, db: None) -> None:
+    with pytest.raises(CommandError, match="cannot be read"):
+        run(BUILT, "--file", tmp_path / "absent.txt")
+    with pytest.raises(CommandError, match="absent"):
+        run(BUILT, "--collection", "absent")

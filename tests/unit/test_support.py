@@ -1,0 +1,164 @@
+"""What counts as held up by a source: honest quotes do, falsified ones never."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from corpus.sentences import sentence_spans
+from qa.support import judge_claim, keeps_facts
+from qa.support.numbers import read_numbers
+from qa.support.words import read_words
+from tests.falsified import falsify_all, honest_variants
+
+DOCUMENTS = Path(__file__).parents[2] / "data" / "documents"
+
+
+def credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    """The judge that is easiest to deceive: all is relevant. Only the hard checks are left."""
+    return np.full(len(texts), 10.0, np.float32)
+
+
+def indifferent(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.zeros(len(texts), np.float32)
+
+
+def verdict_of(claim: str, *sources: str) -> str:
+    return judge_claim(claim, sources, score=credulous).verdict
+
+
+@pytest.fixture(scope="module")
+def paragraphs() -> dict[str, list[str]]:
+    """Each sentence of the documents with those around it."""
+    around = {}
+    for path in sorted(DOCUMENTS.glob("*.md")):
+        text = path.read_text()
+        sentences = [text[start:end] for start, end in sentence_spans(text)]
+        for at, sentence in enumerate(sentences):
+            if len(sentence.split()) >= 5 and sentence[0] not in "#|-":
+                around[sentence] = sentences[max(0, at - 2) : at + 3]
+    return around
+
+
+def test_no_falsified_quote_is_held_up(paragraphs: dict[str, list[str]]) -> None:
+    falsified = falsify_all(list(paragraphs), count=1_000, seed=11)
+    assert len(falsified) == 1_000
+    assert len({each.kind for each in falsified}) == 8
+    accepted = [
+        each
+        for each in falsified
+        if verdict_of(each.text, *paragraphs[each.original]) in {"supported", "partial"}
+    ]
+    assert accepted == []
+
+
+def test_honest_quotes_are_held_up(paragraphs: dict[str, list[str]]) -> None:
+    lost = [
+        variant
+        for sentence in list(paragraphs)[::3]
+        for variant in honest_variants(sentence)
+        if judge_claim(variant, paragraphs[sentence], score=indifferent).verdict != "supported"
+    ]
+    assert lost == []
+
+
+MILL = "The mill, which was built in 1874, does not grind rye because its stone is broken."
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (MILL, "supported"),
+        ("The mill does not grind rye.", "supported"),
+        ("The mill doesn\u2019t grind rye.", "supported"),
+        ("The mill was built in 1874.", "supported"),
+        ("The mill does grind rye.", "contradicted"),
+        ("The mill grinds rye because its stone is broken.", "contradicted"),
+        ("The mill was built in 1875.", "contradicted"),
+        ("The mill, which was not built in 1874, does not grind rye.", "contradicted"),
+        ("The mill does not grind wheat.", "unsupported"),
+        ("Anna does not grind rye because its stone is broken.", "unsupported"),
+    ],
+    ids=range(10),
+)
+def test_quote_with_one_change_is_rejected(claim: str, verdict: str) -> None:
+    assert verdict_of(claim, MILL) == verdict
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "verdict"),
+    [
+        ("Sales rose in May.", "Sales fell in May.", "contradicted"),
+        ("Keys must be rotated.", "Keys must not be rotated.", "contradicted"),
+        ("All models are signed.", "None of the models are signed.", "contradicted"),
+        ("It is checked before release.", "It is checked after release.", "contradicted"),
+        ("Latency is more than 20 ms.", "Latency is less than 20 ms.", "contradicted"),
+        ("It holds five percent.", "It holds 5% of it.", "supported"),
+        ("It holds 1200 rows.", "It holds 1,200 rows.", "supported"),
+        ("It holds 1200 rows.", "It holds 12,000 rows.", "contradicted"),
+        ("It takes 5 mg of salt.", "It takes 5 g of salt.", "contradicted"),
+        ("It was on 14 January 2025.", "It was on 2025-01-14.", "supported"),
+        ("In Oslo he met Anna.", "He met Anna in Oslo.", "supported"),
+        ("Berlin beat Hamburg.", "Hamburg beat Berlin.", "unsupported"),
+        ("Elephants fly to the moon.", "The mill was built in 1874.", "unsupported"),
+        ("It may be used.", "It must be used.", "contradicted"),
+        ("Drift grows.", "Drift grows only on Mondays.", "contradicted"),
+    ],
+    ids=range(15),
+)
+def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
+    assert verdict_of(claim, source) == verdict
+
+
+def test_altered_quote_is_not_saved_by_another_sentence() -> None:
+    claim = "The mill at Bavoke was sold in 1874."
+    assert verdict_of(claim, "The mill at Bavoke was built in 1874.", "In 1874 much was sold.") in {
+        "unsupported",
+        "contradicted",
+    }
+
+
+def test_verdict_and_score_agree() -> None:
+    held = judge_claim("The mill does not grind rye.", [MILL], score=credulous)
+    against = judge_claim("The mill does grind rye.", [MILL], score=credulous)
+    assert held.score > 0.5 > against.score
+    assert (held.index, against.index) == (0, 0)
+
+
+def test_no_sources_support_nothing() -> None:
+    assert judge_claim("Rye.", [], score=credulous).verdict == "unsupported"
+    assert judge_claim("...", [MILL], score=credulous).verdict == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("twenty-five percent", [(25, "percent")]),
+        ("two hundred and five km", [(205, "km")]),
+        ("$3.5 million", [(3_500_000, "dollar")]),
+        ("1,234.50 kg and 7", [(1234.5, "kg"), (7, "")]),
+        ("from 1874 to 1890", [(1874, ""), (1890, "")]),
+        ("at \u22125 degrees", [(-5, "degree")]),
+        ("5 per cent", [(5, "percent")]),
+    ],
+    ids=range(7),
+)
+def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float, str]]) -> None:
+    assert [(float(n.value), n.unit) for n in read_numbers(read_words(text))] == numbers
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "kept"),
+    [
+        ("It does not rise.", "It falls.", True),
+        ("It is effective.", "It is ineffective.", False),
+        ("Costs are underestimated.", "Costs are overestimated.", False),
+        ("Only ten of them came.", "10 came.", True),
+        ("It was in January.", "It was in June.", False),
+    ],
+    ids=range(5),
+)
+def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
+    assert keeps_facts(claim, source) is kept
