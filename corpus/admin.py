@@ -34,7 +34,9 @@ def _link(url_name: str, key: object, text: object) -> SafeString:
 class CollectionAdmin(ModelAdmin):
     list_display = ["name", "embedding_model", "dimension", "documents", "chunks", "updated_at"]
     search_fields = ["name", "description"]
-    readonly_fields = ["name", "embedding_model", "dimension", "distance"]
+    readonly_fields = [
+        "name", "embedding_model", "dimension", "distance", "previous_model", "previous_dimension"
+    ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
         return Collection.objects.counted()

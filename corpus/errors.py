@@ -16,6 +16,7 @@ The errors the product raises, with the HTTP status each maps to.
     - CollectionNotEmpty           409
     - CollectionProtected          409
     - JobStateConflict             409
+    - ModelNotReady                409
   x TooLarge                       413
   x UnsupportedMediaType           415
   x UnprocessableContent           422
@@ -158,6 +159,12 @@ class JobStateConflict(Conflict):
     """The job is in a state in which this cannot be done."""
 
     code = "job_state"
+
+
+class ModelNotReady(Conflict):
+    """The collection has not all its vectors by this model."""
+
+    code = "model_not_ready"
 
 
 class TooLarge(PkbError):

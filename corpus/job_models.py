@@ -21,6 +21,7 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         SYNC = "sync"
         EMBED = "embed"
+        REEMBED = "reembed"
 
     class Status(models.TextChoices):
         QUEUED = "queued"

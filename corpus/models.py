@@ -64,6 +64,10 @@ class Collection(models.Model):
     description = models.TextField(blank=True, default="")
     embedding_model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField(help_text="length of a vector")
+    previous_model = models.CharField(
+        max_length=200, blank=True, default="", help_text="its vectors are kept, to go back to"
+    )
+    previous_dimension = models.PositiveIntegerField(null=True, blank=True)
     distance = models.CharField(max_length=20, choices=Distance.choices, default=Distance.COSINE)
     chunk_strategy = models.CharField(
         max_length=20, choices=Strategy.choices, default=Strategy.AUTO
@@ -95,6 +99,11 @@ class Collection(models.Model):
             models.CheckConstraint(
                 condition=Q(dimension__gt=0) & Q(chunk_size__gt=0),
                 name="collection_sizes_are_positive",
+            ),
+            models.CheckConstraint(
+                condition=Q(previous_model="", previous_dimension=None)
+                | (~Q(previous_model="") & Q(previous_dimension__gt=0)),
+                name="collection_previous_model_has_its_dimension",
             ),
             models.CheckConstraint(
                 condition=Q(chunk_size__gte=F("chunk_overlap") * 2),

@@ -36,6 +36,9 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
             return
         if found is not None:
             cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
+        if connection.in_atomic_block:
+            # An index is not made while checks of this transaction's rows are pending.
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
         # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
         cursor.execute(
             f"CREATE INDEX {concurrently} IF NOT EXISTS {name} ON corpus_embedding"

@@ -10,7 +10,6 @@ import numpy as np
 import stamina
 import structlog
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
 from numpy.typing import NDArray
 
 from corpus.embedding import Embedder, get_embedder
@@ -92,23 +91,37 @@ def complete_document(document: Document) -> int:
     Raises:
         BackendError: The embedder failed; what was brought so far stays.
     """
-    embedder = get_embedder(document.collection.embedding_model)
     count = 0
-    while lacking := list(_lacking(document)[:BATCH_SIZE]):
-        count += _bring_vectors(lacking, embedder)
-    with transaction.atomic():
-        locked = Document.objects.select_for_update(no_key=True).only("id").filter(pk=document.pk)
-        if locked.exists() and not _lacking(document).exists():
-            Document.objects.filter(pk=document.pk).update(
-                status=Document.Status.COMPLETED, error=""
-            )
-    return count
-
-
-def _lacking(document: Document) -> QuerySet[Chunk]:
     model = document.collection.embedding_model
-    there = Embedding.objects.filter(chunk=OuterRef("pk"), model=model)
-    return document.chunks.filter(~Exists(there)).defer("lexemes").order_by("ordinal")
+    while True:
+        count += bring_vectors(document, model=model)
+        with transaction.atomic():
+            # Its collection does not change its model while this is open.
+            now = Collection.objects.model_of(document.collection_id)
+            rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
+            is_there = rows.only("id").exists()
+            if now == model and is_there and not document.chunks.lacking(model).exists():
+                rows.update(status=Document.Status.COMPLETED, error="")
+        if now in {model, None}:
+            return count
+        model = now
+
+
+def bring_vectors(document: Document, *, model: str) -> int:
+    """Bring the vectors by ``model`` that a document lacks; nothing else of it changes.
+
+    Returns:
+        How many texts were encoded.
+
+    Raises:
+        BackendError: The embedder failed; what was brought so far stays.
+    """
+    embedder = get_embedder(model)
+    lacking = document.chunks.lacking(model).defer("lexemes").order_by("ordinal")
+    count = 0
+    while chunks := list(lacking[:BATCH_SIZE]):
+        count += _bring_vectors(chunks, embedder)
+    return count
 
 
 def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:

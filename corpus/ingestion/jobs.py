@@ -100,6 +100,8 @@ def release_documents(job: Job) -> None:
 
 
 def _documents_of(job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+    if job.kind == Job.Kind.REEMBED:
+        return Document.objects.none()
     if job.kind == Job.Kind.EMBED:
         return Document.objects.filter(pk__in=items.values("document_id"))
     return Document.objects.filter(

@@ -12,7 +12,7 @@ from django.utils import timezone
 from corpus.errors import BackendError, CollectionNotFound, PkbError
 from corpus.ingestion.bringing import bring_file, reason_of
 from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, end_item, held, runner
-from corpus.ingestion.completing import complete_document
+from corpus.ingestion.completing import bring_vectors, complete_document
 from corpus.ingestion.jobs import close_job
 from corpus.ingestion.options import SyncOptions
 from corpus.ingestion.paths import FileResult, Outcome
@@ -73,7 +73,7 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
 
 
 def _stage(job: Job) -> Job.Stage:
-    if job.kind == Job.Kind.EMBED:
+    if job.kind != Job.Kind.SYNC:
         return Job.Stage.EMBEDDING
     return Job.Stage.INGESTING if job.is_listed else Job.Stage.LISTING
 
@@ -129,9 +129,25 @@ def _run_document(item: JobItem) -> FileResult | None:
     return FileResult(path, Outcome.REPLACED, key, document.chunk_count, count)
 
 
+def _run_vectors(item: JobItem) -> FileResult | None:
+    """Embed a document by another model; None where the embedder is not back yet."""
+    path = Path(item.path)
+    document = Document.objects.only("id").filter(pk=item.path).first()
+    if document is None:
+        return FileResult(path, Outcome.REMOVED)
+    try:
+        count = bring_vectors(document, model=item.job.arguments["model"])
+    except BackendError as exc:
+        if item.attempts < MAX_ATTEMPTS:
+            return None
+        return FileResult(path, Outcome.FAILED, str(document.pk), reason=reason_of(exc))
+    return FileResult(path, Outcome.REPLACED, str(document.pk), encoded_count=count)
+
+
 _RUN: dict[str, Callable[[JobItem], FileResult | None]] = {
     Job.Kind.SYNC: _run_file,
     Job.Kind.EMBED: _run_document,
+    Job.Kind.REEMBED: _run_vectors,
 }
 
 

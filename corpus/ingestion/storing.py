@@ -95,20 +95,23 @@ def store_document(
     """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
 
     A chunk that is unchanged keeps its id and its vectors. A chunk that ``vectors`` has
-    nothing for is stored without; the document is then still ``processing``.
+    nothing for is stored without; the document is then still ``processing``. It is as well where
+    the collection was given another model than ``model`` meanwhile.
 
     Raises:
         DuplicateDocument: The collection holds this content in another document, or in the
             one it would replace.
         CollectionNotFound: It was deleted in the meantime.
     """
-    if not Collection.objects.keep_in_place([str(collection.pk)]):
+    model_now = Collection.objects.model_of(collection.pk)
+    if model_now is None:
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
     _lock_names(collection, attributes.source_uri, content_sha256)
     existing = replacing or _existing(collection, attributes.source_uri)
     refuse_duplicate(collection, content_sha256, replacing=replacing)
     is_new = existing is None or not existing.content_sha256
-    embedded_count = sum(chunk.input_sha256 in vectors for chunk in chunks)
+    # Where the collection changed its model meanwhile, these vectors are not those it asks for.
+    embedded_count = sum(chunk.input_sha256 in vectors for chunk in chunks) * (model == model_now)
     with span(Traced.WRITE_DOCUMENT):
         document = _write_document(
             existing, collection, attributes, text, outline, content_sha256, len(chunks)

@@ -158,7 +158,7 @@ def run_job_here(
             if workers == 1:
                 ended: Iterator[JobItem] = run_items(job, should_stop=should_stop)
             else:
-                ended = _run_in_processes(job, workers, should_stop)
+                ended = run_in_processes(job, workers, should_stop)
             for item in ended:
                 seen.add(item)
                 report.add(_result(item))
@@ -198,7 +198,7 @@ def _result(item: JobItem) -> FileResult:
     )
 
 
-def _run_in_processes(job: Job, count: int, should_stop: Callable[[], bool]) -> Iterator[JobItem]:
+def run_in_processes(job: Job, count: int, should_stop: Callable[[], bool]) -> Iterator[JobItem]:
     """Yield items as worker processes end them; workers that die are replaced."""
     seen = Seen(job)
     seen.new_items()

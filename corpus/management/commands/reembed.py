@@ -1,0 +1,139 @@
+import json
+from collections.abc import Callable, Iterable
+from time import sleep
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.ingestion.claiming import held
+from corpus.ingestion.reembedding import count_lacking, roll_back, start_reembed, switch_model
+from corpus.ingestion.running import begin_job, finish_job, run_items
+from corpus.management.commands._ingesting import LINE_EVERY, Interruption, run_in_processes
+from corpus.models import DEFAULT_COLLECTION, Collection, Job
+
+MAX_WORKERS = 64
+POLL_S = 0.5
+
+ShouldStop = Callable[[], bool]
+
+
+class Command(BaseCommand):
+    help = (
+        "Give a collection another model: build its vectors beside the old ones, switch, go back. "
+        "Broken off, the same command goes on, and so does a worker. "
+        "Exit 0: done; 1: vectors are lacking, nothing was switched; 2: wrong usage; 130: Ctrl-C."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--model", default="", help="build the vectors of this one")
+        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
+        parser.add_argument(
+            "--switch", action="store_true", help="search by it, once every chunk has its vector"
+        )
+        parser.add_argument(
+            "--rollback", action="store_true", help="search by the previous model again, at once"
+        )
+        parser.add_argument("--workers", type=int, default=1, help="processes, each with a model")
+        parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _check_usage(options)
+        try:
+            collection = Collection.objects.named(options["collection"])
+        except PkbError as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        try:
+            if options["rollback"]:
+                self._roll_back(collection, options)
+            else:
+                self._build(collection, options)
+        except PkbError as exc:
+            raise CommandError(str(exc) or exc.title, returncode=1) from exc
+
+    def _build(self, collection: Collection, options: dict[str, Any]) -> None:
+        model = options["model"]
+        self._finish(start_reembed(collection, model), options)
+        if options["switch"]:
+            switch_model(collection, model)
+        self._show(collection, model, options)
+        if count_lacking(collection, model):
+            raise SystemExit(1)
+
+    def _roll_back(self, collection: Collection, options: dict[str, Any]) -> None:
+        job = roll_back(collection)
+        collection.refresh_from_db()
+        if job is not None and not options["json"]:
+            self.stdout.write(f"Back at {collection.embedding_model}; bringing what it lacks.")
+        self._finish(job, options)
+        self._show(collection, collection.embedding_model, options)
+
+    def _finish(self, job: Job | None, options: dict[str, Any]) -> None:
+        """Run a job to its end, or wait for who is at it."""
+        if job is None:
+            return
+        with Interruption() as interruption:
+            _run_here(job, options["workers"], self._report, interruption.is_set)
+        if interruption.is_set():
+            self.stderr.write("Stopped. The same command goes on, and so does a worker.")
+            raise SystemExit(130)
+        job.refresh_from_db()
+        for error in job.errors:
+            self.stderr.write(f"failed: {error['path']}: {error['reason']}")
+        if job.status != Job.Status.SUCCEEDED:
+            raise CommandError(f"The job {job.pk} is {job.status}.", returncode=1)
+
+    def _report(self, done: int, total: int) -> None:
+        self.stderr.write(f"{done} of {total} documents")
+
+    def _show(self, collection: Collection, model: str, options: dict[str, Any]) -> None:
+        collection.refresh_from_db()
+        found = {
+            "collection": collection.name,
+            "embedding_model": collection.embedding_model,
+            "previous_model": collection.previous_model,
+            "model": model,
+            "lacking_count": count_lacking(collection, model),
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(found))
+            return
+        self.stdout.write(
+            f"{collection.name} is searched by {collection.embedding_model}; "
+            f"{found['lacking_count']} chunks have no vector by {model}."
+        )
+
+
+def _check_usage(options: dict[str, Any]) -> None:
+    if options["rollback"] and (options["model"] or options["switch"]):
+        raise CommandError("--rollback takes neither --model nor --switch.", returncode=2)
+    if not (options["rollback"] or options["model"]):
+        raise CommandError("--model or --rollback is needed.", returncode=2)
+    if not 1 <= options["workers"] <= MAX_WORKERS:
+        raise CommandError(f"--workers is 1 to {MAX_WORKERS}.", returncode=2)
+
+
+def _run_here(
+    job: Job, workers: int, report: Callable[[int, int], None], should_stop: ShouldStop
+) -> None:
+    while not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
+        with held(job.pk) as is_mine:
+            if is_mine and begin_job(job.pk) is not None:
+                _count(_items(job, workers, should_stop), job, report)
+                finish_job(job)
+        if not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
+            # A worker is at it, or an embedder that failed is given time.
+            sleep(POLL_S)
+
+
+def _items(job: Job, workers: int, should_stop: ShouldStop) -> Iterable[Any]:
+    if workers == 1:
+        return run_items(job, should_stop=should_stop)
+    return run_in_processes(job, workers, should_stop)
+
+
+def _count(items: Iterable[Any], job: Job, report: Callable[[int, int], None]) -> None:
+    before = job.items.exclude(status="pending").count()
+    for number, _ in enumerate(items, start=before + 1):
+        if number % LINE_EVERY == 0:
+            report(number, job.total)
