@@ -5,6 +5,7 @@ bounds stops the start with one clear line.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DOTENV = BASE_DIR / ".env"
+_ORIGIN = re.compile(
+    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?"
+)
 
 
 class Env(BaseSettings):
@@ -25,6 +29,9 @@ class Env(BaseSettings):
     app_host: str = "127.0.0.1"
     app_port: int = Field(default=8000, ge=1, le=65_535)
     allowed_hosts: str = Field(default="localhost,127.0.0.1,[::1]", description="comma-separated")
+    pkb_cors_origins: str = Field(
+        default="", description="comma-separated, https://app.example.org; * is any; unset: none"
+    )
     pkb_https: bool = Field(default=False, description="only served over TLS, by a proxy")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"
@@ -111,6 +118,18 @@ class Env(BaseSettings):
     django_superuser_username: str = ""
     django_superuser_email: str = ""
     django_superuser_password: SecretStr = SecretStr("")
+
+    @field_validator("pkb_cors_origins")
+    @classmethod
+    def _are_origins(cls, given: str) -> str:
+        origins = [origin.strip() for origin in given.split(",") if origin.strip()]
+        if origins != ["*"] and not all(map(_ORIGIN.fullmatch, origins)):
+            raise ValueError("scheme, host and port, such as https://app.example.org:8443")
+        return given
+
+    @property
+    def cors_origins(self) -> list[str]:
+        return [origin.strip() for origin in self.pkb_cors_origins.split(",") if origin.strip()]
 
     @property
     def further_embedding_models(self) -> list[str]:

@@ -5,6 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from corsheaders.defaults import default_headers
+
 from corpus.filters import FILTER_SCHEMA
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
@@ -31,6 +33,7 @@ ROOT_URLCONF = "pkb.urls"
 ASGI_APPLICATION = "pkb.asgi.application"
 
 INSTALLED_APPS = [
+    "corsheaders",
     "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
@@ -50,6 +53,7 @@ INSTALLED_APPS = [
     "evaluation",
 ]
 MIDDLEWARE = [
+    "corsheaders.middleware.CorsMiddleware",
     "pkb.limits.BodyLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -87,6 +91,15 @@ USE_TZ = True
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = False
+
+# Pages of other origins may call the API only where they are named.
+CORS_ALLOW_ALL_ORIGINS = env.cors_origins == ["*"]
+CORS_ALLOWED_ORIGINS = [] if CORS_ALLOW_ALL_ORIGINS else env.cors_origins
+CORS_ALLOW_HEADERS = [
+    *default_headers, "idempotency-key", "last-event-id", "x-api-key", "x-request-id",
+]  # fmt: skip
+CORS_EXPOSE_HEADERS = ["Location", "Retry-After", "X-Request-Id"]
+CORS_URLS_REGEX = r"^/(?!admin|ui)"
 
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"

@@ -1,0 +1,74 @@
+"""What may stand in the settings of models and origins."""
+
+import pytest
+from pydantic import ValidationError
+
+from pkb.env import Env
+
+
+def read(**given: object) -> Env:
+    return Env(_env_file=None, **given)  # type: ignore[arg-type, call-arg]
+
+
+@pytest.mark.parametrize(
+    ("given", "origins"),
+    [
+        ("", []),
+        ("*", ["*"]),
+        ("https://a.example.org, http://b:8080", ["https://a.example.org", "http://b:8080"]),
+        ("http://[::1]:3000", ["http://[::1]:3000"]),
+    ],
+    ids=["none", "any", "two", "IPv6"],
+)
+def test_origins_are_read(given: str, origins: list[str]) -> None:
+    assert read(pkb_cors_origins=given).cors_origins == origins
+
+
+@pytest.mark.parametrize(
+    "given", ["a.example.org", "https://a/b", "ftp://a", "*, https://a", "https://*.a", "null"]
+)
+def test_what_is_no_origin_stops_the_start(given: str) -> None:
+    with pytest.raises(ValidationError, match="scheme, host and port"):
+        read(pkb_cors_origins=given)
+
+
+@pytest.mark.parametrize(
+    ("model", "dimension", "full"),
+    [
+        ("openai/text-embedding-3-small", None, "openai/text-embedding-3-small"),
+        ("openai/text-embedding-3-small", 512, "openai/text-embedding-3-small@512"),
+        ("openai/nomic@768", 768, "openai/nomic@768"),
+        ("all-MiniLM-L6-v2", 384, "all-MiniLM-L6-v2"),
+    ],
+    ids=["native", "shorter", "named", "local"],
+)
+def test_the_dimension_is_part_of_a_remote_model_s_name(
+    model: str, dimension: int | None, full: str
+) -> None:
+    env = read(embedding_model=model, embedding_dim=dimension)
+    assert env.full_embedding_model == full
+    assert env.has_embedding_api == model.startswith("openai/")
+
+
+def test_a_key_makes_the_api_known_beside_a_local_model() -> None:
+    assert read(pkb_embedding_api_key="sk-1").has_embedding_api
+    assert not read().has_embedding_api
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"pkb_embedding_api_base": "api.example.org"},
+        {"pkb_reranker_api_base": "file:///etc"},
+        {"pkb_model_timeout_s": 0},
+        {"pkb_embedding_max_tokens": 1},
+    ],
+    ids=["base", "scheme", "timeout", "tokens"],
+)
+def test_bounds_hold(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        read(**wrong)
+
+
+def test_further_models_are_a_list() -> None:
+    assert read(pkb_embedding_models="a, /b/c,").further_embedding_models == ["a", "/b/c"]
