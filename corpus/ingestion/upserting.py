@@ -6,11 +6,13 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from django.db import transaction
 from numpy.typing import NDArray
 
 from corpus.embedding import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.chunk_files import DocumentEntry
+from corpus.ingestion.completing import queue_completion
 from corpus.ingestion.encoding import NewChunk, encode_chunks
 from corpus.ingestion.normalizing import Outline
 from corpus.ingestion.paths import FileResult, Outcome
@@ -128,17 +130,20 @@ def _store_one(
 ) -> FileResult:
     entry = pending.entry
     try:
-        stored = store_document(
-            collection=collection,
-            attributes=_attributes(entry, fingerprint),
-            text=entry.text,
-            outline=Outline.from_json(entry.outline.model_dump()),
-            content_sha256=entry.content_sha256,
-            chunks=pending.chunks,
-            vectors=vectors,
-            model=embedder.name,
-            replacing=pending.replacing,
-        )
+        with transaction.atomic():
+            stored = store_document(
+                collection=collection,
+                attributes=_attributes(entry, fingerprint),
+                text=entry.text,
+                outline=Outline.from_json(entry.outline.model_dump()),
+                content_sha256=entry.content_sha256,
+                chunks=pending.chunks,
+                vectors=vectors,
+                model=embedder.name,
+                replacing=pending.replacing,
+            )
+            if not stored.is_complete:
+                queue_completion(stored.document_id, collection=collection)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
     return FileResult(
