@@ -1,0 +1,236 @@
+"""What holds of indexes whatever they are given: each property on a hundred drawn examples."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import transaction
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from rest_framework.test import APIClient
+
+from corpus.collecting import create_collection
+from corpus.embedding import get_embedder
+from corpus.ingestion.normalizing import join_blocks
+from corpus.loading import Block
+from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
+from tests.factories import ingest_text_of
+
+pytestmark = pytest.mark.django_db
+
+MODEL = "hashing-64"
+drawn = settings(
+    max_examples=100,
+    deadline=None,
+    # What an example writes is rolled back; the fixtures are meant to be shared.
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+names = st.from_regex(re.compile(NAME_PATTERN, re.ASCII))
+words = st.sampled_from(
+    ["stone", "river", "granary", "Dr.", "stop!", "end.", "第一句。", "naïve", "x" * 70, "🚀",
+     "\n\n", "# Head\n\n"]
+)  # fmt: skip
+texts = (
+    st.lists(words, min_size=12, max_size=150)
+    .map(" ".join)
+    .filter(lambda text: len(join_blocks([Block(text)])[0]) >= 40)
+)
+chunkings = st.fixed_dictionaries(
+    {
+        "strategy": st.sampled_from(["auto", "sentence", "structure", "recursive"]),
+        "size": st.integers(16, 60),
+        "unit": st.just("tokens"),
+        "overlap": st.integers(0, 8),
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def without_models(settings: Any) -> None:
+    """No property is about which model ranks."""
+    settings.PKB_EMBEDDING_MODEL = MODEL
+    settings.PKB_RERANKER_MODEL = "none"
+
+
+@pytest.fixture
+def notes(db: None) -> Collection:
+    return create_collection("notes", embedding_model=MODEL)
+
+
+@contextmanager
+def taken_back() -> Iterator[None]:
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def counts() -> tuple[int, ...]:
+    return tuple(model.objects.count() for model in (Collection, Document, Chunk, Embedding))
+
+
+def post(api: APIClient, path: str, **body: Any) -> Any:
+    return api.post(path, body, format="json")
+
+
+@drawn
+@given(name=names, chunking=chunkings)
+def test_creating_an_index_again_is_409_and_changes_nothing(
+    api: APIClient, name: str, chunking: dict[str, Any]
+) -> None:
+    assume(name != "default")
+    with taken_back():
+        assert post(api, "/create", index_name=name).status_code == 201
+        before = counts(), api.get(f"/collections/{name}").json()
+        again = post(api, "/create", index_name=name, chunking=chunking, description="x")
+        assert again.status_code == 409
+        assert (counts(), api.get(f"/collections/{name}").json()) == before
+
+
+@drawn
+@given(name=st.text(max_size=120) | st.none() | st.integers() | st.lists(names, max_size=2))
+def test_a_bad_name_is_400(api: APIClient, name: Any) -> None:
+    assume(not (isinstance(name, str) and re.match(NAME_PATTERN, name)))
+    with taken_back():
+        before = counts()
+        assert post(api, "/create", index_name=name).status_code == 400
+        assert counts() == before
+
+
+@drawn
+@given(dimension=st.sampled_from([384, 768, 1_024, 1_536]), text=texts)
+def test_every_vector_has_its_collection_s_dimension(dimension: int, text: str) -> None:
+    """Collections of four sizes, side by side."""
+    with taken_back():
+        sizes = {dimension, 384}
+        for size in sizes:
+            made = create_collection(f"d{size}", embedding_model=f"hashing-{size}")
+            ingest_text_of(made)(text)
+        found = {(row.collection.dimension, row.dimension, len(row.vector)) for row in vectors()}
+        assert found == {(size, size, size) for size in sizes}
+
+
+def vectors() -> Any:
+    return Embedding.objects.select_related("collection")
+
+
+@drawn
+@given(text=texts, chunking=chunkings)
+def test_no_chunk_exceeds_the_limit(text: str, chunking: dict[str, Any]) -> None:
+    with taken_back():
+        made = create_collection("limited", embedding_model=MODEL, chunking=chunking)
+        ingest_text_of(made)(text)
+        embedder = get_embedder(MODEL)
+        for chunk in made.chunks.all():
+            assert embedder.count_tokens([chunk.text])[0] <= chunking["size"]
+
+
+@drawn
+@given(text=texts)
+def test_chunks_stored_are_those_reported(api: APIClient, notes: Collection, text: str) -> None:
+    with taken_back():
+        stored = post(api, "/ingest", text=text, collection="notes").json()
+        ids = [str(key) for key in notes.chunks.order_by("ordinal").values_list("pk", flat=True)]
+        assert stored["chunk_ids"] == ids
+        assert stored["chunk_count"] == len(ids) == notes.embeddings.count()
+        stats = api.get("/documents/stats", {"collection": "notes"}).json()
+        assert (stats["total_documents"], stats["total_chunks"]) == (1, len(ids))
+
+
+@drawn
+@given(name=names)
+def test_a_missing_index_is_404_at_every_door(
+    api: APIClient, tmp_path_factory: pytest.TempPathFactory, settings: Any, name: str
+) -> None:
+    assume(name != "default")
+    root = tmp_path_factory.getbasetemp()
+    (root / "note.txt").write_text("There is a stone granary by the river.")
+    settings.PKB_INGEST_ROOTS = [root]
+    text = "There is a stone granary by the river, and nobody has the key."
+    replies = [
+        post(api, "/query", query="q", index_name=name),
+        post(api, "/search", query="q", collection=name),
+        post(api, "/ingest", text=text, collection=name),
+        post(api, "/ingest", content_path=str(root), collection=name),
+        post(api, "/encode_doc", document_path="note.txt", index_name=name),
+        post(api, "/encode_batch", directory_path=str(root), index_name=name),
+        api.get("/answer", {"q": "Where is it?", "collection": name}),
+        api.get("/documents", {"collection": name}),
+        api.get("/documents/stats", {"collection": name}),
+        api.get("/jobs", {"collection": name}),
+        api.get(f"/collections/{name}"),
+        api.patch(f"/collections/{name}", {"description": "x"}, format="json"),
+        api.delete(f"/collections/{name}"),
+    ]
+    assert [reply.status_code for reply in replies] == [404] * len(replies)
+
+
+queries = st.lists(
+    st.sampled_from(["stone", "river", "granary", "ferry", "?", "第一"]), min_size=1, max_size=9
+).map(" ".join)
+modes = st.sampled_from(["hybrid", "semantic", "lexical"])
+
+
+@pytest.fixture
+def shelves(db: None) -> dict[str, set[str]]:
+    """Three indexes with the same texts but for a word; chunk ids by index."""
+    shelves = {}
+    for name in ("first", "second", "third"):
+        ingest = ingest_text_of(create_collection(name, embedding_model=MODEL))
+        stored = [
+            ingest(f"Number {i}: the stone granary by the river belongs to {name}, as ever.")
+            for i in range(8)
+        ]
+        shelves[name] = {key for each in stored for key in each.chunk_ids}
+    return shelves
+
+
+@drawn
+@given(query=queries, mode=modes, name=st.sampled_from(["first", "second", "third"]))
+def test_results_come_from_the_asked_index_only(
+    api: APIClient, shelves: dict[str, set[str]], query: str, mode: str, name: str
+) -> None:
+    body = {"query": query, "mode": mode, "top_k": 50, "collection": name}
+    found = {hit["chunk_id"] for hit in post(api, "/search", **body).json()["results"]}
+    asked = post(api, "/query", query=query, index_name=name, top_k=100).json()["results"]
+    assert found | {hit["id"] for hit in asked} <= shelves[name]
+    assert len(asked) == 8
+    assert mode == "lexical" or len(found) == 8
+
+
+@drawn
+@given(query=queries, mode=modes, top_k=st.integers(1, 50), rerank=st.booleans())
+def test_results_descend_and_never_exceed_top_k(
+    api: APIClient,
+    shelves: dict[str, set[str]],
+    query: str,
+    mode: str,
+    top_k: int,
+    rerank: bool,
+) -> None:
+    body = {"query": query, "mode": mode, "top_k": top_k, "collection": "first", "rerank": rerank}
+    found = post(api, "/search", **body).json()["results"]
+    asked = post(api, "/query", query=query, index_name="first", top_k=top_k).json()["results"]
+    for results in (found, asked):
+        assert len(results) <= top_k
+        assert all(a["score"] >= b["score"] for a, b in pairwise(results))
+
+
+@drawn
+@given(text=texts, chunking=chunkings)
+def test_chunking_loses_no_content(text: str, chunking: dict[str, Any]) -> None:
+    with taken_back():
+        made = create_collection("whole", embedding_model=MODEL, chunking=chunking)
+        stored = ingest_text_of(made)(text, source_uri=f"note:{uuid4()}")
+        document = Document.objects.get(pk=stored.document_id)
+        assert document.raw_text == join_blocks([Block(text)])[0]
+        end = 0
+        for chunk in made.chunks.order_by("ordinal"):
+            assert chunk.text == document.raw_text[chunk.start_char : chunk.end_char]
+            assert not document.raw_text[end : chunk.start_char].strip()
+            end = max(end, chunk.end_char)
+        assert not document.raw_text[end:].strip()

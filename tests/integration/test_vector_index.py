@@ -1,0 +1,117 @@
+"""One index a model, side by side, made without holding up writers, once."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+import psycopg
+import pytest
+from django.db import connection, connections
+from numpy.typing import NDArray
+
+from corpus.collecting import create_collection
+from corpus.models import Embedding
+from corpus.vector_index import ensure_vector_index, vector_index_name
+from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
+from tests.processes import wait_until
+
+pytestmark = pytest.mark.django_db
+
+MODEL = "hashing-77"
+LOCK = "LOCK TABLE corpus_embedding IN ROW EXCLUSIVE MODE NOWAIT"
+
+
+@contextmanager
+def other_connection() -> Iterator["psycopg.Connection[tuple[object, ...]]"]:
+    given = connection.get_connection_params()
+    names = ("host", "port", "user", "password", "dbname")
+    with psycopg.connect(**{name: given[name] for name in names if given.get(name)}) as other:
+        yield other
+
+
+def make_index() -> None:
+    """On a connection of this thread, outside of the test's transaction."""
+    try:
+        ensure_vector_index(model=MODEL, dimension=77)
+    finally:
+        connections.close_all()
+
+
+def states() -> list[bool]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)",
+            [vector_index_name(MODEL)],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+@pytest.fixture
+def no_index(db: None) -> Iterator[None]:
+    yield
+    with other_connection() as other:
+        other.execute(f"DROP INDEX IF EXISTS {vector_index_name(MODEL)}".encode())
+
+
+@pytest.mark.usefixtures("no_index")
+def test_writers_go_on_while_an_index_is_made() -> None:
+    with ThreadPoolExecutor(1) as pool, other_connection() as first, other_connection() as second:
+        first.execute(LOCK)  # the index waits for this writer
+        making = pool.submit(make_index)
+        wait_until(lambda: states() == [False])
+        second.execute(LOCK)
+        assert not making.done()
+        second.rollback()
+        first.rollback()
+        making.result(timeout=60)
+    assert states() == [True]
+
+
+@pytest.mark.usefixtures("no_index")
+def test_many_who_ask_at_once_make_one() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: make_index(), range(4)))
+    assert states() == [True]
+
+
+@pytest.mark.usefixtures("no_index")
+def test_one_that_was_cut_off_is_made_anew() -> None:
+    make_in_thread()
+    with other_connection() as other:
+        name = vector_index_name(MODEL)
+        other.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [name]
+        )
+    assert states() == [False]
+    make_in_thread()
+    assert states() == [True]
+
+
+def make_in_thread() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(make_index).result(timeout=60)
+
+
+def test_collections_of_several_dimensions_live_side_by_side() -> None:
+    for dimension in (384, 768, 1_024, 1_536):
+        made = create_collection(f"d{dimension}", embedding_model=f"hashing-{dimension}")
+        ingest = ingest_text_of(made)
+        lighthouse = ingest(LIGHTHOUSE)
+        ingest(BAKERY)
+        vectors = Embedding.objects.filter(collection=made)
+        query = vectors.get(chunk_id=lighthouse.chunk_ids[0]).vector
+        found = vectors.find_nearest(query, model=made.embedding_model, count=5)
+        assert str(found[0][0]) == lighthouse.chunk_ids[0]
+        assert len(found) == 2
+        assert plan(query, made.embedding_model) == vector_index_name(made.embedding_model)
+
+
+def plan(query: NDArray[np.float32], model: str) -> str:
+    """Which index the ordered search takes, were there many rows."""
+    rows = Embedding.objects.nearest(query, model=model).values_list("chunk_id")[:5]
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+    names = [vector_index_name(f"hashing-{d}") for d in (384, 768, 1_024, 1_536)]
+    explained = rows.explain()
+    return next(name for name in names if name in explained)
