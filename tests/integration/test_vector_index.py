@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from numpy.typing import NDArray
 
 from corpus.collecting import create_collection
@@ -30,11 +30,15 @@ def other_connection() -> Iterator["psycopg.Connection[tuple[object, ...]]"]:
         yield other
 
 
-def make_index() -> None:
+def make_index(timeout_ms: int = 0) -> None:
     """On a connection of this thread, outside of the test's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = %s", [timeout_ms])
     try:
         ensure_vector_index(model=MODEL, dimension=77)
     finally:
+        with connection.cursor() as cursor:
+            cursor.execute("RESET statement_timeout")
         connections.close_all()
 
 
@@ -77,20 +81,14 @@ def test_many_who_ask_at_once_make_one() -> None:
 
 @pytest.mark.usefixtures("no_index")
 def test_one_that_was_cut_off_is_made_anew() -> None:
-    make_in_thread()
-    with other_connection() as other:
-        name = vector_index_name(MODEL)
-        other.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [name]
-        )
-    assert states() == [False]
-    make_in_thread()
-    assert states() == [True]
-
-
-def make_in_thread() -> None:
     with ThreadPoolExecutor(1) as pool:
+        with other_connection() as writer:
+            writer.execute(LOCK)
+            with pytest.raises(OperationalError):
+                pool.submit(make_index, 500).result(timeout=60)
+        assert states() == [False]
         pool.submit(make_index).result(timeout=60)
+    assert states() == [True]
 
 
 def test_collections_of_several_dimensions_live_side_by_side() -> None:
