@@ -195,7 +195,8 @@ def _schema(ops: Sequence[str], rest: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "required": ["type", *rest],
         "additionalProperties": False,
-        "properties": {"type": {"type": "string", "enum": list(ops)}, **rest},
+        # No enum: those of one name would be made one by drf-spectacular.
+        "properties": {"type": {"anyOf": [{"const": op} for op in ops]}, **rest},
     }
 
 
