@@ -93,6 +93,7 @@ def switch_model(collection: Collection, model: str) -> None:
         ModelNotReady: Chunks without a vector came in faster than they could be embedded.
     """
     dimension = _embedder(model).dimension
+    ensure_vector_index(model=model, dimension=dimension)
     for _ in range(ROUNDS):
         for document in collection.documents.lacking(model).only("id"):
             bring_vectors(document, model=model)
