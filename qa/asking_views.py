@@ -141,7 +141,7 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
 
 
 def _events(events: AsyncGenerator[bytes, None], chat_id: UUID) -> StreamingHttpResponse:
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    if chat_id:
-        headers["Location"] = f"/chat/{chat_id}"
+    headers = {
+        "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Location": f"/chat/{chat_id}",
+    }  # fmt: skip
     return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)

@@ -9,7 +9,7 @@ caller's database connection. Do not fan out, and stream "updates" only.
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -24,14 +24,17 @@ from qa.reranking import rerank_passages
 from qa.rewriting import rewrite_question
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
+from qa.waiting import wait_for
 
 Update = dict[str, Any]
 
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context = runtime.context
     with span(Span.PARSE):
         asked = " ".join(state["question"].split())
-        text = rewrite_question(asked, state["history"], rewriter=runtime.context.rewriter)
+        work = partial(rewrite_question, asked, state["history"], rewriter=context.rewriter)
+        text = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
         query = Query(text, collection=state["collection"], tags=state["tags"], k=state["k"])
     return {"query": query}
 
@@ -59,12 +62,14 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Span.ANSWER_DSPY, passages=len(state["passages"])):
-        draft = draft_answer(
+        work = partial(
+            draft_answer,
             state["query"].text,
             state["passages"],
             answerer=context.answerer,
             fallback=context.fallback,
         )
+        draft = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
     return {"draft": draft}
 
 

@@ -123,6 +123,10 @@ class QAContext:
     rewriter: Rewriter | None = None
     listener: Listener = field(default_factory=Silent)
 
+    @property
+    def has_language_model(self) -> bool:
+        return self.rewriter is not None
+
 
 def get_answerer(name: str) -> Answerer:
     """Return the answerer of that name; the language model's is ``default``.

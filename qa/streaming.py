@@ -44,9 +44,7 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
     )
     work = partial(_answer, request, stream, teller)
     future = loop.run_in_executor(_threads(), copy_context().run, work)
-    future.add_done_callback(
-        lambda done: (done.cancelled() or done.exception(), events.put_nowait(None))
-    )
+    future.add_done_callback(partial(_end, events))
     try:
         yield GREETING
         count = 0
@@ -64,6 +62,12 @@ def _hand_over(
     loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event
 ) -> None:
     loop.call_soon_threadsafe(events.put_nowait, event)
+
+
+def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") -> None:
+    if not work.cancelled():
+        work.exception()  # looked at here too: a client that has left will not
+    events.put_nowait(None)
 
 
 async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Event | None, None]:
