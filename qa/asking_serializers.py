@@ -76,7 +76,7 @@ class Source(serializers.Serializer[Any]):
 class ReplyShown(AnswerShown):
     """The answer object within a session, with the passages that it cites."""
 
-    sources = serializers.SerializerMethodField()
+    sources = Source(many=True)
     session_id = serializers.UUIDField()
     timestamp = serializers.DateTimeField()
     latency_ms = serializers.IntegerField()
@@ -89,9 +89,6 @@ class ReplyShown(AnswerShown):
             "timestamp": instance.timestamp.isoformat(),
             "latency_ms": instance.latency_ms,
         }
-
-    def get_sources(self, reply: Reply) -> list[dict[str, Any]]:
-        return list(Source(_sources(reply), many=True).data)
 
 
 def _sources(reply: Reply) -> list[Passage]:

@@ -74,15 +74,25 @@ class Teller:
             self._tell("citation", citation=shown, document_id=document_id)
 
     def end(self, reply: Reply) -> None:
+        """End with the whole answer."""
         answer = AnswerShown(reply.asked).data
-        ChatStream.objects.filter(pk=self._stream.pk).update(answer_id=reply.asked.id)
-        self._tell("done", kept={}, **_names(reply.asked.id, reply.session_id, answer))
+        with transaction.atomic():
+            self._finish(answer_id=reply.asked.id)
+            self._tell("done", kept={}, **_names(reply.asked.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
         """End with an error; it reaches the client even if it cannot be kept."""
         event = self._next("error", content=detail, error=code)
         self._publish(event)
-        self._keep(event, event.body)
+        try:
+            self._keep(event, event.body)
+            self._finish()
+        except DatabaseError as exc:
+            log.error("chat_error_not_kept", reason=type(exc).__name__)
+
+    def _finish(self, **found: Any) -> None:
+        ended = ChatStream.objects.filter(pk=self._stream.pk)
+        ended.update(finished_at=timezone.now(), **found)
 
     def _tell(self, kind: str, *, document_id: str | None = None, **members: Any) -> None:
         kept = members.pop("kept", None)
@@ -124,18 +134,12 @@ def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> 
             route=request.route,
         )
         teller.end(reply)
-        _finish(stream)
     except PkbError as exc:
         log.info("chat_ended_early", reason=str(exc), code=exc.code)
         teller.fail(str(exc) or exc.title, exc.code)
-        _finish(stream)
     except DatabaseError as exc:
         log.error("chat_lost_the_database", reason=type(exc).__name__)
         teller.fail("The database does not answer.", "database_unavailable")
-
-
-def _finish(stream: ChatStream) -> None:
-    ChatStream.objects.filter(pk=stream.pk).update(finished_at=timezone.now())
 
 
 def check_readable(stream_id: UUID) -> None:
