@@ -24,7 +24,7 @@ from qa.models import Answer
 from qa.ports import build_context
 from qa.stored_serializers import FeedbackInput, FeedbackShown, StoredAnswerShown
 from qa.streaming import replay_answer, stream_answer
-from qa.turns import give_back_connection
+from qa.turns import opening_turn
 
 MAX_EVENT_ID_DIGITS = 9
 EVENTS = {(200, "text/event-stream"): OpenApiTypes.STR}
@@ -86,8 +86,8 @@ class ChatEventsView(APIView):
         last = request.headers.get("Last-Event-ID", "") or "0"
         if not (last.isascii() and last.isdigit() and len(last) <= MAX_EVENT_ID_DIGITS):
             raise ValidationError({"Last-Event-ID": ["The id of an event of this chat is needed."]})
-        check_readable(chat_id)
-        give_back_connection()
+        with opening_turn():
+            check_readable(chat_id)
         return _events(replay_answer(chat_id, after=int(last)), chat_id)
 
 
@@ -126,17 +126,17 @@ def _ask(given: dict[str, Any]) -> Response:
 
 
 def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
-    asked = ChatRequest(
-        question=given["question"],
-        collection=Collection.objects.named(given["collection"]).name,
-        context=build_context(api_key=given.get("api_key", "")),
-        context_tokens=given.get("context_window", CONTEXT_TOKENS),
-        selected_text=given.get("selected_text", ""),
-        route=route,
-    )
-    stream, _ = open_stream(given["session_id"])
-    # The view's thread lives as long as the stream does; its connection must not.
-    give_back_connection()
+    # The view's thread lives as long as the stream does; its connection does not.
+    with opening_turn():
+        asked = ChatRequest(
+            question=given["question"],
+            collection=Collection.objects.named(given["collection"]).name,
+            context=build_context(api_key=given.get("api_key", "")),
+            context_tokens=given.get("context_window", CONTEXT_TOKENS),
+            selected_text=given.get("selected_text", ""),
+            route=route,
+        )
+        stream, _ = open_stream(given["session_id"])
     return _events(stream_answer(asked, stream), stream.pk)
 
 

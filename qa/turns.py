@@ -14,6 +14,21 @@ from corpus.errors import BackendUnavailable
 MAX_WAIT_S = 60.0
 
 
+# Streams that are opened at once: a burst of clients must leave connections to others.
+OPENINGS = 4
+_openings = BoundedSemaphore(OPENINGS)
+
+
+@contextmanager
+def opening_turn() -> Iterator[None]:
+    """Wait for a turn to open a stream; the connection that took goes back at its end."""
+    with _openings:
+        try:
+            yield
+        finally:
+            give_back_connection()
+
+
 @contextmanager
 def answering_turn() -> Iterator[None]:
     """Wait for one of ``PKB_ANSWER_CONCURRENCY`` turns and hold it.
