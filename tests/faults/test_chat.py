@@ -93,7 +93,7 @@ def leave_while_the_model_thinks(database: str, port: int, lm: ChatServer) -> No
 def lose_the_database_while_the_model_thinks(database: str, port: int, lm: ChatServer) -> None:
     response = post(port, "/chat", question=LIGHTHOUSE_QUESTION)
     wait_until(lambda: len(lm.calls) == 2)
-    name = database.rsplit("/", 1)[1].partition("?")[0]
+    name = f"test_chat_{os.getpid()}"
     with psycopg.connect(database.replace(f"/{name}?", "/postgres?"), autocommit=True) as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         admin.execute(
