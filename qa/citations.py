@@ -5,14 +5,15 @@ held up by a sentence of a passage the draft cites, which is then quoted. What h
 not said. A quote is always copied from the passage, never from the draft.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.confidence import Matcher, match_question
+from qa.confidence import Matcher, Weighing
 from qa.support import Scorer, find_support
 from qa.types import Answer, Citation, Draft, Evidence, Passage
+
+Say = Callable[[str, Citation], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,10 @@ class Proof:
     support: str
 
 
+def _keep_silent(text: str, citation: Citation) -> None:
+    """Do nothing: most wait for the whole answer."""
+
+
 def prove(
     draft: Draft,
     passages: Sequence[Passage],
@@ -48,19 +53,36 @@ def prove(
     match: Matcher,
     estimate: Callable[[Evidence], float],
     abstain_below: float,
+    say: Say = _keep_silent,
 ) -> Answer:
-    """Return the answer with its citations; an abstention if nothing is proved or it is unsure."""
+    """Return the answer with its citations; an abstention if nothing is proved or it is unsure.
+
+    Args:
+        say: Called with each piece of the answer's text and its citation, in order, as soon as it
+            is certain that the answer will have it.
+    """
     cited = _cited_passages(draft, passages)
     sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    proofs = list(_prove_each(draft.text, sources, score))
-    if not proofs:
-        return Answer(question=question, text="", confidence=0.0)
-    evidence = _weigh(question, proofs, score, match)
-    confidence = estimate(evidence)
-    if confidence < abstain_below:
+    weighing = Weighing(question, score=score, match=match)
+    text, confidence = "", 0.0
+    evidence: Evidence | None = None
+    citations: list[Citation] = []
+    said_count = 0
+    for proof in _prove_each(draft.text, sources, score):
+        text += separator_after(text)
+        citations.append(_cite(proof, at=len(text)))
+        text += proof.said
+        evidence = _weigh(proof.source, weighing)
+        confidence = estimate(evidence)
+        # The confidence only grows: once it is enough, nothing that is said is withdrawn.
+        while confidence >= abstain_below and said_count < len(citations):
+            begin = citations[said_count - 1].answer_end if said_count else 0
+            citation = citations[said_count]
+            say(text[begin : citation.answer_end], citation)
+            said_count += 1
+    if not said_count:
         return Answer(question, "", min(confidence, 0.49), evidence=evidence)
-    text, citations = _assemble(proofs)
-    return Answer(question, text, confidence, citations, evidence)
+    return Answer(question, text, confidence, tuple(citations), evidence)
 
 
 def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -98,35 +120,21 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
     return text.startswith(sentence, at) and not following.isalnum()
 
 
-def _weigh(question: str, proofs: Sequence[Proof], score: Scorer, match: Matcher) -> Evidence:
-    quoted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-    for proof in proofs:
-        offset = proof.source.passage.start_char
-        span = proof.source.start - offset, proof.source.end - offset
-        quoted[proof.source.passage.as_read].append(span)
-    return Evidence(
-        relevance=float(max(score(question, [proof.source.text for proof in proofs]))),
-        weakest_match=match_question(question, quoted, match=match),
+def _weigh(quoted: Sentence, weighing: Weighing) -> Evidence:
+    offset = quoted.passage.start_char
+    span = quoted.start - offset, quoted.end - offset
+    return weighing.add(quoted.text, text=quoted.passage.as_read, span=span)
+
+
+def _cite(proof: Proof, *, at: int) -> Citation:
+    """Make the citation of a sentence that begins at this character of the answer."""
+    return Citation(
+        passage=proof.source.passage,
+        quote=proof.source.text,
+        start_char=proof.source.start,
+        end_char=proof.source.end,
+        answer_start=at,
+        answer_end=at + len(proof.said),
+        score=proof.score,
+        support=proof.support,
     )
-
-
-def _assemble(proofs: Sequence[Proof]) -> tuple[str, tuple[Citation, ...]]:
-    """Join what is said, a space after a full stop, else an empty line; place the citations."""
-    text = ""
-    citations = []
-    for proof in proofs:
-        text += separator_after(text)
-        start, text = len(text), text + proof.said
-        citations.append(
-            Citation(
-                passage=proof.source.passage,
-                quote=proof.source.text,
-                start_char=proof.source.start,
-                end_char=proof.source.end,
-                answer_start=start,
-                answer_end=len(text),
-                score=proof.score,
-                support=proof.support,
-            )
-        )
-    return text, tuple(citations)

@@ -8,7 +8,8 @@ The graph is a line: LangGraph runs a step of one node on the caller's thread, a
 caller's database connection. Do not fan out, and stream "updates" only.
 """
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
@@ -20,15 +21,20 @@ from qa.citations import prove
 from qa.drafting import draft_answer
 from qa.ports import QAContext
 from qa.reranking import rerank_passages
+from qa.rewriting import rewrite_question
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
+from qa.waiting import wait_for
 
 Update = dict[str, Any]
 
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    context = runtime.context
     with span(Span.PARSE):
-        text = " ".join(state["question"].split())
+        asked = " ".join(state["question"].split())
+        work = partial(rewrite_question, asked, state["history"], rewriter=context.rewriter)
+        text = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
         query = Query(text, collection=state["collection"], tags=state["tags"], k=state["k"])
     return {"query": query}
 
@@ -57,12 +63,14 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Span.ANSWER_DSPY, passages=len(state["passages"])):
-        draft = draft_answer(
+        work = partial(
+            draft_answer,
             state["query"].text,
             state["passages"],
             answerer=context.answerer,
             fallback=context.fallback,
         )
+        draft = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
     return {"draft": draft}
 
 
@@ -72,13 +80,14 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
         proved = prove(
             state["draft"],
             state["passages"],
-            question=state["question"],
+            question=state["query"].text,
             score=context.judge.score,
             match=context.matcher.match_tokens,
             estimate=context.calibration.estimate,
             abstain_below=context.abstain_below,
+            say=context.listener.say,
         )
-    return {"proved": proved}
+    return {"proved": replace(proved, question=state["question"])}
 
 
 def abstain(state: QAState) -> Update:

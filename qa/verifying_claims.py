@@ -106,7 +106,7 @@ def _verify_sentence(
     """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
     places = [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
     sources = [passage.text[start:end] for passage, start, end in places]
-    found = judge_claim(sentence, sources, score=context.reranker.score)
+    found = judge_claim(sentence, sources, score=context.judge.score)
     if found.verdict == "unsupported":
         return found, None
     passage, start, end = places[found.index]

@@ -124,3 +124,35 @@ def test_an_unsure_answer_is_an_abstention_of_low_confidence() -> None:
 )
 def test_facts_must_be_kept(claim: str, source: str, kept: bool) -> None:
     assert keeps_facts(claim, source) is kept
+
+
+def heard(text: str, *, abstain_below: float = 0.0) -> tuple[Answer, list[tuple[str, str]]]:
+    """The answer, and what was said of it on the way with its quotes."""
+    said: list[tuple[str, str]] = []
+    answer = prove(
+        Draft(text, ("S1",), confidence=1.0, answerer="test"),
+        [PASSAGE, OTHER],
+        question="When was the mill built?",
+        score=word_overlap,
+        abstain_below=abstain_below,
+        say=lambda piece, citation: said.append((piece, citation.quote)),
+    )
+    return answer, said
+
+
+def test_the_pieces_that_are_said_make_the_answer() -> None:
+    answer, said = heard("Anna Holt owns it. The mill was built in 1874.")
+    assert "".join(piece for piece, _ in said) == answer.text
+    assert [quote for _, quote in said] == [citation.quote for citation in answer.citations]
+
+
+def test_nothing_is_said_before_the_answer_is_sure() -> None:
+    sure = heard("The mill was built in 1874.")[0].confidence
+    unsure = heard("Anna Holt owns it.")[0].confidence
+    assert unsure < sure
+    answer, said = heard("Anna Holt owns it. The mill was built in 1874.", abstain_below=sure)
+    assert len(said) == len(answer.citations) == 2
+    assert heard("Anna Holt owns it.", abstain_below=sure) == (
+        Answer("When was the mill built?", "", unsure),
+        [],
+    )

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
-from qa.confidence import Calibration, match_question, read_calibration
+from qa.confidence import Calibration, Weighing, read_calibration
 from qa.types import Evidence
 
 
@@ -47,18 +47,28 @@ def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
         read_calibration(tmp_path / "missing.json")
 
 
-def test_the_worst_matched_token_counts_and_any_quote_may_match_it() -> None:
-    rows = {"one": [[0.9, 0.2], [0.3, 0.1]], "two": [[0.1, 0.7]]}
+def no_relevance(question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.array([float(text) for text in texts], np.float32)
+
+
+def test_each_quote_adds_to_the_evidence_and_none_takes_away() -> None:
+    rows = {"one": [[0.9, 0.2]], "two": [[0.1, 0.7]], "three": [[0.0, 0.0]]}
 
     def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
         return np.array(rows[text], np.float32)
 
-    quoted = {"one": [(0, 1), (1, 2)], "two": [(0, 1)]}
-    assert match_question("q", quoted, match=match) == pytest.approx(0.7)
+    weighing = Weighing("q", score=no_relevance, match=match)
+    found = [
+        weighing.add(quote, text=text, span=(0, 1))
+        for quote, text in (("2", "one"), ("-3", "two"), ("5", "three"))
+    ]
+    assert [each.relevance for each in found] == [2, 2, 5]
+    assert [each.weakest_match for each in found] == pytest.approx([0.2, 0.7, 0.7])
 
 
 def test_a_question_without_tokens_matches_nothing() -> None:
     def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
         return np.zeros((len(spans), 0), np.float32)
 
-    assert match_question("?", {"one": [(0, 1)]}, match=match) == 0.0
+    weighing = Weighing("?", score=no_relevance, match=match)
+    assert weighing.add("1", text="one", span=(0, 1)) == Evidence(1.0, 0.0)

@@ -1,0 +1,83 @@
+"""Stream to many clients at once and time /health beside them.
+
+Start a server first (``manage.py serve``), then:
+
+    python benchmarks/streaming.py http://127.0.0.1:8000 --clients 100
+"""
+
+import argparse
+import asyncio
+import statistics
+import time
+
+import httpx
+
+TEXT = (
+    "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill. Its lamp burns "
+    "rapeseed oil and is seen from nineteen nautical miles away. The tower is thirty-one metres "
+    "tall and stands on black basalt."
+)
+QUESTION = "Who built the lighthouse at Bavoke?"
+# Without clients first: what /health costs by itself on this machine.
+ALONE_COUNT = 50
+HEALTH_EVERY_S = 0.05
+
+
+async def read_chat(client: httpx.AsyncClient) -> tuple[float, float, str]:
+    """Return the seconds to the first sentence and to the end, and the last event's kind."""
+    started = time.perf_counter()
+    first_s, kind = float("nan"), ""
+    async with client.stream("POST", "/chat", json={"question": QUESTION}) as response:
+        async for line in response.aiter_lines():
+            if line.startswith("event: "):
+                kind = line.removeprefix("event: ")
+                if kind == "chunk":
+                    first_s = time.perf_counter() - started
+    return first_s, time.perf_counter() - started, kind
+
+
+async def time_health(client: httpx.AsyncClient) -> float:
+    started = time.perf_counter()
+    (await client.get("/health")).raise_for_status()
+    return (time.perf_counter() - started) * 1000
+
+
+async def watch_health(client: httpx.AsyncClient, is_over: asyncio.Event) -> list[float]:
+    times = []
+    while not is_over.is_set():
+        times.append(await time_health(client))
+        await asyncio.sleep(HEALTH_EVERY_S)
+    return times
+
+
+def describe(name: str, values: list[float], unit: str) -> None:
+    cuts = statistics.quantiles(values, n=100)
+    print(f"{name:24} p50 {cuts[49]:8.1f}  p99 {cuts[98]:8.1f}  max {max(values):8.1f} {unit}")
+
+
+async def measure(base_url: str, clients: int) -> None:
+    limits = httpx.Limits(max_connections=clients + 10)
+    async with httpx.AsyncClient(base_url=base_url, timeout=600, limits=limits) as client:
+        posted = await client.post("/ingest", json={"text": TEXT, "source_uri": "note:streaming"})
+        if posted.status_code not in {200, 201, 409}:
+            raise SystemExit(posted.text)
+        alone = [await time_health(client) for _ in range(ALONE_COUNT)]
+        is_over = asyncio.Event()
+        watching = asyncio.create_task(watch_health(client, is_over))
+        chats = await asyncio.gather(*(read_chat(client) for _ in range(clients)))
+        is_over.set()
+        beside = await watching
+    done = sum(kind == "done" for *_, kind in chats)
+    print(f"{done} of {clients} streams ended with done")
+    describe("/health alone", alone, "ms")
+    describe(f"/health beside {clients}", beside, "ms")
+    describe("first sentence", [first for first, *_ in chats], "s")
+    describe("end", [end for _, end, _ in chats], "s")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base_url")
+    parser.add_argument("--clients", type=int, default=100)
+    chosen = parser.parse_args()
+    asyncio.run(measure(chosen.base_url, chosen.clients))

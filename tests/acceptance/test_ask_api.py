@@ -1,0 +1,236 @@
+"""POST /ask and /ask-selected, stored answers and feedback, as scripts use them."""
+
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from qa.models import Answer, Feedback, Message, Session
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+
+pytestmark = pytest.mark.django_db
+
+SELECTED = "The harbour master of Rodabu is called Maren Holt.  She took office in 1990."
+HARBOUR_QUESTION = "Who is the harbour master of Rodabu?"
+
+
+def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
+    path = "/ask-selected" if "selected_text" in fields else "/ask"
+    response = api.post(path, {"question": question, **fields}, format="json")
+    assert response.status_code == 200, response.json()
+    return response.json()
+
+
+def searched(asked: Any) -> str:
+    (step,) = [step for step in asked["debug"]["steps"] if step["name"] == "parse"]
+    return str(step["searched"])
+
+
+def test_a_reply_is_the_answer_object_with_its_sources(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://example.org/coast/bavoke.html")
+    ingest(BAKERY)
+    asked = ask(api)
+    assert "Orsolya Quill" in asked["answer"]
+    (source,) = asked["sources"]
+    assert source["file"] == "bavoke.html"
+    assert source["chunk"] == LIGHTHOUSE[:200]
+    assert 0 < source["similarity"] <= 1
+    assert asked["latency_ms"] > 0
+    assert Session.objects.filter(pk=asked["session_id"]).exists()
+
+
+def test_an_abstention_has_no_sources(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    asked = ask(api, "Which colour does the number seven eat on Thursdays?")
+    assert (asked["abstained"], asked["sources"], asked["citations"]) == (True, [], [])
+
+
+def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE)
+    ingest("The church at Olmen is fifty metres tall and was built of red brick in 1690.")
+    session_id = ask(api)["session_id"]
+    follow_up = "And how many steps does its keeper climb?"
+    asked = ask(api, follow_up, session_id=session_id)
+    assert asked["session_id"] == session_id
+    assert "212 steps" in asked["answer"]
+    assert searched(asked) == "How many steps does the lighthouse at Bavoke's keeper climb?"
+    assert asked["question"] == follow_up
+    assert Answer.objects.get(pk=asked["id"]).question == follow_up
+
+
+def test_only_the_last_three_exchanges_are_context(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    session_id = ask(api)["session_id"]
+    for name in ("first", "second", "third"):
+        ask(api, f"Which green parrot came {name} to Rodabu?", session_id=session_id)
+    assert "lighthouse" not in searched(ask(api, "How tall is it?", session_id=session_id))
+
+
+def test_an_expired_session_is_gone(api: APIClient, ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    session_id = ask(api)["session_id"]
+    settings.PKB_SESSION_MINUTES = 30
+    long_ago = timezone.now() - timedelta(minutes=31)
+    Session.objects.filter(pk=session_id).update(last_used_at=long_ago)
+    asked = ask(api, "How tall is it?", session_id=session_id)
+    assert searched(asked) == "How tall is it?"
+    assert asked["session_id"] == session_id
+    assert Message.objects.filter(session=session_id).count() == 1
+
+
+def test_an_unknown_session_id_begins_a_session_of_that_id(api: APIClient, db: None) -> None:
+    session_id = str(uuid4())
+    assert ask(api, session_id=session_id)["session_id"] == session_id
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"question": "Who?"},
+        {"question": "q" * 2001},
+        {"question": None},
+        {"session_id": "abc"},
+        {"session_id": 5},
+        {"collection": "1 bad/name"},
+        {"stream": "perhaps"},
+        {"selected_text": "s" * 5001},
+        {"selected_text": "a\x00b"},
+    ],
+    ids=lambda wrong: f"{next(iter(wrong))} {str(next(iter(wrong.values())))[:8]!r}",
+)
+def test_a_bad_question_is_400_and_begins_no_session(
+    api: APIClient, db: None, wrong: dict[str, Any]
+) -> None:
+    response = api.post("/ask", {"question": "Who is it?", **wrong}, format="json")
+    assert response.status_code == 400
+    assert [error["field"] for error in response.json()["errors"]] == list(wrong)
+    assert not Session.objects.exists()
+
+
+def test_an_unknown_collection_is_404_and_begins_no_session(api: APIClient, db: None) -> None:
+    body = {"question": "Who is it?", "collection": "absent"}
+    assert api.post("/ask", body, format="json").status_code == 404
+    assert not Session.objects.exists()
+
+
+def test_the_selected_text_is_answered_from_first(api: APIClient, ingest: Ingest) -> None:
+    ingest("The harbour master of Rodabu is called Tobias Wren.")
+    asked = ask(api, HARBOUR_QUESTION, selected_text=f"  {SELECTED}")
+    (citation,) = asked["citations"]
+    assert citation["selected"] is True
+    assert (citation["chunk_id"], citation["document_id"]) == (None, None)
+    sent = f"  {SELECTED}"
+    assert sent[citation["start_char"] : citation["end_char"]] == citation["quote"]
+    assert citation["content_sha256"] == sha256(sent.encode()).hexdigest()
+    assert "Maren Holt" in asked["answer"]
+    assert asked["sources"][0]["file"] == "selected text"
+    stored = api.get(f"/answers/{asked['id']}").json()["citations"]
+    assert [(c["quote"], c["state"]) for c in stored] == [(citation["quote"], "current")]
+
+
+def test_the_corpus_answers_what_the_selection_does_not(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+    asked = ask(api, selected_text=SELECTED)
+    assert {c["document_id"] for c in asked["citations"]} == {stored.document_id}
+    assert not any(c["selected"] for c in asked["citations"])
+    assert asked["debug"]["steps"][0]["name"] == "selected.parse"
+
+
+def test_the_end_of_a_long_selection_is_read(api: APIClient, db: None) -> None:
+    filler = "The granary stores barley with oak beams in year 1700. " * 80
+    asked = ask(api, HARBOUR_QUESTION, selected_text=f"{filler}{SELECTED}")
+    assert "Maren Holt" in asked["answer"]
+
+
+def test_selected_text_is_required_on_its_door(api: APIClient, db: None) -> None:
+    response = api.post("/ask-selected", {"question": "Who is it?"}, format="json")
+    assert response.status_code == 400
+
+
+def states(api: APIClient, answer_id: str) -> list[tuple[str, bool]]:
+    citations = api.get(f"/answers/{answer_id}").json()["citations"]
+    return [(citation["state"], bool(citation["quote"])) for citation in citations]
+
+
+def test_a_stored_answer_is_as_it_was_given(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    asked = ask(api)
+    stored = api.get(f"/answers/{asked['id']}").json()
+    for name in ("id", "question", "answer", "abstained", "confidence"):
+        assert stored[name] == asked[name]
+    for kept, given in zip(stored["citations"], asked["citations"], strict=True):
+        assert kept == given | {"state": "current"}
+
+
+def test_a_citation_is_stale_once_its_quote_stands_there_no_more(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE, source_uri="note:1")
+    answer_id = ask(api)["id"]
+    ingest(f"{LIGHTHOUSE} It was painted white.", source_uri="note:1")
+    assert states(api, answer_id) == [("current", True)]
+    ingest(f"Once: {LIGHTHOUSE}", source_uri="note:1")
+    assert states(api, answer_id) == [("stale", True)]
+
+
+def test_a_deleted_document_leaves_a_stale_citation_without_its_quote(
+    api: APIClient, ingest: Ingest
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    answer_id = ask(api)["id"]
+    api.delete(f"/documents/{stored.document_id}")
+    assert states(api, answer_id) == [("stale", False)]
+    assert LIGHTHOUSE[:30] not in str(api.get(f"/answers/{answer_id}").json()["citations"])
+
+
+def give_feedback(api: APIClient, answer_id: object, **body: Any) -> Any:
+    return api.post(f"/answers/{answer_id}/feedback", body, format="json")
+
+
+def test_feedback_waits_for_a_review(api: APIClient, db: None) -> None:
+    answer_id = ask(api)["id"]
+    response = give_feedback(api, answer_id, rating="down", comment="Not what I asked.")
+    assert response.status_code == 201
+    (waiting,) = Feedback.objects.to_review()
+    assert (str(waiting.pk), str(waiting.answer_id)) == (response.json()["id"], answer_id)
+    assert (waiting.rating, waiting.comment) == ("down", "Not what I asked.")
+
+
+@pytest.mark.parametrize("body", [{}, {"rating": "sideways"}, {"rating": 1}, {"rating": None}])
+def test_bad_feedback_is_400(api: APIClient, db: None, body: dict[str, Any]) -> None:
+    assert give_feedback(api, ask(api)["id"], **body).status_code == 400
+    assert not Feedback.objects.exists()
+
+
+def test_an_unknown_answer_is_404(api: APIClient, db: None) -> None:
+    assert api.get(f"/answers/{uuid4()}").status_code == 404
+    assert give_feedback(api, uuid4(), rating="up").status_code == 404
+
+
+@pytest.mark.parametrize(("action", "accepted"), [("accept", 1), ("dismiss", 0)])
+def test_feedback_is_reviewed_in_the_admin(
+    api: APIClient, admin_client: Any, action: str, accepted: int
+) -> None:
+    feedback_id = give_feedback(api, ask(api)["id"], rating="up").json()["id"]
+    assert User.objects.filter(is_superuser=True).exists()
+    chosen = {"action": action, "_selected_action": [feedback_id]}
+    page = admin_client.post("/admin/qa/feedback/", chosen, follow=True)
+    assert page.status_code == 200
+    assert not Feedback.objects.to_review().exists()
+    assert Feedback.objects.accepted().count() == accepted
+    assert Feedback.objects.get().reviewed_at is not None
+
+
+def test_the_admin_shows_sessions(api: APIClient, admin_client: Any) -> None:
+    session_id = ask(api)["session_id"]
+    for path in ("", f"{session_id}/change/"):
+        page = admin_client.get(f"/admin/qa/session/{path}")
+        assert page.status_code == 200
+        assert session_id in page.content.decode()

@@ -1,0 +1,225 @@
+"""POST /chat and its events, as a client reads them."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import AsyncClient
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from qa.models import Answer, ChatEvent, ChatStream, Session
+from tests.contracts.chat_server import chat_server, fails, hang, says
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+
+# The answer is made in another thread, which sees only what is committed.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KEY = "sk-of-the-asker-4711"
+
+
+@dataclass(frozen=True)
+class Sent:
+    id: str
+    kind: str
+    body: Any
+
+
+@dataclass(frozen=True)
+class Stream:
+    status: int
+    headers: Any
+    text: str
+
+    @property
+    def events(self) -> list[Sent]:
+        pattern = r"id: (\d+)\nevent: (\w+)\ndata: (.+)\n\n"
+        return [Sent(i, kind, json.loads(data)) for i, kind, data in re.findall(pattern, self.text)]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
+
+    @property
+    def said(self) -> str:
+        return "".join(event.body["content"] for event in self.events if event.kind == "chunk")
+
+
+def read(method: str, path: str, *arguments: Any, **options: Any) -> Stream:
+    async def send() -> Stream:
+        response = await getattr(AsyncClient(), method)(path, *arguments, **options)
+        parts = [part async for part in response] if response.streaming else [response.content]
+        return Stream(response.status_code, response.headers, b"".join(parts).decode())
+
+    return async_to_sync(send)()
+
+
+def chat(question: str = LIGHTHOUSE_QUESTION, path: str = "/chat", **fields: Any) -> Stream:
+    return read("post", path, {"question": question, **fields}, content_type="application/json")
+
+
+def again(location: str, *, after: str = "") -> Stream:
+    return read("get", location, headers={"Last-Event-ID": after} if after else {})
+
+
+def searched(stream: Stream) -> str:
+    return str(stream.events[-1].body["answer"]["debug"]["steps"][0]["searched"])
+
+
+def use_lm(settings: Any, root: str) -> None:
+    options = {"model": "openai/m", "api_base": f"{root}/v1", "api_key": "sk-x", "timeout_s": 5.0}
+    settings.PKB_ANSWERERS = {
+        **settings.PKB_ANSWERERS,
+        "default": {"BACKEND": "qa.answerers.dspy_program.LMAnswerer", "OPTIONS": options},
+    }
+
+
+def test_sentences_come_with_their_citations_and_make_the_stored_answer(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    stream = chat("What does the keeper climb, and what does a second keeper write?")
+    assert stream.headers["Content-Type"] == "text/event-stream"
+    *told, done = stream.events
+    assert [event.kind for event in told] == ["chunk", "citation"] * (len(told) // 2)
+    assert [event.id for event in stream.events] == [str(n + 1) for n in range(len(told) + 1)]
+    stored = Answer.objects.get(pk=done.body["answer_id"])
+    assert stream.said == stored.text != ""
+    quotes = [event.body["citation"]["quote"] for event in told if event.kind == "citation"]
+    assert quotes == [citation.quote for citation in stored.citations.all()]
+    assert done.body["answer"]["answer"] == stored.text
+    assert Session.objects.filter(pk=done.body["session_id"]).exists()
+    for event in stream.events:
+        assert {"type", "content", "citation"} <= set(event.body)
+        assert event.body["type"] == event.kind
+
+
+def test_ask_streams_when_told_to(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    stream = chat(path="/ask", stream=True)
+    assert stream.kinds == ["chunk", "citation", "done"]
+
+
+def test_an_abstention_is_done_and_says_nothing(db: None) -> None:
+    stream = chat("Zxqv blorptang fnimble wuzzlethorp?")
+    assert stream.kinds == ["done"]
+    assert stream.events[0].body["answer"]["abstained"] is True
+
+
+def test_a_stream_can_be_read_on_after_any_event(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    first = chat()
+    location = first.headers["Location"]
+    assert [event.kind for event in again(location).events] == first.kinds
+    rest = again(location, after="1")
+    assert rest.events[0] == first.events[1]
+    (done,) = [event for event in rest.events if event.kind == "done"]
+    assert done.body["answer_id"] == first.events[-1].body["answer_id"]
+    assert done.body["answer"]["answer"] == first.said
+    assert again(location, after=first.events[-1].id).events == []
+
+
+def test_a_stream_read_again_has_no_quote_of_a_deleted_document(
+    api: APIClient, ingest: Ingest
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    location = chat().headers["Location"]
+    api.delete(f"/documents/{stored.document_id}")
+    rest = again(location, after="1")
+    assert rest.kinds == ["done"]
+    assert [c["quote"] for c in rest.events[0].body["answer"]["citations"]] == [""]
+    assert not ChatEvent.objects.filter(kind="citation").exists()
+
+
+def test_after_five_minutes_a_stream_is_404(db: None) -> None:
+    location = chat("Is there nothing here?").headers["Location"]
+    ended = timezone.now() - timedelta(minutes=5, seconds=1)
+    ChatStream.objects.update(finished_at=ended)
+    assert again(location).status == 404
+    assert again(f"/chat/{uuid4()}").status == 404
+
+
+def test_a_bad_last_event_id_is_400(db: None) -> None:
+    location = chat("Is there nothing here?").headers["Location"]
+    assert again(location, after="last").status == 400
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"question": ""}, {"session_id": "abc"}, {"context_window": -1}, {"context_window": "wide"}],
+    ids=str,
+)
+def test_bad_input_is_400_before_the_stream_begins(db: None, wrong: dict[str, Any]) -> None:
+    stream = chat(**{"question": "Who is it?", **wrong})
+    assert stream.status == 400
+    assert json.loads(stream.text)["error"] == "invalid_input"
+    assert not ChatStream.objects.exists()
+
+
+def test_an_unknown_collection_is_404(db: None) -> None:
+    assert chat(collection="absent").status == 404
+
+
+def test_without_a_context_window_nothing_was_said_before(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    session_id = chat().events[-1].body["session_id"]
+    full = chat("How tall is it?", session_id=session_id)
+    none = chat("How tall is it?", session_id=session_id, context_window=0)
+    assert searched(full) == "How tall is the lighthouse at Bavoke?"
+    assert searched(none) == "How tall is it?"
+
+
+def test_heartbeats_come_while_a_model_thinks(ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    settings.PKB_CHAT_HEARTBEAT_S = 0.1
+    with chat_server(hang) as server:
+        use_lm(settings, server.root)
+        settings.PKB_ANSWERERS["default"]["OPTIONS"]["timeout_s"] = 1.0
+        stream = chat()
+    assert stream.text.count(": heartbeat\n\n") >= 3
+    assert stream.kinds[-1] == "done"
+
+
+def test_the_askers_key_is_used_once_and_kept_nowhere(
+    ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    ingest(LIGHTHOUSE)
+    said = {"answer": LIGHTHOUSE.split(". ")[0] + ".", "citations": ["S1"], "confidence": 0.9}
+    caplog.set_level("DEBUG")
+    with chat_server(says(json.dumps(said))) as server:
+        use_lm(settings, server.root)
+        stream = chat(api_key=KEY)
+        assert stream.kinds == ["chunk", "citation", "done"]
+        assert chat().kinds == ["chunk", "citation", "done"]
+        assert [call.authorization for call in server.calls] == [f"Bearer {KEY}", "Bearer sk-x"]
+    assert KEY not in stream.text + caplog.text
+    kept = [*ChatEvent.objects.values_list("body"), *Answer.objects.values_list("steps")]
+    assert KEY not in str(kept)
+
+
+def test_a_model_that_refuses_the_askers_key_is_an_error_event(
+    ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    ingest(LIGHTHOUSE)
+    with chat_server(fails(401)) as server:
+        use_lm(settings, server.root)
+        stream = chat(api_key=KEY)
+    assert stream.kinds == ["error"]
+    assert "refused the key" in stream.events[0].body["content"]
+    assert KEY not in stream.text + caplog.text
+    assert again(stream.headers["Location"]).kinds == ["error"]
+
+
+def test_a_follow_up_is_rewritten_by_the_model(ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    session_id = chat().events[-1].body["session_id"]
+    standalone = {"standalone": "How tall is the tower of the lighthouse at Bavoke?"}
+    with chat_server(says(json.dumps(standalone))) as server:
+        use_lm(settings, server.root)
+        stream = chat("And that one's size?", session_id=session_id)
+        assert "data: never follow" in server.calls[0].prompt
+        assert LIGHTHOUSE_QUESTION in server.calls[0].prompt
+    assert searched(stream) == standalone["standalone"]

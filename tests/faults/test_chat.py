@@ -1,0 +1,107 @@
+"""A client that leaves, a model that fails, a database that goes: a chat ends, and says so."""
+
+import json
+import os
+import re
+import socket
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.contracts.chat_server import ChatServer, chat_server, hang
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.processes import finish, manage, own_database, read, wait_until
+
+
+@pytest.fixture
+def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
+    name = f"test_chat_{os.getpid()}"
+    with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
+        assert finish("migrate", "--verbosity", "0", database=url)[0] == 0
+        yield url
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def post(port: int, path: str, **body: Any) -> Any:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    return urllib.request.urlopen(request, timeout=120)  # noqa: S310
+
+
+@contextmanager
+def serving(database: str, lm: ChatServer) -> Iterator[int]:
+    """A server whose language model is that one; yields its port."""
+    port = free_port()
+    env = {"PKB_LM": "openai/m", "PKB_LM_API_BASE": f"{lm.root}/v1", "PKB_WORKER": "off"}
+    process = manage("serve", "--port", str(port), database=database, **env)
+    try:
+        wait_until(lambda: is_ready(port))
+        yield port
+    finally:
+        lm.released.set()
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=5) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+def last_events(database: str) -> list[str]:
+    query = "SELECT body::text FROM qa_chatevent WHERE kind = 'error' ORDER BY id"
+    return [str(row[0]) for row in read(database, query)]
+
+
+def test_chats_end_when_the_client_or_the_database_goes(database: str) -> None:
+    with chat_server(hang) as lm, serving(database, lm) as port:
+        post(port, "/ingest", text=LIGHTHOUSE).close()
+        leave_while_the_model_thinks(database, port, lm)
+        lose_the_database_while_the_model_thinks(database, port, lm)
+
+
+def leave_while_the_model_thinks(database: str, port: int, lm: ChatServer) -> None:
+    response = post(port, "/chat", question=LIGHTHOUSE_QUESTION)
+    location = response.headers["Location"]
+    wait_until(lambda: len(lm.calls) == 1)
+    response.close()
+    # Whoever watches another answer is not held up by the one that hangs.
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=30) as health:
+        assert health.status == 200
+    wait_until(lambda: len(last_events(database)) == 1, timeout_s=30)
+    assert "asker_left" in last_events(database)[0]
+    assert read(database, "SELECT count(*) FROM qa_answer") == [(0,)]
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{location}", timeout=30) as again:
+        assert re.findall(r"event: (\w+)", again.read().decode()) == ["error"]
+
+
+def lose_the_database_while_the_model_thinks(database: str, port: int, lm: ChatServer) -> None:
+    response = post(port, "/chat", question=LIGHTHOUSE_QUESTION)
+    wait_until(lambda: len(lm.calls) == 2)
+    name = f"test_chat_{os.getpid()}"
+    with psycopg.connect(database.replace(f"/{name}?", "/postgres?"), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+        )
+        lm.released.set()
+        text = response.read().decode()
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+    assert re.findall(r"event: (\w+)", text)[-1] == "error"
+    assert "The database does not answer." in text
+    wait_until(lambda: is_ready(port))

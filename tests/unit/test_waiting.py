@@ -1,0 +1,86 @@
+"""Turns of answering, and waiting for a slow model."""
+
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from corpus.errors import AskerLeft, BackendUnavailable
+from qa import turns
+from qa.ports import Silent
+from qa.turns import answering_turn
+from qa.types import Citation
+from qa.waiting import wait_for
+
+
+class Leaver:
+    """Leaves when it is asked for the second time."""
+
+    def __init__(self) -> None:
+        self.check_count = 0
+
+    def check(self) -> None:
+        self.check_count += 1
+        if self.check_count > 1:
+            raise AskerLeft("left")
+
+    def say(self, text: str, citation: Citation) -> None:
+        raise AssertionError("nothing is said")
+
+
+def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
+    released, ended = Event(), Event()
+
+    def work() -> None:
+        released.wait(30)
+        ended.set()
+
+    with pytest.raises(AskerLeft):
+        wait_for(work, listener=Leaver(), is_slow=True)
+    assert not ended.is_set()
+    released.set()
+    assert ended.wait(10)
+
+
+@pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "quick"])
+def test_work_returns_what_it_found(is_slow: bool) -> None:
+    assert wait_for(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
+    assert wait_for(lambda: 7, listener=Silent(), is_slow=is_slow) == 7
+
+
+def test_a_failure_of_the_work_is_raised() -> None:
+    def fail() -> None:
+        raise BackendUnavailable("gone")
+
+    with pytest.raises(BackendUnavailable, match="gone"):
+        wait_for(fail, listener=Leaver(), is_slow=True)
+
+
+@pytest.mark.django_db
+def test_who_gets_no_turn_is_told_to_come_again(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PKB_ANSWER_CONCURRENCY = 1
+    monkeypatch.setattr(turns, "MAX_WAIT_S", 0.05)
+    refused = pytest.raises(BackendUnavailable, match="ask again soon")
+    with answering_turn(), refused, answering_turn():
+        pass
+    with answering_turn():
+        pass
+
+
+@pytest.mark.django_db
+def test_a_turn_passes_on(settings: Any) -> None:
+    settings.PKB_ANSWER_CONCURRENCY = 1
+    has_turn = Event()
+
+    def take() -> None:
+        with answering_turn():
+            has_turn.set()
+
+    waiting = Thread(target=take)
+    with answering_turn():
+        waiting.start()
+        assert not has_turn.wait(0.1)
+    assert has_turn.wait(10)
+    waiting.join()
