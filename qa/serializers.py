@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, TagList, Text
+from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
 from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
 from qa.asking import Asked
 from qa.types import Citation
@@ -73,11 +73,11 @@ class EvaluatedAnswer(AnswerShown):
 class SearchInput(serializers.Serializer[Any]):
     query = Text(max_length=1_000)
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
-    top_k = serializers.IntegerField(min_value=1, max_value=50, default=5)
-    similarity_threshold = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    top_k = Whole(min_value=1, max_value=50, default=5)
+    similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
     collection = CollectionName(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
-    rerank = serializers.BooleanField(default=False)
+    rerank = Truth(default=False)
 
 
 class SearchResult(serializers.Serializer[Any]):
