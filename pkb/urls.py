@@ -8,6 +8,7 @@ from pkb.schema import SchemaView
 urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("qa.urls")),
+    path("v1/", include("qa.openai.urls")),
     path("health", health.HealthView.as_view(), name="health"),
     path("ready", health.ReadyView.as_view(), name="ready"),
     path("metrics", health.MetricsView.as_view(), name="metrics"),
