@@ -25,6 +25,8 @@ class Env(BaseSettings):
     app_host: str = "127.0.0.1"
     app_port: int = Field(default=8000, ge=1, le=65_535)
     allowed_hosts: str = Field(default="localhost,127.0.0.1,[::1]", description="comma-separated")
+    pkb_public_url: str = Field(default="", description="of links; unset: APP_HOST:APP_PORT")
+    pkb_mcp_read_only: bool = Field(default=False, description="agents cannot take texts in")
     pkb_https: bool = Field(default=False, description="only served over TLS, by a proxy")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"
