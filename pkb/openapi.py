@@ -38,6 +38,19 @@ class ProblemAutoSchema(AutoSchema):
     whose errors have another shape names it: ``error_body`` and ``error_media_type``.
     """
 
+    def _get_parameters(self) -> list[dict[str, Any]]:
+        """Say of optional parameters that an empty one counts as not given."""
+        parameters: list[dict[str, Any]] = super()._get_parameters()
+        pages = getattr(self.view, "pagination_class", None)
+        strict = {pages.page_size_query_param, pages.cursor_query_param} if pages else set()
+        for parameter in parameters:
+            is_list = parameter["schema"].get("type") == "array"
+            if parameter["in"] != "query" or parameter.get("required") or is_list:
+                continue
+            if parameter["name"] not in strict:
+                parameter["schema"] = {"anyOf": [parameter["schema"], {"const": ""}]}
+        return parameters
+
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
         for status, description in sorted(self._errors().items()):
