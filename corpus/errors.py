@@ -9,6 +9,7 @@ The errors the product raises, with the HTTP status each maps to.
     - CollectionNotFound           404
     - DocumentNotFound             404
     - JobNotFound                  404
+    - ModelNotFound                404
     - PathNotFound                 404
     - AnswerNotFound               404
     - ChatNotFound                 404
@@ -36,8 +37,11 @@ The errors the product raises, with the HTTP status each maps to.
 A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+Errors = Mapping[str, Sequence["type[PkbError]"]]
+"""What a view raises, by method in lower case: the OpenAPI document says it."""
 
 
 class PkbError(Exception):
@@ -111,6 +115,16 @@ class JobNotFound(NotFound):
     """No job has this id."""
 
     code = "job_not_found"
+
+
+class ModelNotFound(NotFound):
+    """No model has this name."""
+
+    code = "model_not_found"
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        return {"errors": [{"field": "model", "message": str(self), "code": self.code}]}
 
 
 class PathNotFound(NotFound):

@@ -17,6 +17,33 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
+class Whole(serializers.IntegerField):
+    """A JSON whole number; a string or a truth value is none."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, (bool, str, float)):
+            self.fail("invalid")
+        return int(super().to_internal_value(data))
+
+
+class Truth(serializers.BooleanField):
+    """A JSON truth value."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Number(serializers.FloatField):
+    """A JSON number; a string or a truth value is none."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, (bool, str)):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
 class RawText(Text):
     """Text that is judged later: it may be empty, blank, or hold any character."""
 

@@ -2,29 +2,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, TagList, Text
+from corpus.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.ingestion.options import DEFAULT_BATCH_SIZE
 from corpus.models import DEFAULT_COLLECTION, Job
 
 PATH_CHARS = 4096
-
-
-class Whole(serializers.IntegerField):
-    """A JSON whole number; a string or a truth value is none."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, (bool, str, float)):
-            self.fail("invalid")
-        return int(super().to_internal_value(data))
-
-
-class Truth(serializers.BooleanField):
-    """A JSON truth value."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, bool):
-            self.fail("invalid", input=data)
-        return data
 
 
 def _path() -> Text:

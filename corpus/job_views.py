@@ -1,6 +1,6 @@
 """The doors to background work, and to files of the server: parse, call, render."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -12,7 +12,15 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from corpus.errors import PathNotFound
+from corpus.errors import (
+    CollectionNotFound,
+    Errors,
+    JobNotFound,
+    JobStateConflict,
+    PathIngestionOff,
+    PathNotFound,
+    UnprocessableContent,
+)
 from corpus.ingestion.bringing import bring_file
 from corpus.ingestion.jobs import cancel_job, retry_job, start_sync
 from corpus.ingestion.options import SyncOptions
@@ -62,6 +70,10 @@ def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> 
 class EncodeDocView(APIView):
     """Take in one file of the server, at once."""
 
+    errors: ClassVar[Errors] = {
+        "post": [PathIngestionOff, CollectionNotFound, PathNotFound, UnprocessableContent]
+    }
+
     @extend_schema(request=EncodeDoc, responses={200: EncodedDoc})
     def post(self, request: Request) -> Response:
         form = EncodeDoc(data=request.data)
@@ -85,6 +97,8 @@ class EncodeDocView(APIView):
 class EncodeBatchView(APIView):
     """Begin to mirror a folder of the server."""
 
+    errors: ClassVar[Errors] = {"post": [PathIngestionOff, CollectionNotFound, PathNotFound]}
+
     @extend_schema(request=EncodeBatch, responses={202: EncodeBatchStarted})
     def post(self, request: Request) -> Response:
         form = EncodeBatch(data=request.data)
@@ -104,6 +118,7 @@ class EncodeBatchView(APIView):
 class JobsView(generics.ListAPIView[Job]):
     """The jobs, newest first."""
 
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
     serializer_class = JobShown
     pagination_class = NewestFirst
 
@@ -134,6 +149,8 @@ class JobView(APIView):
 class JobRetryView(APIView):
     """Queue a failed or cancelled job again."""
 
+    errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
+
     @extend_schema(request=None, responses={202: JobShown})
     def post(self, request: Request, job_id: UUID) -> Response:
         return shown_job(request, retry_job(job_id))
@@ -141,6 +158,8 @@ class JobRetryView(APIView):
 
 class JobCancelView(APIView):
     """Stop a queued or running job after the file at work."""
+
+    errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
 
     @extend_schema(request=None, responses={202: JobShown})
     def post(self, request: Request, job_id: UUID) -> Response:

@@ -7,19 +7,22 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+MAX_LIMIT = 200
+_LIMITS = {str(number) for number in range(1, MAX_LIMIT + 1)}
+
 
 class ByCreation(CursorPagination):
     """Oldest first; ``limit`` is 1 to 200, 20 if not given."""
 
     page_size = 20
-    max_page_size = 200
+    max_page_size = MAX_LIMIT
     page_size_query_param = "limit"
     ordering: tuple[str, ...] = ("created_at", "pk")
     invalid_cursor_message = "This cursor was not given by this list."
 
     def get_page_size(self, request: Request) -> int:
         given = request.query_params.get(self.page_size_query_param, str(self.page_size))
-        if not (given.isascii() and given.isdigit() and 1 <= int(given[:9]) <= self.max_page_size):
+        if given not in _LIMITS:
             message = f"A whole number from 1 to {self.max_page_size} is needed."
             raise exceptions.ValidationError({self.page_size_query_param: [message]})
         return int(given)
@@ -29,6 +32,13 @@ class ByCreation(CursorPagination):
             return super().decode_cursor(request)
         except exceptions.NotFound as exc:
             raise exceptions.ValidationError({"cursor": [self.invalid_cursor_message]}) from exc
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": self.page_size}
+        return [
+            {"name": self.page_size_query_param, "in": "query", "schema": limit},
+            {"name": self.cursor_query_param, "in": "query", "schema": {"type": "string"}},
+        ]
 
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"results": data, "next": self.get_next_link()})

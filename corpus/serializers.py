@@ -2,7 +2,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, JsonObject, RawText, TagList, Text, ZonedDateTime
+from corpus.fields import (
+    CollectionName,
+    JsonObject,
+    RawText,
+    TagList,
+    Text,
+    Whole,
+    ZonedDateTime,
+)
 from corpus.languages import ENGLISH, LANGUAGES
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document
 
@@ -57,9 +65,9 @@ class ChunkingShown(serializers.Serializer[Any]):
 
 class ChunkingInput(serializers.Serializer[Any]):
     strategy = serializers.ChoiceField(Collection.Strategy.choices, required=False)
-    size = serializers.IntegerField(min_value=16, max_value=40_000, required=False)
-    overlap = serializers.IntegerField(min_value=0, max_value=20_000, required=False)
-    overlap_sentences = serializers.IntegerField(min_value=0, max_value=10, required=False)
+    size = Whole(min_value=16, max_value=40_000, required=False)
+    overlap = Whole(min_value=0, max_value=20_000, required=False)
+    overlap_sentences = Whole(min_value=0, max_value=10, required=False)
     unit = serializers.ChoiceField(Collection.Unit.choices, required=False)
 
 
@@ -67,7 +75,7 @@ class CollectionInput(serializers.Serializer[Any]):
     name = CollectionName()
     description = Text(max_length=10_000, default="", allow_blank=True)
     embedding_model = Text(max_length=200, required=False)
-    dimension = serializers.IntegerField(min_value=1, max_value=4_000, required=False)
+    dimension = Whole(min_value=1, max_value=4_000, required=False)
     distance = serializers.ChoiceField(Collection.Distance.choices, required=False)
     language = serializers.ChoiceField(LANGUAGES, default=ENGLISH)
     chunking = ChunkingInput(required=False)

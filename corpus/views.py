@@ -1,12 +1,12 @@
 """The doors to what is known: parse, call, render."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Count, QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework import generics
 from rest_framework.exceptions import ValidationError
 from rest_framework.parsers import MultiPartParser
@@ -18,8 +18,18 @@ from rest_framework.views import APIView
 
 from corpus.collecting import change_collection, create_collection, delete_collection
 from corpus.deleting import delete_document, delete_tag
-from corpus.errors import CollectionNotFound
-from corpus.idempotency import answered_once
+from corpus.errors import (
+    CollectionExists,
+    CollectionNotEmpty,
+    CollectionNotFound,
+    CollectionProtected,
+    DuplicateDocument,
+    Errors,
+    PathIngestionOff,
+    PathNotFound,
+    UnprocessableContent,
+)
+from corpus.idempotency import MAX_KEY_CHARS, answered_once
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
 from corpus.job_serializers import IngestFolder, JobShown
 from corpus.job_views import ingest_folder
@@ -46,15 +56,23 @@ from corpus.serializers import (
 )
 from corpus.tagging import normalize_tags
 
+REPLY = PolymorphicProxySerializer("IngestReply", [Ingested, IngestedInPart], None)
+KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
+
 
 class IngestView(APIView):
     """Take in a text, a file as multipart form data, or a folder of the server."""
 
+    errors: ClassVar[Errors] = {
+        "post": [PathIngestionOff, CollectionNotFound, PathNotFound, DuplicateDocument,
+                 UnprocessableContent],
+    }  # fmt: skip
     parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 
     @extend_schema(
         request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder], None),
-        responses={201: Ingested, 200: Ingested, 202: JobShown},
+        parameters=[OpenApiParameter("Idempotency-Key", KEY, OpenApiParameter.HEADER)],
+        responses={201: REPLY, 200: REPLY, 202: JobShown},
     )
     def post(self, request: Request) -> Response:
         form = _ingest_form(request)
@@ -110,6 +128,7 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
 class CollectionsView(generics.ListAPIView[Collection]):
     """The collections."""
 
+    errors: ClassVar[Errors] = {"post": [CollectionExists]}
     serializer_class = CollectionShown
     pagination_class = ByCreation
 
@@ -152,6 +171,12 @@ class CreateView(APIView):
 class CollectionView(APIView):
     """One collection."""
 
+    errors: ClassVar[Errors] = {
+        "get": [CollectionNotFound],
+        "patch": [CollectionNotFound],
+        "delete": [CollectionNotFound, CollectionProtected, CollectionNotEmpty],
+    }
+
     @extend_schema(responses={200: CollectionShown})
     def get(self, request: Request, name: str) -> Response:
         return Response(_shown_collection(name))
@@ -184,6 +209,7 @@ def _shown_collection(name: str) -> Any:
 class DocumentsView(generics.ListAPIView[Document]):
     """The documents, without their text."""
 
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
     serializer_class = DocumentShown
     pagination_class = ByCreation
 
@@ -260,6 +286,8 @@ class ChunkView(APIView):
 
 class StatsView(APIView):
     """How much a collection holds."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 
     @extend_schema(parameters=[CollectionChoice], responses={200: Stats})
     def get(self, request: Request) -> Response:

@@ -32,6 +32,8 @@ class Env(BaseSettings):
     pkb_cors_origins: str = Field(
         default="", description="comma-separated, https://app.example.org; * is any; unset: none"
     )
+    pkb_public_url: str = Field(default="", description="of links; unset: APP_HOST:APP_PORT")
+    pkb_mcp_read_only: bool = Field(default=False, description="agents cannot take texts in")
     pkb_https: bool = Field(default=False, description="only served over TLS, by a proxy")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["console", "json"] = "console"

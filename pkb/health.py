@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from rest_framework import serializers
@@ -83,6 +84,14 @@ def _is_migrated() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
-def metrics(request: object) -> HttpResponse:
+class MetricsView(APIView):
     """The metrics in Prometheus' text format."""
-    return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
+
+    takes_any_accept = True
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        return super().perform_content_negotiation(request, force=True)
+
+    @extend_schema(responses={(200, "text/plain"): OpenApiTypes.STR})
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)

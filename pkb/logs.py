@@ -39,6 +39,7 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
         "loggers": {
             "django.request": {"level": "CRITICAL"},
             "httpx": {"level": "WARNING"},
+            "mcp": {"level": "WARNING"},
             "procrastinate": {"level": "WARNING"},
         },
     }

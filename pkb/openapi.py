@@ -1,9 +1,15 @@
-"""Complete the OpenAPI document: every operation's errors have the one body."""
+"""Complete the OpenAPI document: the errors that each operation answers with."""
 
+from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
+
+from corpus.errors import PkbError
+
+BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LARGE, BAD_TYPE = 400, 404, 406, 413, 415
+SERVER_ERRORS = "5XX"
 
 
 class FieldError(serializers.Serializer[Any]):
@@ -25,11 +31,60 @@ class Problem(serializers.Serializer[Any]):
 
 
 class ProblemAutoSchema(AutoSchema):
-    """Adds a default response, problem details, to every operation."""
+    """Adds to every operation the errors it answers with.
+
+    What follows from its request is found here. What its subject adds stands in the view:
+    ``errors``, a mapping of a method in lower case to exceptions of ``corpus.errors``. A view
+    whose errors have another shape names it: ``error_body`` and ``error_media_type``.
+    """
+
+    def _get_parameters(self) -> list[dict[str, Any]]:
+        """Say of optional parameters that an empty one counts as not given."""
+        parameters: list[dict[str, Any]] = super()._get_parameters()
+        pages = getattr(self.view, "pagination_class", None)
+        strict = {pages.page_size_query_param, pages.cursor_query_param} if pages else set()
+        for parameter in parameters:
+            is_list = parameter["schema"].get("type") == "array"
+            if parameter["in"] != "query" or parameter.get("required") or is_list:
+                continue
+            if parameter["name"] not in strict:
+                parameter["schema"] = {"anyOf": [parameter["schema"], {"const": ""}]}
+        return parameters
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
-        component = self.resolve_serializer(Problem, "response")
-        schema = {"application/problem+json": {"schema": component.ref}}
-        bodies["default"] = {"content": schema, "description": "What went wrong."}
+        for status, description in sorted(self._errors().items()):
+            bodies.setdefault(status, self._error_body(description))
         return bodies
+
+    def _errors(self) -> dict[str, str]:
+        """Status to description."""
+        found = {str(status): HTTPStatus(status).phrase for status in self._statuses_of_request()}
+        for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
+            found[str(error.status)] = _describe(error, found.get(str(error.status), ""))
+        return {**found, SERVER_ERRORS: "Not ready, a model that fails, or a fault of the service."}
+
+    def _statuses_of_request(self) -> set[int]:
+        statuses = set()
+        places = {parameter["in"] for parameter in self._get_parameters()}
+        if places - {"path"}:
+            statuses.add(BAD_REQUEST)
+        if "path" in places:
+            statuses.add(NOT_FOUND)
+        if self._get_request_body():  # type: ignore[no-untyped-call]
+            statuses |= {BAD_REQUEST, TOO_LARGE, BAD_TYPE}
+        if not getattr(self.view, "takes_any_accept", False):
+            statuses.add(NOT_ACCEPTABLE)
+        return statuses
+
+    def _error_body(self, description: str) -> dict[str, Any]:
+        body = getattr(self.view, "error_body", Problem)
+        media_type = getattr(self.view, "error_media_type", "application/problem+json")
+        schema = {"schema": self.resolve_serializer(body, "response").ref}
+        return {"content": {media_type: schema}, "description": description}
+
+
+def _describe(error: type[PkbError], so_far: str) -> str:
+    title = (error.__doc__ or error.code).strip().splitlines()[0]
+    is_phrase = so_far == HTTPStatus(error.status).phrase
+    return title if is_phrase or not so_far else f"{so_far} {title}"

@@ -278,6 +278,8 @@ PKB_OTEL_ENDPOINT = env.otel_exporter_otlp_endpoint.rstrip("/")
 PKB_OTEL_ENVIRONMENT = env.app_env
 PKB_HOST = env.app_host
 PKB_PORT = env.app_port
+PKB_PUBLIC_URL = env.pkb_public_url.rstrip("/") or f"http://{PKB_HOST}:{PKB_PORT}"
+PKB_MCP_READ_ONLY = env.pkb_mcp_read_only
 PKB_SUPERUSER = {
     "username": env.django_superuser_username,
     "email": env.django_superuser_email,

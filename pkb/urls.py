@@ -1,16 +1,18 @@
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularSwaggerView
 
 from pkb import health
+from pkb.schema import SchemaView
 
 urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("qa.urls")),
+    path("v1/", include("qa.openai.urls")),
     path("health", health.HealthView.as_view(), name="health"),
     path("ready", health.ReadyView.as_view(), name="ready"),
-    path("metrics", health.metrics, name="metrics"),
-    path("schema", SpectacularAPIView.as_view(), name="schema"),
+    path("metrics", health.MetricsView.as_view(), name="metrics"),
+    path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("admin/", admin.site.urls),
 ]

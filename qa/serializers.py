@@ -5,7 +5,7 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, TagList, Text
+from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
 from qa.asking import Asked
@@ -95,20 +95,18 @@ class FilterField(serializers.Field[Any, Any, Any, Any]):
 class SearchInput(serializers.Serializer[Any]):
     query = Text(max_length=1_000)
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
-    top_k = serializers.IntegerField(min_value=1, max_value=50, default=5)
-    similarity_threshold = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    top_k = Whole(min_value=1, max_value=50, default=5)
+    similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
     collection = CollectionName(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
     filters = FilterField(default=None, allow_null=True)
-    rerank = serializers.BooleanField(
-        required=False, help_text="by default what mode hybrid does, and no other"
-    )
+    rerank = Truth(required=False, help_text="by default what mode hybrid does, and no other")
 
 
 class IndexQuery(serializers.Serializer[Any]):
     query = Text(max_length=1_000)
     index_name = CollectionName()
-    top_k = serializers.IntegerField(min_value=1, max_value=100, default=5)
+    top_k = Whole(min_value=1, max_value=100, default=5)
 
 
 class IndexResult(serializers.Serializer[Any]):

@@ -96,6 +96,7 @@ def _find_passages(query: Query, context: QAContext) -> list[Passage]:
         reranker=context.reranker,
         weight=context.rerank_weight,
         count=context.rerank_count,
+        per_document=context.per_document,
         limit=PASSAGE_COUNT,
     )
 

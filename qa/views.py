@@ -1,11 +1,14 @@
 """The doors to what is asked: parse, call, render."""
 
+from typing import ClassVar
+
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Collection
 from corpus.tagging import normalize_tags
 from qa.asking import answer_question
@@ -26,6 +29,8 @@ from qa.types import Query
 
 class AnswerView(APIView):
     """Answer a question from one collection, with proved citations, or abstain."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 
     @extend_schema(parameters=[AnswerQuery], responses={200: EvaluatedAnswer})
     def get(self, request: Request) -> Response:
@@ -50,6 +55,8 @@ class AnswerView(APIView):
 
 class SearchView(APIView):
     """Search one collection for passages."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 
     @extend_schema(request=SearchInput, responses={200: SearchOutput})
     def post(self, request: Request) -> Response:

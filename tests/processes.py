@@ -1,13 +1,16 @@
 """Real processes of the product on a database of their own, which they commit to."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
+import httpx
 import psycopg
 from django.conf import settings
 from django.db import connection
@@ -67,3 +70,35 @@ def wait_until(is_so: Callable[[], bool], *, timeout_s: float = 120) -> None:
 def read(database: str, query: str) -> list[tuple[object, ...]]:
     with psycopg.connect(database) as reader:
         return list(reader.execute(query.encode()).fetchall())
+
+
+@contextmanager
+def served(database: str, **env: str) -> Iterator[str]:
+    """Serve the product from an empty database; yields the address once it is ready."""
+    status, _, errors = finish("migrate", database=database)
+    assert status == 0, errors
+    port = str(_free_port())
+    server = manage("serve", database=database, APP_PORT=port, PKB_WORKER="off", **env)
+    # A full pipe would stop the server.
+    log = Thread(target=server.communicate, daemon=True)
+    log.start()
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: is_ready(address))
+        yield address
+    finally:
+        server.terminate()
+        log.join(60)
+
+
+def _free_port() -> int:
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        return int(chosen.getsockname()[1])
+
+
+def is_ready(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/ready").status_code == 200
+    except httpx.TransportError:
+        return False

@@ -48,9 +48,17 @@ def test_the_schema_names_every_path(api: APIClient) -> None:
     schema = api.get("/schema", headers={"Accept": "application/json"}).json()
     assert schema["openapi"].startswith("3.1")
     assert {"/ingest", "/answer", "/search", "/documents", "/health"} <= set(schema["paths"])
+    errors = schema["paths"]["/ingest"]["post"]["responses"]
+    assert {"400", "404", "409", "413", "415", "422", "5XX"} <= set(errors)
     for path in schema["paths"].values():
         for operation in path.values():
-            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert operation["responses"]["5XX"]["content"]
+            assert "default" not in operation["responses"]
+
+
+def test_the_schema_is_json_or_yaml(api: APIClient) -> None:
+    assert api.get("/schema").json()["openapi"].startswith("3.1")
+    assert api.get("/schema?format=yaml").content.startswith(b"openapi: 3.1")
 
 
 def test_docs_load_nothing_from_elsewhere() -> None:

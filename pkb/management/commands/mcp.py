@@ -1,0 +1,15 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from pkb.warming import start_warming
+
+
+class Command(BaseCommand):
+    help = "Offer the tools search, fetch, answer and ingest to an agent, over stdin and stdout."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from qa.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)
+
+        start_warming()
+        build_server().run("stdio")

@@ -1,0 +1,55 @@
+"""Errors in OpenAI's shape, made from the body that every other door gives."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.response import Response
+
+ExceptionHandler = Callable[[Exception, dict[str, Any]], Response | None]
+
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+class OpenAIErrorDetail(serializers.Serializer[Any]):
+    message = serializers.CharField()
+    type = serializers.CharField()
+    param = serializers.CharField(allow_null=True, help_text="the wrong field, where there is one")
+    code = serializers.CharField(allow_null=True)
+
+
+class OpenAIError(serializers.Serializer[Any]):
+    """What went wrong, as OpenAI's clients read it."""
+
+    error = OpenAIErrorDetail()
+
+
+def in_openai_shape(handler: ExceptionHandler) -> ExceptionHandler:
+    """Return ``handler`` with the bodies of its responses in OpenAI's shape."""
+
+    def handle(exc: Exception, context: dict[str, Any]) -> Response | None:
+        response = handler(exc, context)
+        if response is not None:
+            response.data = openai_error(response.data)
+            response.content_type = "application/json"
+        return response
+
+    return handle
+
+
+def openai_error(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn problem details into OpenAI's body; ``param`` is the first wrong field."""
+    status = problem["status"]
+    fields = [error["field"] for error in problem.get("errors", ())]
+    return {
+        "error": {
+            "message": problem["detail"],
+            "type": _TYPES.get(status, _type_of(status)),
+            "param": fields[0] if fields else None,
+            "code": problem["error"],
+        }
+    }
+
+
+def _type_of(status: int) -> str:
+    return "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004

@@ -1,0 +1,260 @@
+"""Bodies in the shapes of OpenAI and of Cohere; fields that change nothing here are left out."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from corpus.fields import Text, Truth, Whole
+
+MAX_QUESTION_CHARS = 2_000
+MAX_MESSAGES = 1_000
+MAX_INPUTS = 2_048
+MAX_DOCUMENTS = 1_000
+MAX_TEXT_CHARS = 200_000
+
+_TEXT = {"type": "string", "minLength": 1, "pattern": r"\S", "maxLength": MAX_TEXT_CHARS}
+_PART = {
+    "type": "object",
+    "required": ["type", "text"],
+    "properties": {"type": {"type": "string", "enum": ["text"]}, "text": {"type": "string"}},
+}
+
+
+def _always(value: str) -> serializers.CharField:
+    """A field of replies that has one value."""
+    decorate = extend_schema_field({"type": "string", "const": value})
+    return decorate(serializers.CharField())  # type: ignore[type-var]
+
+
+@extend_schema_field(
+    {"oneOf": [{"type": "string"}, {"type": "array", "items": _PART}, {"type": "null"}]}
+)
+class MessageContent(serializers.Field[str, Any, Any, Any]):
+    """A message's text: a string, or a list of text parts, which are joined."""
+
+    default_error_messages = {
+        "shape": "A string, or a list of parts.",
+        "part": "Only parts {{type: text, text}} can be read.",
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, str):
+            return data
+        if not isinstance(data, list):
+            self.fail("shape")
+        return "\n".join(self._text_of(part) for part in data)
+
+    def _text_of(self, part: Any) -> str:
+        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        if not isinstance(text, str):
+            self.fail("part")
+        return text
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class Message(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(["system", "developer", "user", "assistant", "tool", "function"])
+    content = MessageContent(required=False, allow_null=True)
+
+
+class StreamOptions(serializers.Serializer[Any]):
+    include_usage = Truth(default=False)
+
+
+class ChatInput(serializers.Serializer[Any]):
+    """Sampling parameters and tools may be sent; answers are proved, so they change nothing."""
+
+    model = Text(max_length=200, help_text="`pkb/<collection>`")
+    messages = Message(many=True, allow_empty=False, min_length=1, max_length=MAX_MESSAGES)  # type: ignore[call-arg]
+    stream = Truth(default=False, allow_null=True)
+    stream_options = StreamOptions(required=False, allow_null=True)
+    n = Whole(min_value=1, max_value=1, default=1, allow_null=True)
+
+    def validate_messages(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        asked = [message.get("content") or "" for message in messages if message["role"] == "user"]
+        if not asked or not asked[-1].strip():
+            raise serializers.ValidationError("A user message with a question is needed.")
+        question = Text(max_length=MAX_QUESTION_CHARS).run_validation(asked[-1])
+        last = max(at for at, message in enumerate(messages) if message["role"] == "user")
+        messages[last] = {**messages[last], "content": question}
+        return messages
+
+
+class TokenUsage(serializers.Serializer[Any]):
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()
+    total_tokens = serializers.IntegerField()
+
+
+class FileCitation(serializers.Serializer[Any]):
+    file_id = serializers.UUIDField(help_text="the document's id")
+    filename = serializers.CharField()
+    quote = serializers.CharField(help_text="verbatim from the document")
+    start_index = serializers.IntegerField(help_text="in `content`: the part that is held up")
+    end_index = serializers.IntegerField()
+
+
+class Annotation(serializers.Serializer[Any]):
+    type = _always("file_citation")
+    file_citation = FileCitation()
+
+
+class CompletionMessage(serializers.Serializer[Any]):
+    role = _always("assistant")
+    content = serializers.CharField(help_text="`[1]` follows what the first annotation holds up")
+    refusal = serializers.CharField(allow_null=True)
+    annotations = Annotation(many=True)
+
+
+class CompletionChoice(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    message = CompletionMessage()
+    finish_reason = _always("stop")
+
+
+class ChatCompletion(serializers.Serializer[Any]):
+    id = serializers.CharField(help_text="`chatcmpl-` and the id of the stored answer")
+    object = _always("chat.completion")
+    created = serializers.IntegerField()
+    model = serializers.CharField()
+    choices = CompletionChoice(many=True)
+    usage = TokenUsage()
+
+
+class ModelShown(serializers.Serializer[Any]):
+    id = serializers.CharField(help_text="`pkb/<collection>`")
+    object = _always("model")
+    created = serializers.IntegerField()
+    owned_by = serializers.CharField()
+
+
+class ModelList(serializers.Serializer[Any]):
+    object = _always("list")
+    data = ModelShown(many=True)  # type: ignore[assignment]
+
+
+@extend_schema_field(
+    {"oneOf": [_TEXT, {"type": "array", "minItems": 1, "maxItems": MAX_INPUTS, "items": _TEXT}]}
+)
+class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
+    """One text or a list of them."""
+
+    default_error_messages = {
+        "shape": "A text or a list of texts that are not empty.",
+        "tokens": "Token ids are of another model's alphabet; send the text.",
+        "count": "At most {limit} texts.",
+    }
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        texts = data if isinstance(data, list) else [data]
+        if not texts:
+            self.fail("shape")
+        if len(texts) > MAX_INPUTS:
+            self.fail("count", limit=MAX_INPUTS)
+        if isinstance(data, list) and any(isinstance(text, int | list) for text in texts):
+            self.fail("tokens")
+        text = Text(max_length=MAX_TEXT_CHARS, trim_whitespace=False)
+        return [text.run_validation(each) for each in texts]
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class EmbeddingInput(serializers.Serializer[Any]):
+    model = Text(max_length=200, help_text="an embedding model, such as /documents/stats names")
+    input = EmbeddingTexts()
+    dimensions = Whole(min_value=1, required=False, allow_null=True)
+    encoding_format = serializers.ChoiceField(["float", "base64"], default="float")
+
+    def validate_input(self, texts: list[str]) -> list[str]:
+        if not all(text.strip() for text in texts):
+            raise serializers.ValidationError("A text or a list of texts that are not empty.")
+        return texts
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "array", "items": {"type": "number"}},
+            {"type": "string", "description": "base64 of little-endian float32"},
+        ]
+    }
+)
+class Vector(serializers.JSONField):
+    pass
+
+
+class EmbeddingShown(serializers.Serializer[Any]):
+    object = _always("embedding")
+    index = serializers.IntegerField()
+    embedding = Vector()
+
+
+class EmbeddingUsage(serializers.Serializer[Any]):
+    prompt_tokens = serializers.IntegerField()
+    total_tokens = serializers.IntegerField()
+
+
+class EmbeddingList(serializers.Serializer[Any]):
+    object = _always("list")
+    data = EmbeddingShown(many=True)  # type: ignore[assignment]
+    model = serializers.CharField()
+    usage = EmbeddingUsage()
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            _TEXT,
+            {"type": "object", "required": ["text"], "properties": {"text": _TEXT}},
+        ]
+    }
+)
+class RerankDocument(Text):
+    """A text, or an object whose ``text`` it is."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return super().to_internal_value(data["text"] if _has_text(data) else data)
+
+
+def _has_text(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("text"), str)
+
+
+class RerankInput(serializers.Serializer[Any]):
+    query = Text(max_length=MAX_QUESTION_CHARS)
+    documents = serializers.ListField(
+        child=RerankDocument(max_length=MAX_TEXT_CHARS, trim_whitespace=False),
+        min_length=1,
+        max_length=MAX_DOCUMENTS,
+    )
+    top_n = Whole(min_value=1, required=False, allow_null=True)
+    return_documents = Truth(default=False, allow_null=True)
+    model = Text(max_length=200, required=False, allow_null=True)
+
+
+class RankedText(serializers.Serializer[Any]):
+    text = serializers.CharField()
+
+
+class RerankResult(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    relevance_score = serializers.FloatField(min_value=0, max_value=1)
+    document = RankedText(required=False)
+
+
+class ApiVersion(serializers.Serializer[Any]):
+    version = serializers.CharField()
+
+
+class RerankMeta(serializers.Serializer[Any]):
+    api_version = ApiVersion()
+
+
+class RerankOutput(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    results = RerankResult(many=True)
+    meta = RerankMeta()

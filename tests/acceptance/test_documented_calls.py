@@ -1,0 +1,79 @@
+"""The calls of docs/api.md run as they stand, in order, against the sample corpus."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.processes import ROOT, own_database, served
+
+PAGE = ROOT / "docs" / "api.md"
+CORPUS = ROOT / "data" / "documents"
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"^# (\w+)=\.([\w.]+)$", re.MULTILINE)
+# An error status ends the call; what it says is kept.
+PRELUDE = 'set -eu\ncurl() { command curl --fail-with-body --silent --show-error "$@"; }\n'
+
+
+def documented_calls(page: str) -> list[str]:
+    """The calls of a page: in fenced blocks of sh, divided by empty lines."""
+    blocks = BLOCK.findall(page)
+    return [call for block in blocks for call in block.strip().split("\n\n") if "curl" in call]
+
+
+def named_values(call: str, reply: str) -> dict[str, str]:
+    """The values that comments below a call name: `# job=.job_id`."""
+    values = {}
+    for name, path in NAMED.findall(call):
+        value: Any = json.loads(reply)
+        for step in path.split("."):
+            value = value[int(step) if step.isdigit() else step]
+        values[name] = str(value)
+    return values
+
+
+def test_calls_and_names_are_read() -> None:
+    page = "```sh\ncurl a\n# first=.x.0\n\ncurl $first\n```\n```json\n{}\n```\n```sh\nls\n```\n"
+    calls = documented_calls(page)
+    assert calls == ["curl a\n# first=.x.0", "curl $first"]
+    assert named_values(calls[0], '{"x": ["yes"]}') == {"first": "yes"}
+
+
+@pytest.fixture
+def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    name = f"test_documented_{os.getpid()}"
+    with (
+        django_db_blocker.unblock(),
+        own_database(name) as database,
+        served(database, PKB_INGEST_ROOTS=str(CORPUS)) as url,
+    ):
+        for path in sorted(CORPUS.glob("*.md")):
+            reply = httpx.post(
+                f"{url}/ingest", files={"file": (path.name, path.read_bytes())}, timeout=120
+            )
+            assert reply.status_code == 201
+        yield url
+
+
+def test_every_documented_call_succeeds(address: str, tmp_path: Path) -> None:
+    calls = documented_calls(PAGE.read_text())
+    assert len(calls) > 20
+    values: dict[str, str] = {}
+    for call in calls:
+        done = subprocess.run(
+            ["sh", "-c", PRELUDE + call.replace("localhost:8000", address)],
+            cwd=tmp_path,
+            env={**os.environ, **values},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{call}\n{done.stdout}\n{done.stderr}"
+        values |= named_values(call, done.stdout)

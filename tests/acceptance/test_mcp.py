@@ -1,0 +1,204 @@
+"""The tools for agents, called by the SDK's own client over both transports."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult, TextContent
+
+from qa.mcp.server import build_server
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.processes import ROOT, own_database, served
+
+PAGES = "https://kb.example"
+Use = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture(scope="module")
+def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    with django_db_blocker.unblock(), own_database(f"test_mcp_{os.getpid()}") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def address(database: str) -> Iterator[str]:
+    with served(database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS="127.0.0.1,.kb.example") as url:
+        body = {"text": LIGHTHOUSE, "title": "Coast"}
+        assert httpx.post(f"{url}/ingest", json=body).status_code == 201
+        yield url
+
+
+def using(server: Any, use: Use) -> Any:
+    async def run() -> Any:
+        async with Client(server) as client:
+            return await use(client)
+
+    return asyncio.run(run())
+
+
+def call(server: Any, tool: str, **arguments: Any) -> CallToolResult:
+    result: CallToolResult = using(server, lambda client: client.call_tool(tool, arguments))
+    return result
+
+
+def read(result: CallToolResult) -> Any:
+    """The one text of a result, as JSON; it equals the structured content."""
+    (content,) = result.content
+    assert isinstance(content, TextContent)
+    assert not result.is_error, content.text
+    parsed = json.loads(content.text)
+    assert result.structured_content == parsed
+    return parsed
+
+
+def test_tools_are_described(address: str) -> None:
+    listed = using(f"{address}/mcp", lambda client: client.list_tools())
+    tools = {tool.name: tool for tool in listed.tools}
+    assert set(tools) == {"search", "fetch", "answer", "ingest"}
+    assert tools["search"].input_schema["required"] == ["query"]
+    assert tools["fetch"].input_schema["required"] == ["id"]
+    assert all(tool.description and tool.output_schema for tool in tools.values())
+    assert [tools[name].annotations.read_only_hint for name in ("search", "ingest")] == [
+        True,
+        False,
+    ]
+
+
+def test_what_is_found_can_be_fetched(address: str) -> None:
+    server = f"{address}/mcp"
+    found = read(call(server, "search", query=LIGHTHOUSE_QUESTION))
+    assert set(found) == {"results"}
+    best = found["results"][0]
+    assert set(best) == {"id", "title", "url"}
+    assert best["title"] == "Coast"
+    passage = read(call(server, "fetch", id=best["id"]))
+    assert set(passage) == {"id", "title", "text", "url", "metadata"}
+    assert passage["text"] in LIGHTHOUSE
+    document = read(call(server, "fetch", id=passage["metadata"]["document_id"]))
+    assert document["text"] == LIGHTHOUSE
+    assert document["url"] == f"{PAGES}/ui/documents/{document['id']}" == best["url"]
+
+
+def test_what_is_taken_in_is_answered(address: str) -> None:
+    server = f"{address}/mcp"
+    stored = read(call(server, "ingest", text=BAKERY, title="Bakery", tags=["Food"]))
+    assert stored["tags"] == ["food"]
+    answer = read(call(server, "answer", question="When does the bakery in Lindow open?"))
+    assert "five in the morning" in answer["answer"]
+    assert answer["citations"][0]["document_id"] == stored["document_id"]
+    again = call(server, "ingest", text=BAKERY)
+    assert again.is_error
+    assert stored["document_id"] in str(again.content)
+
+
+def test_an_abstention_is_no_error(address: str) -> None:
+    answer = read(call(f"{address}/mcp", "answer", question="Zxqv blorptang fnimble?"))
+    assert (answer["answer"], answer["citations"], answer["abstained"]) == ("", [], True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("fetch", {"id": "no-uuid"}),
+        ("fetch", {"id": "6a50f511-3018-4a63-8095-956467a384db"}),
+        ("search", {"query": "q", "collection": "absent"}),
+        ("search", {"query": ""}),
+        ("ingest", {"text": "short"}),
+        ("answer", {}),
+        ("nothing", {}),
+    ],
+    ids=["no-id", "absent-id", "collection", "empty", "short", "missing", "unknown-tool"],
+)
+def test_wrong_calls_are_errors_a_model_can_read(
+    address: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    result = call(f"{address}/mcp", tool, **arguments)
+    assert result.is_error
+    assert "Traceback" not in str(result.content)
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://localhost:3000"}, 403),
+        ({"Origin": "https://www.kb.example"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "www.kb.example:8443"}, 200),
+    ],
+    ids=["plain", "other-local", "own", "foreign", "null", "foreign-host", "own-host"],
+)
+def test_only_allowed_hosts_and_origins_come_in(
+    address: str, headers: dict[str, str], status: int
+) -> None:
+    accept = {"Accept": "application/json, text/event-stream"}
+    reply = httpx.post(f"{address}/mcp", json=INITIALIZE, headers={**accept, **headers})
+    assert reply.status_code == status
+    if status != 200:
+        assert reply.headers["Content-Type"] == "application/problem+json"
+
+
+def test_there_is_nothing_to_get(address: str) -> None:
+    reply = httpx.get(f"{address}/mcp")
+    assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
+
+
+def test_many_calls_at_once_leave_no_connection_behind(address: str) -> None:
+    async def use(client: Client) -> Any:
+        calls = [client.call_tool("search", {"query": f"lens {n}"}) for n in range(30)]
+        return await asyncio.gather(*calls)
+
+    results = using(f"{address}/mcp", use)
+    assert not any(result.is_error for result in results)
+    assert httpx.get(f"{address}/health").json()["database_connected"] is True
+
+
+def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "PKB_MCP_READ_ONLY", True)
+    listed = using(build_server(), lambda client: client.list_tools())
+    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
+
+
+def test_the_same_tools_speak_over_stdio(address: str, database: str) -> None:
+    command = StdioServerParameters(
+        command=sys.executable,
+        args=["manage.py", "mcp"],
+        cwd=str(ROOT),
+        env={
+            **os.environ,
+            "DATABASE_URL": database,
+            "PKB_DATA_DIR": str(settings.DATA_DIR),
+            "PKB_MODEL_THREADS": "1",
+            "PKB_MCP_READ_ONLY": "true",
+        },
+    )
+
+    async def use(client: Client) -> tuple[Any, CallToolResult]:
+        return await client.list_tools(), await client.call_tool(
+            "search", {"query": LIGHTHOUSE_QUESTION}
+        )
+
+    listed, found = using(command, use)
+    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
+    assert read(found)["results"][0]["title"] == "Coast"

@@ -1,0 +1,245 @@
+"""/v1 as OpenAI's own client sees it, and /v1/rerank as Cohere has it."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from openai import BadRequestError, NotFoundError, OpenAI
+from openai.types.chat import ChatCompletionMessageParam
+from rest_framework.test import APIClient
+
+from corpus.embedding import get_embedder
+from corpus.errors import BackendUnavailable
+from corpus.models import Collection
+from qa.openai.rendering import ABSTENTION
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.processes import own_database, served
+
+MODEL = "pkb/default"
+EMBEDDER = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture(scope="module")
+def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    name = f"test_openai_{os.getpid()}"
+    with django_db_blocker.unblock(), own_database(name) as database, served(database) as url:
+        stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
+        assert stored.status_code == 201
+        yield url
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{address}/v1", api_key="unused", max_retries=0) as opened:
+        yield opened
+
+
+def asking(question: str) -> list[ChatCompletionMessageParam]:
+    return [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Where is it?"},
+        {"role": "assistant", "content": "At Bavoke."},
+        {"role": "user", "content": question},
+    ]
+
+
+def test_collections_are_models(client: OpenAI) -> None:
+    assert MODEL in [model.id for model in client.models.list()]
+    assert client.models.retrieve(MODEL).owned_by == "pkb"
+
+
+def test_a_completion_cites_what_it_says(client: OpenAI, address: str) -> None:
+    reply = client.chat.completions.create(model=MODEL, messages=asking(LIGHTHOUSE_QUESTION))
+    (choice,) = reply.choices
+    content = choice.message.content or ""
+    assert choice.finish_reason == "stop"
+    assert "Orsolya Quill" in content
+    assert "[1]" in content
+    annotations: list[Any] = choice.message.model_dump()["annotations"]
+    cited = annotations[0]["file_citation"]
+    assert annotations[0]["type"] == "file_citation"
+    assert cited["filename"] == "Coast"
+    assert content[cited["start_index"] : cited["end_index"]] == cited["quote"]
+    text = httpx.get(f"{address}/documents/{cited['file_id']}/text").json()["text"]
+    assert cited["quote"] in text
+    assert reply.usage is not None
+    assert reply.usage.completion_tokens > 5
+    assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
+
+
+def test_a_stream_says_what_the_whole_reply_says(client: OpenAI) -> None:
+    messages = asking(LIGHTHOUSE_QUESTION)
+    whole = client.chat.completions.create(model=MODEL, messages=messages).choices[0].message
+    stream = client.chat.completions.create(
+        model=MODEL, messages=messages, stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+    deltas = [choice.delta.model_dump() for chunk in chunks for choice in chunk.choices]
+    assert "".join(delta["content"] or "" for delta in deltas) == whole.content
+    streamed = [one for delta in deltas for one in delta.get("annotations") or ()]
+    annotations: list[Any] = whole.model_dump()["annotations"]
+    assert [one["file_citation"] for one in streamed] == [
+        one["file_citation"] for one in annotations
+    ]
+    assert deltas[0]["role"] == "assistant"
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.total_tokens > 0
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_an_abstention_is_said_plainly(client: OpenAI, stream: bool) -> None:
+    asked = asking("Zxqv blorptang fnimble wuzzlethorp?")
+    reply: Any = client.chat.completions.create(model=MODEL, messages=asked, stream=stream)
+    if stream:
+        parts = [choice.delta.content or "" for chunk in reply for choice in chunk.choices]
+        assert "".join(parts) == ABSTENTION
+    else:
+        assert reply.choices[0].message.content == ABSTENTION
+        assert reply.choices[0].message.annotations == []
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "pkb/absent", "default"])
+def test_an_unknown_model_is_not_found(client: OpenAI, model: str) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        client.chat.completions.create(model=model, messages=asking("Who?"))
+    assert (caught.value.code, caught.value.param) == ("model_not_found", "model")
+    assert caught.value.type == "invalid_request_error"
+
+
+def test_embeddings_are_the_embedders(client: OpenAI) -> None:
+    texts = ["rye bread", "a lighthouse"]
+    reply = client.embeddings.create(model=EMBEDDER, input=texts)  # the client asks for base64
+    given = np.array([row.embedding for row in reply.data], np.float32)
+    assert [row.index for row in reply.data] == [0, 1]
+    assert np.allclose(given, get_embedder(EMBEDDER).embed_passages(texts), atol=1e-5)
+    assert reply.usage.total_tokens > 2
+    short = client.embeddings.create(model=EMBEDDER, input=texts[0], dimensions=16).data[0]
+    assert np.allclose(short.embedding, given[0, :16] / np.linalg.norm(given[0, :16]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"input": [1, 2, 3]}, "input"),
+        ({"input": [[1, 2], [3]]}, "input"),
+        ({"input": ["text", " "]}, "input"),
+        ({"input": "text", "dimensions": 385}, "dimensions"),
+    ],
+    ids=["tokens", "lists-of-tokens", "blank", "too-many-dimensions"],
+)
+def test_what_cannot_be_embedded_is_refused(
+    client: OpenAI, fields: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(BadRequestError) as caught:
+        client.embeddings.create(model=EMBEDDER, **fields)
+    assert caught.value.param == param
+
+
+def chat(api: APIClient, **fields: Any) -> Any:
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "Who built it?"}], **fields}
+    return api.post("/v1/chat/completions", body, format="json")
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"messages": []},
+        {"messages": "hello"},
+        {"messages": [{"role": "assistant", "content": "Hello."}]},
+        {"messages": [{"role": "user", "content": " "}]},
+        {"messages": [{"role": "user", "content": [IMAGE]}]},
+        {"messages": [{"role": "user", "content": 5}]},
+        {"messages": [{"role": "user", "content": "x" * 2_001}]},
+        {"messages": [{"role": "wizard", "content": "Who?"}]},
+        {"n": 2},
+        {"stream": "perhaps"},
+    ],
+    ids=["none", "string", "no-user", "blank", "image", "number", "long", "role", "n", "stream"],
+)
+def test_a_bad_completion_is_refused(
+    api: APIClient, collection: Collection, fields: dict[str, Any]
+) -> None:
+    response = chat(api, **fields)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["type"] == "invalid_request_error"
+    assert error["param"].startswith(next(iter(fields)))
+
+
+@pytest.mark.parametrize("accept", ["text/event-stream", "image/png", "application/json"])
+def test_a_completion_does_not_depend_on_accept(
+    api: APIClient, collection: Collection, accept: str
+) -> None:
+    body = {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}],
+    }
+    reply = api.post("/v1/chat/completions", body, format="json", headers={"Accept": accept})
+    assert reply.status_code == 200
+    assert reply.json()["choices"][0]["message"]["content"] == ABSTENTION
+
+
+def test_a_failing_model_is_an_event_of_the_stream(
+    api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise BackendUnavailable("The model does not answer.")
+
+    monkeypatch.setattr("qa.openai.answering.answer_question", fail)
+    assert chat(api).status_code == 503
+    with pytest.warns(Warning, match="asynchronous iterators"):
+        body = b"".join(chat(api, stream=True)).decode()
+    assert '"code": "backend_unavailable"' in body
+    assert "[DONE]" not in body
+
+
+QUINCES = ["The ferry carries mail.", {"text": "The orchard grows quinces."}, BAKERY]
+
+
+def rerank(api: APIClient, **fields: Any) -> Any:
+    body = {"query": "Which place grows quinces?", "documents": QUINCES, **fields}
+    return api.post("/v1/rerank", body, format="json")
+
+
+def test_documents_are_reranked(api: APIClient, db: None) -> None:
+    body = rerank(api).json()
+    scores = [result["relevance_score"] for result in body["results"]]
+    assert body["results"][0]["index"] == 1
+    assert sorted(scores, reverse=True) == scores
+    assert 0 <= min(scores) <= max(scores) <= 1
+    assert "document" not in body["results"][0]
+    best = rerank(api, top_n=1, return_documents=True, model="ms-marco-MiniLM-L-12-v2").json()
+    assert [result["document"] for result in best["results"]] == [QUINCES[1]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"documents": []}, 400),
+        ({"documents": [5]}, 400),
+        ({"documents": [{"title": "x"}]}, 400),
+        ({"top_n": 0}, 400),
+        ({"query": ""}, 400),
+        ({"model": "rerank-v9"}, 404),
+    ],
+    ids=["none", "number", "no-text", "top-n", "query", "model"],
+)
+def test_a_bad_rerank_is_refused(
+    api: APIClient, db: None, fields: dict[str, Any], status: int
+) -> None:
+    response = rerank(api, **fields)
+    assert response.status_code == status
+    assert "error" in response.json()
+
+
+def test_other_doors_keep_their_errors(api: APIClient, ingest: Ingest) -> None:
+    assert api.get("/v1/nothing").json()["status_code"] == 404
+    assert api.get("/collections/absent").json()["error"] == "collection_not_found"

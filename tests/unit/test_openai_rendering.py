@@ -1,0 +1,48 @@
+"""Markers and annotations of a proved answer."""
+
+from qa.openai.rendering import ABSTENTION, as_pieces
+from qa.types import Answer, Citation, Passage
+
+PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
+TEXT = "One is so. Two is so. It ends."
+
+
+def cited(start: int, end: int) -> Citation:
+    return Citation(PASSAGE, TEXT[start:end], start, end, start, end, 0.9, "supported")
+
+
+def shown(*citations: Citation) -> tuple[str, list[str]]:
+    """The content, and the parts of it that its annotations point at."""
+    pieces = as_pieces(Answer("q", TEXT, 0.9, citations))
+    content = "".join(piece.text for piece in pieces)
+    spans = [piece.annotation["file_citation"] for piece in pieces if piece.annotation]
+    return content, [content[span["start_index"] : span["end_index"]] for span in spans]
+
+
+def test_each_cited_part_is_marked_and_pointed_at() -> None:
+    assert shown(cited(0, 10), cited(11, 21)) == (
+        "One is so. [1] Two is so. [2] It ends.",
+        ["One is so.", "Two is so."],
+    )
+
+
+def test_two_sources_of_one_part_have_a_marker_each() -> None:
+    content, parts = shown(cited(0, 10), cited(0, 10))
+    assert content == "One is so. [1] [2] Two is so. It ends."
+    assert parts == ["One is so.", "One is so."]
+
+
+def test_annotations_name_document_and_quote() -> None:
+    (piece, _) = as_pieces(Answer("q", TEXT, 0.9, (cited(11, 21),)))
+    assert piece.annotation == {
+        "type": "file_citation",
+        "file_citation": {
+            "file_id": "d", "filename": "Coast", "quote": "Two is so.",
+            "start_index": 11, "end_index": 21,
+        },
+    }  # fmt: skip
+
+
+def test_an_abstention_says_so_and_cites_nothing() -> None:
+    (piece,) = as_pieces(Answer("q", "", 0.1))
+    assert (piece.text, piece.annotation) == (ABSTENTION, None)
