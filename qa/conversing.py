@@ -6,11 +6,11 @@ from datetime import datetime
 from time import perf_counter
 from uuid import UUID
 
-from corpus.ingestion.cl100k import count_cl100k_tokens
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.cl100k import count_cl100k_tokens
 from qa.asking import Asked, answer_question
 from qa.models import Message, Session
 from qa.ports import QAContext

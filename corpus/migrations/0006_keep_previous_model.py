@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0004_jobs'),
+        ('corpus', '0005_count_terms'),
     ]
 
     operations = [

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,8 @@ _CALENDAR = frozenset([*(month for month in MONTHS if month not in {"may", "marc
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
 
 
-class Support(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Support:
     """How well sentences hold up a claim.
 
     Attributes:
@@ -58,7 +60,8 @@ class Support(NamedTuple):
     index: int
 
 
-class _Judged(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Judged:
     verdict: Verdict
     chance: float
     raw: float

@@ -43,7 +43,7 @@ def stored(database: str, tmp_path: Path) -> int:
 
 def vectors(database: str, model: str) -> int:
     rows = read(database, "SELECT model, count(*) FROM corpus_embedding GROUP BY model")
-    return int(str(dict(rows).get(model, 0)))
+    return sum(int(str(count)) for name, count in rows if name == model)
 
 
 def kill(process: "subprocess.Popen[str]") -> None:

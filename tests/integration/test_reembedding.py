@@ -316,7 +316,7 @@ def test_a_document_completed_while_the_model_changes_has_the_new_vectors(
 ) -> None:
     document = Document.objects.select_related("collection").filter(title="Entries").get()
     switch_model(Collection.objects.get(pk=notes.pk), NEW)
-    document.chunks.first().embeddings.filter(model=NEW).delete()
+    Embedding.objects.filter(chunk__document=document, chunk__ordinal=0, model=NEW).delete()
     Document.objects.filter(pk=document.pk).update(status="processing")
     assert document.collection.embedding_model == OLD
     assert complete_document(document) == 1

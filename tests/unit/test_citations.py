@@ -134,6 +134,8 @@ def heard(text: str, *, abstain_below: float = 0.0) -> tuple[Answer, list[tuple[
         [PASSAGE, OTHER],
         question="When was the mill built?",
         score=word_overlap,
+        match=no_match,
+        estimate=CALIBRATION.estimate,
         abstain_below=abstain_below,
         say=lambda piece, citation: said.append((piece, citation.quote)),
     )
