@@ -14,7 +14,13 @@ from django.utils import timezone
 from pgvector.django import VectorField
 
 from corpus.job_models import Job, JobItem
-from corpus.querysets import ChunkQuerySet, CollectionQuerySet, DocumentQuerySet, EmbeddingQuerySet
+from corpus.querysets import (
+    ChunkQuerySet,
+    CollectionQuerySet,
+    DocumentQuerySet,
+    EmbeddingQuerySet,
+    TagQuerySet,
+)
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "Document",
@@ -90,6 +96,8 @@ class Tag(models.Model):
     """A label, trimmed and in lower case."""
 
     name = models.CharField(max_length=64, unique=True)
+
+    objects = TagQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -9,7 +9,7 @@ from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
 from django.db.models import Count, Exists, F, OuterRef
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from corpus.models import Chunk, Collection, Document, Embedding  # noqa: F401
+    from corpus.models import Chunk, Collection, Document, Embedding, Tag  # noqa: F401
 
 
 class LockableQuerySet(models.QuerySet[_Row_co]):
@@ -81,6 +81,13 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         )
 
 
+class TagQuerySet(models.QuerySet["Tag"]):
+    def in_use(self) -> Self:
+        """Keep tags that a document carries."""
+        links = apps.get_model("corpus", "Document_tags")._default_manager
+        return self.filter(Exists(links.filter(tag=OuterRef("pk"))))
+
+
 class DocumentQuerySet(TaggableQuerySet["Document"]):
     tag_link = ("Document_tags", "document", "pk")
 
@@ -104,6 +111,11 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Keep documents that came from files in the folder, however deep."""
         return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
+    def slice_of_text(self, start: int, end: int) -> str:
+        """Return characters ``start:end`` of the one document's text, without reading the rest."""
+        part = Substr("raw_text", start + 1, end - start)
+        return str(self.values_list(part, flat=True).get())
+
     def mentioning(self, text: str) -> Self:
         """Keep documents whose title, address or text has ``text`` in it, in any case."""
         return self.filter(
@@ -119,6 +131,10 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     def shown(self) -> Self:
         """Bring along what a list of chunks shows."""
         return self.defer("lexemes").select_related("collection").prefetch_related("tags")
+
+    def touching(self, start: int, end: int) -> Self:
+        """Keep chunks that share a character with ``start:end`` of their document, in order."""
+        return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
     def matching(self, query: LexicalQuery) -> Self:
         """Keep chunks that have one of the query's telling words, best first.

@@ -38,6 +38,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
     "django_structlog",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -46,6 +48,7 @@ INSTALLED_APPS = [
     "pkb",
     "corpus",
     "qa",
+    "web",
 ]
 MIDDLEWARE = [
     "pkb.limits.BodyLimitMiddleware",
@@ -59,6 +62,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "pkb.csp.PolicyMiddleware",
+    "web.errors.PageErrorMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -89,6 +94,23 @@ APPEND_SLASH = False
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+# Alpine in the admin evaluates attributes; Swagger UI and both styles are partly in the page.
+PKB_INLINE_SCRIPT_PATHS = ("/admin", "/docs")
+PKB_INLINE_SCRIPT_POLICY = {
+    "script-src": ["'self'", "'unsafe-inline'", "'unsafe-eval'"],
+    "style-src": ["'self'", "'unsafe-inline'"],
+    "font-src": ["'self'", "data:"],
+}
 SECURE_SSL_REDIRECT = env.pkb_https
 SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None

@@ -7,6 +7,7 @@ from pkb import health
 urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("qa.urls")),
+    path("", include("web.urls")),
     path("health", health.HealthView.as_view(), name="health"),
     path("ready", health.ReadyView.as_view(), name="ready"),
     path("metrics", health.metrics, name="metrics"),

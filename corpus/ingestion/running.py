@@ -104,7 +104,12 @@ def _run_file(item: JobItem) -> FileResult | None:
     path, job = Path(item.path), item.job
     try:
         options = SyncOptions.from_json(job.arguments)
-        return bring_file(path, collection=job.collection, options=options)
+        return bring_file(
+            path,
+            collection=job.collection,
+            options=options,
+            on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
+        )
     except CollectionNotFound:
         return None
     except (PkbError, OSError) as exc:
