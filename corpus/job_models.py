@@ -21,6 +21,7 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         SYNC = "sync"
         EMBED = "embed"
+        MAP = "map"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -34,6 +35,7 @@ class Job(models.Model):
         LISTING = "listing"
         INGESTING = "ingesting"
         EMBEDDING = "embedding"
+        MAPPING = "mapping"
         REMOVING = "removing"
         ENDED = "ended"
 

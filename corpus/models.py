@@ -23,7 +23,7 @@ from corpus.querysets import (
 )
 
 __all__ = [
-    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "Document",
+    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap", "Document",
     "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
 ]  # fmt: skip
 
@@ -297,6 +297,21 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chunk_id} by {self.model}"
+
+
+class CollectionMap(models.Model):
+    """Where chunks of a collection lie in two dimensions; of their text it holds nothing."""
+
+    collection = models.OneToOneField(Collection, models.CASCADE, related_name="map")
+    model = models.CharField(max_length=200)
+    points: "models.JSONField[Any, Any]" = models.JSONField(
+        help_text="chunk_id, x and y of each; x and y in [0, 1]"
+    )
+    variance_share = models.FloatField(help_text="of the vectors' variance, kept by the two")
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"map of {self.collection_id}"
 
 
 class IdempotentRequest(models.Model):

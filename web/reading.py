@@ -41,8 +41,9 @@ class Reading:
         """The chunk that the marked passage begins in: it knows headings and page."""
         if self.marked is None:
             return None
-        place = self.marked[0]
-        return next((c for c in self.chunks if c.start_char <= place < c.end_char), None)
+        start = self.marked[0]
+        rows = Chunk.objects.filter(document=self.document).touching(start, start + 1)
+        return rows.only("heading_path", "page").first()
 
 
 def find_document(document_id: UUID) -> Document:
@@ -61,8 +62,7 @@ def read_window(
     document: Document, *, start: int, size: int, marked: tuple[int, int] | None = None
 ) -> Reading:
     """Read at most ``size`` characters from ``start`` on, and the chunks that touch them."""
-    start = max(min(start, document.char_count - 1), 0)
-    text = Document.objects.filter(pk=document.pk).slice_of_text(start, start + size)
+    start, text = _slice(document, start, size)
     end = start + len(text)
     chunks = list(Chunk.objects.shown().filter(document=document).touching(start, end))
     spans = [Span(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
@@ -71,7 +71,15 @@ def read_window(
 
 
 def read_around(document: Document, *, start: int, end: int) -> Reading:
-    """Read a passage with what is before and after it."""
+    """Read a passage with what is before and after it, without chunks."""
     first = max(start - PANEL_CHARS // 2, 0)
     size = max(PANEL_CHARS, end - first + PANEL_CHARS // 2)
-    return read_window(document, start=first, size=min(size, PAGE_CHARS), marked=(start, end))
+    first, text = _slice(document, first, min(size, PAGE_CHARS))
+    stretches = lay_over(text, offset=first, spans=[], marked=(start, end))
+    return Reading(document, first, first + len(text), stretches, [], (start, end))
+
+
+def _slice(document: Document, start: int, size: int) -> tuple[int, str]:
+    start = max(min(start, document.char_count - 1), 0)
+    rows = Document.objects.filter(pk=document.pk)
+    return start, rows.slice_of_text(start, start + size)

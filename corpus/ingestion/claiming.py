@@ -63,7 +63,7 @@ def _quarantine(item: JobItem) -> None:
     reason = f"It was begun {MAX_ATTEMPTS} times and the work never came to its end."
     if job.kind == Job.Kind.EMBED:
         Document.objects.filter(pk=item.path).update(status=Document.Status.FAILED, error=reason)
-    else:
+    elif job.kind == Job.Kind.SYNC:
         source = job.arguments.get("source", "")
         mark_failed(path, collection_id=job.collection_id, source=source, reason=reason)
     result = FileResult(path, Outcome.FAILED, reason=reason)

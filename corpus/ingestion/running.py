@@ -14,6 +14,7 @@ from corpus.ingestion.bringing import bring_file, reason_of
 from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, end_item, held, runner
 from corpus.ingestion.completing import complete_document
 from corpus.ingestion.jobs import close_job
+from corpus.ingestion.mapping import draw_map
 from corpus.ingestion.options import SyncOptions
 from corpus.ingestion.paths import FileResult, Outcome
 from corpus.ingestion.planning import plan_sync
@@ -73,8 +74,8 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
 
 
 def _stage(job: Job) -> Job.Stage:
-    if job.kind == Job.Kind.EMBED:
-        return Job.Stage.EMBEDDING
+    if job.kind != Job.Kind.SYNC:
+        return Job.Stage.EMBEDDING if job.kind == Job.Kind.EMBED else Job.Stage.MAPPING
     return Job.Stage.INGESTING if job.is_listed else Job.Stage.LISTING
 
 
@@ -134,9 +135,15 @@ def _run_document(item: JobItem) -> FileResult | None:
     return FileResult(path, Outcome.REPLACED, key, document.chunk_count, count)
 
 
+def _run_map(item: JobItem) -> FileResult:
+    draw_map(item.job.collection)
+    return FileResult(Path(item.path), Outcome.REPLACED)
+
+
 _RUN: dict[str, Callable[[JobItem], FileResult | None]] = {
     Job.Kind.SYNC: _run_file,
     Job.Kind.EMBED: _run_document,
+    Job.Kind.MAP: _run_map,
 }
 
 

@@ -28,8 +28,10 @@ def origin(document: Any) -> str:
 
 
 @register.filter
-def headings(path: Any) -> str:
-    return " › ".join(path)
+def headings(path: Any, title: str = "") -> str:
+    """A heading path as one line; a document's title at its head is not said again."""
+    steps = list(path or [])
+    return " › ".join(steps[1:] if steps[:1] == [title] else steps)
 
 
 @register.filter
