@@ -23,8 +23,8 @@ from corpus.querysets import (
 )
 
 __all__ = [
-    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap", "Document",
-    "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
+    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
+    "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"

@@ -84,8 +84,7 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 class TagQuerySet(models.QuerySet["Tag"]):
     def in_use(self) -> Self:
         """Keep tags that a document carries."""
-        links = apps.get_model("corpus", "Document_tags")._default_manager
-        return self.filter(Exists(links.filter(tag=OuterRef("pk"))))
+        return self.filter(documents__isnull=False).distinct()
 
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):

@@ -5,6 +5,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -22,7 +23,7 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 
 
 def start_upload(
-    files: Iterable[UploadedFile], *, collection: Collection, tags: Sequence[str] = ()
+    files: Iterable["UploadedFile[Any]"], *, collection: Collection, tags: Sequence[str] = ()
 ) -> Job:
     """Keep the files and make a job that takes them in.
 
@@ -52,7 +53,7 @@ def _folder() -> Path:
     return Path(settings.DATA_DIR) / "uploads"
 
 
-def _keep(file: UploadedFile, *, collection: Collection) -> Path:
+def _keep(file: "UploadedFile[Any]", *, collection: Collection) -> Path:
     """A folder for each: files of one name do not replace each other."""
     path = _folder() / str(collection.pk) / uuid.uuid4().hex / _fit_name(file.name or "")
     path.parent.mkdir(parents=True)

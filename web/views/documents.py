@@ -19,7 +19,7 @@ def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
     found = find_document(document_id)
     start, end = given["start"], given["end"]
     marked = (start, end) if start is not None and end is not None and end > start else None
-    first = start or 0 if marked is None else start - start % PAGE_CHARS  # type: ignore[operator]
+    first = (start or 0) if marked is None else marked[0] - marked[0] % PAGE_CHARS
     shown = {
         "document": found,
         "reading": read_window(found, start=first, size=PAGE_CHARS, marked=marked),

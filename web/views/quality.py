@@ -1,8 +1,39 @@
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from corpus.ingestion.mapping import start_map
+from corpus.models import Collection, Job
+from qa.models import Answer
+from web.charts import HEIGHT, WIDTH
+from web.forms import MapForm
+from web.mapping import read_map
+
+UNANSWERED_SHOWN = 12
 
 
 @require_safe
 def quality(request: HttpRequest) -> HttpResponse:
-    return render(request, "web/quality.html", {})
+    """How well answers hold: evaluations, feedback, what was not answered, the map."""
+    collection = Collection.objects.named(MapForm.read(request.GET)["collection"])
+    maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
+    unanswered = Answer.objects.unanswered().filter(collection=collection).by_question()
+    shown = {
+        "given": {"collection": collection.name},
+        "collections": Collection.objects.counted(),
+        "unanswered": unanswered[:UNANSWERED_SHOWN],
+        "map": read_map(collection),
+        "is_mapping": maps.exists(),
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+    return render(request, "web/quality.html", shown)
+
+
+@require_POST
+def compute_map(request: HttpRequest) -> HttpResponse:
+    """Have a worker compute the map anew."""
+    collection = Collection.objects.named(MapForm.read(request.POST)["collection"])
+    start_map(collection)
+    return redirect(f"{reverse('web:quality')}?collection={collection.name}")
