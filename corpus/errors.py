@@ -3,6 +3,7 @@ The errors the product raises, with the HTTP status each maps to.
 
 * PkbError                         500
   x InvalidInput                   400
+    - InvalidDataSet               400, names file and line
   x PathIngestionOff               403
   x NotFound                       404
     - CollectionNotFound           404
@@ -68,6 +69,12 @@ class InvalidInput(PkbError):
         if not self.field:
             return {}
         return {"errors": [{"field": self.field, "message": self.detail, "code": "invalid"}]}
+
+
+class InvalidDataSet(InvalidInput):
+    """The data set is not in the form that is measured."""
+
+    code = "invalid_data_set"
 
 
 class PathIngestionOff(PkbError):

@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "pkb",
     "corpus",
     "qa",
+    "evaluation",
     "web",
 ]
 MIDDLEWARE = [
@@ -230,6 +231,7 @@ PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
 PKB_MANAGE = BASE_DIR / "manage.py"
+PKB_EVALUATIONS_DIR = DATA_DIR / "evaluations"
 PKB_WORKER = env.pkb_worker
 PKB_OTEL_SERVICE_NAME = env.otel_service_name
 PKB_OTEL_EXPORTER = env.otel_exporter

@@ -183,6 +183,27 @@ class LMAnswerer:
         # Raised here and not above: the cause quotes the server, which may quote the key.
         raise failure
 
+    def run_program(self, program: Any, **inputs: Any) -> Any:
+        """Run another DSPy program with this model and its time limit.
+
+        Returns:
+            The prediction; None where the model's output cannot be read.
+
+        Raises:
+            BackendError: As ``answer``.
+        """
+        lm = self._lm(time.monotonic() + self._timeout_s)
+        private = {"trace": None, "disable_history": True}
+        failure: BackendError
+        try:
+            with dspy.context(lm=lm, adapter=AnswerAdapter(), **private):
+                return program(**inputs)
+        except (dspy.AdapterParseError, RecursionError):
+            return None
+        except dspy.DSPyError as exc:
+            failure = self._failure(exc)
+        raise failure
+
     def _draft(self, question: str, context: list[str]) -> Draft:
         lm = self._lm(time.monotonic() + self._timeout_s)
         # DSPy would keep the last 10,000 prompts and predictions of the process in memory.

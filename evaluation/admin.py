@@ -1,0 +1,35 @@
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from evaluation.models import Question
+from evaluation.proposing import decide_questions
+
+
+@admin.register(Question)
+class QuestionAdmin(ModelAdmin):
+    list_display = ["text", "state", "origin", "document", "quote", "created_at"]
+    list_filter = ["state", "origin", "collection"]
+    search_fields = ["text", "quote"]
+    list_select_related = ["document", "collection"]
+    date_hierarchy = "created_at"
+    fields = ["text", "answers", "state", "collection", "document", "quote", "origin"]
+    readonly_fields = ["collection", "document", "quote", "origin"]
+    actions = ["accept", "reject"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Question]:
+        return Question.objects.defer("document__raw_text", "document__outline")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    @admin.action(description="Accept", permissions=["change"])
+    def accept(self, request: HttpRequest, questions: QuerySet[Question]) -> None:
+        count = decide_questions(questions, state=Question.State.ACCEPTED)
+        self.message_user(request, f"{count} questions are accepted.")
+
+    @admin.action(description="Reject", permissions=["change"])
+    def reject(self, request: HttpRequest, questions: QuerySet[Question]) -> None:
+        count = decide_questions(questions, state=Question.State.REJECTED)
+        self.message_user(request, f"{count} questions are rejected.")

@@ -1,0 +1,280 @@
+"""Read a data set folder: what there is to search, what is asked, what is right.
+
+A folder holds these files, each as ``.jsonl`` or ``.jsonl.gz``; what is not measured may be left
+out::
+
+    corpus   {id, title?, text}, or {id, path}: a file, relative to the folder
+    queries  {id, text}
+    qrels    {qid, docid, grade}
+    qa       {id, question, answers[]?, doc_id?, answerable?}
+    claims   {id, claim, label?, evidence[]?}
+"""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from corpus.errors import InvalidDataSet
+
+FILES = ("corpus", "queries", "qrels", "qa", "claims")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDocument:
+    """A document to be searched: its text, or the file that holds it."""
+
+    id: str
+    title: str = ""
+    text: str = ""
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuery:
+    """Something searched for, with the grade of each document that is relevant.
+
+    Attributes:
+        answers: What the passage that is looked for says, where that is known.
+    """
+
+    id: str
+    text: str
+    relevant: Mapping[str, int]
+    answers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GoldQuestion:
+    """A question, the answers that are right, and the documents that hold them.
+
+    Attributes:
+        doc_ids: Any of them holds the answer.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    doc_ids: tuple[str, ...] = ()
+    is_answerable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement, and what is known of its support."""
+
+    id: str
+    text: str
+    label: str = ""
+    evidence: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    name: str
+    documents: tuple[GoldDocument, ...] = ()
+    queries: tuple[GoldQuery, ...] = ()
+    questions: tuple[GoldQuestion, ...] = ()
+    claims: tuple[Claim, ...] = field(default=())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            "documents": len(self.documents),
+            "queries": len(self.queries),
+            "questions": len(self.questions),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of a file, which knows where it stands."""
+
+    path: Path
+    number: int
+    fields: Mapping[str, Any]
+
+    def refuse(self, reason: str) -> InvalidDataSet:
+        return InvalidDataSet(f"{self.path}:{self.number}: {reason}")
+
+    def text(self, name: str, *, default: str | None = None) -> str:
+        value = self.fields.get(name, default)
+        if not isinstance(value, str) or (default is None and not value.strip()):
+            raise self.refuse(f"{name!r} must be a text.")
+        return value
+
+    def key(self, name: str) -> str:
+        value = self.fields.get(name)
+        if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+            raise self.refuse(f"{name!r} must be an id.")
+        return str(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.fields.get(name) or []
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+            raise self.refuse(f"{name!r} must be a list of texts.")
+        return tuple(values)
+
+
+def read_dataset(folder: Path) -> DataSet:
+    """Read a folder; queries without a file are the answerable questions.
+
+    Raises:
+        InvalidDataSet: There is nothing in it, or a line is not as it must be; file and line
+            are named.
+    """
+    if not folder.is_dir():
+        raise InvalidDataSet(f"{folder} is no folder.")
+    rows = {name: list(_read_rows(folder, name)) for name in FILES}
+    if not any(rows.values()):
+        wanted = ", ".join(f"{name}.jsonl" for name in FILES)
+        raise InvalidDataSet(f"{folder} holds no data set: none of {wanted} (.gz).")
+    documents = tuple(_document(row) for row in rows["corpus"])
+    known = {document.id for document in documents}
+    relevant = _read_qrels(rows["qrels"], known)
+    questions = tuple(_question(row, known, relevant) for row in rows["qa"])
+    return DataSet(
+        name=folder.resolve().name,
+        documents=documents,
+        queries=_queries(rows["queries"], relevant, questions) or queries_of(questions),
+        questions=questions,
+        claims=tuple(_claim(row) for row in rows["claims"]),
+    )
+
+
+def queries_of(questions: Sequence[GoldQuestion]) -> tuple[GoldQuery, ...]:
+    """Return the answerable questions as queries for the documents that hold the answers."""
+    return tuple(
+        GoldQuery(question.id, question.text, dict.fromkeys(question.doc_ids, 1), question.answers)
+        for question in questions
+        if question.is_answerable and question.doc_ids
+    )
+
+
+def sample_dataset(
+    dataset: DataSet, *, query_count: int | None, document_count: int | None, seed: int
+) -> DataSet:
+    """Return a part of a data set, the same for the same seed.
+
+    The documents that the chosen queries and questions need stay, whatever ``document_count``.
+    """
+    queries = _draw(dataset.queries, query_count, seed)
+    questions = _draw(dataset.questions, query_count, seed)
+    documents = dataset.documents
+    if document_count is not None:
+        needed = {key for query in queries for key in query.relevant}
+        needed |= {key for question in questions for key in question.doc_ids}
+        others = [document for document in documents if document.id not in needed]
+        room = max(0, document_count - len(needed))
+        needed |= {document.id for document in _draw(tuple(others), room, seed)}
+        documents = tuple(document for document in documents if document.id in needed)
+    return DataSet(dataset.name, documents, queries, questions, dataset.claims)
+
+
+def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:
+    """Draw at random, and keep the order."""
+    if count is None or count >= len(items):
+        return items
+    chosen = sorted(Random(seed).sample(range(len(items)), count))  # noqa: S311  (no secret)
+    return tuple(items[index] for index in chosen)
+
+
+def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
+    """Yield the lines of a file, plain or zipped; none where it is not there."""
+    plain, zipped = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
+    path = plain if plain.is_file() else zipped
+    if not path.is_file():
+        return
+    number = 0
+    seen: set[object] = set()
+    try:
+        with (gzip.open if path == zipped else open)(path, "rt", encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _parse(path, number, line, seen)
+    except (OSError, EOFError, UnicodeDecodeError) as exc:
+        raise InvalidDataSet(f"{path}:{number + 1}: cannot be read: {exc}") from exc
+
+
+def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
+    try:
+        fields = json.loads(line)
+    except ValueError as exc:
+        raise InvalidDataSet(f"{path}:{number}: is no JSON: {exc}") from exc
+    if not isinstance(fields, dict):
+        raise InvalidDataSet(f"{path}:{number}: is no JSON object.")
+    row = _Row(path, number, fields)
+    if "qid" not in fields:
+        key = row.key("id")
+        if key in seen:
+            raise row.refuse(f"the id {key!r} stands there twice.")
+        seen.add(key)
+    return row
+
+
+def _document(row: _Row) -> GoldDocument:
+    title = row.text("title", default="")
+    if "path" not in row.fields and "text" not in row.fields:
+        raise row.refuse("'text' or 'path' is missing.")
+    if "text" in row.fields:
+        # A document without text is in some sets: nothing finds it, and nothing is to be said.
+        return GoldDocument(row.key("id"), title, row.text("text", default=""))
+    path = (row.path.parent / row.text("path")).resolve()
+    if not path.is_file():
+        raise row.refuse(f"there is no file {path}.")
+    return GoldDocument(row.key("id"), title, path=path)
+
+
+def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, int]]:
+    relevant: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in rows:
+        grade = row.fields.get("grade", 1)
+        if not isinstance(grade, int):
+            raise row.refuse("'grade' must be a whole number.")
+        key = row.key("docid")
+        if key not in known:
+            raise row.refuse(f"the corpus has no document {key!r}.")
+        if grade > 0:
+            relevant[row.key("qid")][key] = grade
+    return relevant
+
+
+def _queries(
+    rows: Sequence[_Row],
+    relevant: Mapping[str, Mapping[str, int]],
+    questions: Sequence[GoldQuestion],
+) -> tuple[GoldQuery, ...]:
+    """The queries that have a relevant document; without one nothing can be measured."""
+    answers = {question.id: question.answers for question in questions}
+    found = [(row.key("id"), row.text("text")) for row in rows]
+    return tuple(
+        GoldQuery(key, text, relevant[key], answers.get(key, ()))
+        for key, text in found
+        if key in relevant
+    )
+
+
+def _question(
+    row: _Row, known: set[str], relevant: Mapping[str, Mapping[str, int]]
+) -> GoldQuestion:
+    key = row.key("id")
+    doc_ids = row.texts("doc_id") or tuple(relevant.get(key, ()))
+    answerable = row.fields.get("answerable", True)
+    if not isinstance(answerable, bool):
+        raise row.refuse("'answerable' must be true or false.")
+    strangers = [name for name in doc_ids if name not in known]
+    if known and strangers:
+        raise row.refuse(f"the corpus has no document {strangers[0]!r}.")
+    return GoldQuestion(key, row.text("question"), row.texts("answers"), doc_ids, answerable)
+
+
+def _claim(row: _Row) -> Claim:
+    evidence = row.fields.get("evidence", [])
+    if not isinstance(evidence, list) or not all(isinstance(item, dict) for item in evidence):
+        raise row.refuse("'evidence' must be a list of objects.")
+    return Claim(row.key("id"), row.text("claim"), row.text("label", default=""), tuple(evidence))

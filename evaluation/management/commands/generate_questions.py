@@ -1,0 +1,43 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.models import DEFAULT_COLLECTION, Collection
+from evaluation.proposing import Propose, propose_by_rules, propose_questions
+from qa.ports import answerers
+
+LM = "default"
+
+
+class Command(BaseCommand):
+    help = (
+        "Propose questions about a collection's documents, to be accepted in the admin: by the "
+        "language model where PKB_LM names one, else from definitions and headings."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
+        parser.add_argument("--count", type=int, default=50, help="new questions at most")
+        parser.add_argument("--rules", action="store_true", help="ask no language model")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["count"] < 1:
+            raise CommandError("--count is at least 1.", returncode=2)
+        propose = propose_by_rules if options["rules"] else _choose_propose()
+        try:
+            collection = Collection.objects.named(options["collection"])
+            stored = propose_questions(collection, count=options["count"], propose=propose)
+        except PkbError as exc:
+            raise CommandError(str(exc)) from exc
+        for question in stored:
+            self.stdout.write(f"{question.text}\n    {question.quote}")
+        self.stdout.write(f"{len(stored)} questions proposed; accept them in the admin.")
+
+
+def _choose_propose() -> Propose:
+    if LM not in answerers:
+        return propose_by_rules
+    from evaluation.asking_lm import propose_by_lm  # noqa: PLC0415  (dspy takes half a second)
+
+    return propose_by_lm

@@ -1,0 +1,79 @@
+"""What an evaluation found: figures with intervals, and what each question gave."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+RETRIEVAL, ANSWERS = "retrieval", "answers"
+MODES = (RETRIEVAL, ANSWERS)
+
+Observation = Mapping[str, float]
+"""What one question gave, by name: shares and counts; times end in ``_ms``."""
+
+Observations = Mapping[str, Mapping[str, Observation]]
+"""By mode, then by the question's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured value.
+
+    Attributes:
+        mode: ``retrieval`` or ``answers``.
+        value: None where no question bears on it.
+        low: Lower end of the 95 % bootstrap interval; ``high`` the upper one.
+        n: Questions that bear on it.
+        better: ``higher`` or ``lower``.
+    """
+
+    name: str
+    label: str
+    mode: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    better: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One evaluation of one configuration.
+
+    Attributes:
+        dataset: Name of the data set, or ``collection-C`` for the owner's own questions.
+        collection: What was searched.
+        created_at: ISO 8601 with zone.
+        k: Passages an answer is made from, and the depth of recall@k.
+        counts: Documents, queries, questions.
+        settings: What was in force, by the environment's names.
+        timings: Median and 95th percentile of each node, in ms.
+        notes: What a reader must know to read the figures right.
+    """
+
+    dataset: str
+    collection: str
+    created_at: str
+    k: int
+    counts: Mapping[str, int]
+    settings: Mapping[str, Any]
+    figures: tuple[Figure, ...]
+    timings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    observations: Observations = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Read a result back.
+
+        Raises:
+            KeyError, TypeError: It is no result.
+        """
+        figures = tuple(Figure(**figure) for figure in stored["figures"])
+        return cls(**{**stored, "figures": figures, "notes": tuple(stored.get("notes", ()))})
+
+    def figure(self, name: str) -> Figure | None:
+        return next((figure for figure in self.figures if figure.name == name), None)

@@ -1,0 +1,209 @@
+import json
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, cast
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+
+from corpus.errors import InvalidInput, NotFound, PkbError
+from corpus.models import Collection
+from evaluation.comparing import compare, find_falls, make_baseline
+from evaluation.datasets import read_dataset, sample_dataset
+from evaluation.evaluating import Plan, Report, evaluate_collection, evaluate_dataset, silent
+from evaluation.overriding import overridden
+from evaluation.printing import print_differences, print_result
+from evaluation.proposing import read_accepted
+from evaluation.reporting import keep_result, write_report
+from evaluation.results import MODES, Result
+from pkb.overriding import settings_under
+
+# What /answer takes at most.
+MAX_K = 50
+CONSOLE_WIDTH = 110
+
+Subject = Callable[[Plan, Report], Result]
+
+
+class Command(BaseCommand):
+    help = (
+        "Measure retrieval, answers, citations, abstention and calibration on a data set folder.\n"
+        "Exit 0: done; 1: worse than the baseline, or a model failed; 2: wrong usage."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        add = parser.add_argument
+        add("dataset", type=Path, nargs="?", metavar="DATASET", help="a folder")
+        add("--collection", metavar="C", help="instead: the accepted questions of a collection")
+        add(
+            "--k", type=int, help="passages of an answer, depth of recall@k; by default RETRIEVAL_K"
+        )
+        add("--json", action="store_true", help="print the result as JSON")
+        add("--report", type=Path, metavar="DIR", help="write page, plots and JSON there too")
+        add("--queries", type=int, metavar="N", help="only so many queries and questions")
+        add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
+        add("--seed", type=int, default=0, help="of what --queries and --docs draw")
+        add("--mode", default="", help=f"of {', '.join(MODES)}; by default all there are")
+        add("--fresh", action="store_true", help="take the documents in again")
+        pairs: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+        add("--set", metavar="SETTING=VALUE", help="as in the environment", **pairs)
+        add("--compare", metavar="SETTING=VALUE", help="the same once more with these", **pairs)
+        add("--against", type=Path, metavar="FILE", help="exit 1 if a figure fell below these")
+        add("--write-baseline", type=Path, metavar="FILE", help="write a file for --against")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._handle(options)
+        except (InvalidInput, NotFound, ImproperlyConfigured) as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        except PkbError as exc:
+            raise CommandError(str(exc)) from exc
+
+    def _handle(self, options: dict[str, Any]) -> None:
+        _check(options)
+        subject = _read_subject(options)
+        baseline = _read_baseline(options["against"])
+        changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
+        # Both are worked out before anything runs: a slip in the second must not cost the first.
+        first, second = settings_under(changes), settings_under({**changes, **others})
+        result = self._evaluate(subject, options, changes=changes, values=first)
+        if others:
+            other = self._evaluate(subject, options, changes={**changes, **others}, values=second)
+            self._show_comparison(result, other, options)
+        else:
+            keep_result(result)
+            self._show(result, options)
+        if options["write_baseline"]:
+            _write_baseline(options["write_baseline"], result)
+        self._hold_against(baseline, result)
+
+    def _evaluate(
+        self,
+        subject: Subject,
+        options: dict[str, Any],
+        *,
+        changes: Mapping[str, str],
+        values: Mapping[str, Any],
+    ) -> Result:
+        with overridden(values):
+            plan = Plan(
+                k=options["k"] or settings.PKB_RETRIEVAL_K,
+                modes=_read_modes(options["mode"]),
+                fresh=options["fresh"],
+                changes=changes,
+            )
+            return subject(plan, self._report(options))
+
+    def _report(self, options: dict[str, Any]) -> Report:
+        """Tell each tenth of a stage, on the error stream."""
+        if options["verbosity"] == 0:
+            return silent
+
+        def report(stage: str, done: int, total: int) -> None:
+            if done == total or done % max(1, total // 10) == 0:
+                self.stderr.write(f"{stage}: {done} of {total}")
+
+        return report
+
+    def _show(self, result: Result, options: dict[str, Any]) -> None:
+        if options["report"]:
+            write_report(result, options["report"])
+        if options["json"]:
+            self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        else:
+            print_result(result, console=self._console())
+
+    def _show_comparison(self, before: Result, after: Result, options: dict[str, Any]) -> None:
+        differences = compare(before.observations, after.observations)
+        if options["report"]:
+            write_report(before, options["report"] / "before")
+            write_report(after, options["report"] / "after")
+        if options["json"]:
+            shown = [
+                {name: getattr(seen, name) for name in (*seen.__slots__, "change")}
+                for seen in differences
+            ]
+            results = {"before": before.to_json(), "after": after.to_json(), "differences": shown}
+            self.stdout.write(json.dumps(results, ensure_ascii=False, indent=2))
+        else:
+            for result in (before, after):
+                print_result(result, console=self._console())
+            print_differences(differences, console=self._console())
+
+    def _console(self) -> Console:
+        # Django's wrapper of the stream is a file in all but its type.
+        return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
+
+    def _hold_against(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
+        falls = find_falls(baseline, result) if baseline is not None else []
+        for fall in falls:
+            self.stderr.write(f"fell: {fall}")
+        if falls:
+            raise SystemExit(1)
+
+
+def _read_subject(options: dict[str, Any]) -> Subject:
+    """Return what is to be evaluated, ready to run under any settings."""
+    size = {"query_count": options["queries"], "seed": options["seed"]}
+    if options["collection"] is None:
+        read = read_dataset(options["dataset"])
+        dataset = sample_dataset(read, document_count=options["docs"], **size)
+        return lambda plan, report: evaluate_dataset(dataset, plan=plan, report=report)
+    collection = Collection.objects.named(options["collection"])
+    accepted, stale_count = read_accepted(collection)
+    drawn = sample_dataset(accepted, document_count=None, **size)
+    notes = [f"{stale_count} questions are left out: their documents changed."] * bool(stale_count)
+    return lambda plan, report: evaluate_collection(
+        drawn, collection, plan=plan, notes=notes, report=report
+    )
+
+
+def _check(options: dict[str, Any]) -> None:
+    for name in ("queries", "docs"):
+        if options[name] is not None and options[name] < 1:
+            raise InvalidInput(f"--{name} is at least 1.")
+    if (options["dataset"] is None) == (options["collection"] is None):
+        raise InvalidInput("Name a data set folder or a --collection.")
+    if options["k"] is not None and not 1 <= options["k"] <= MAX_K:
+        raise InvalidInput(f"--k is 1 to {MAX_K}.")
+    _read_modes(options["mode"])
+
+
+def _read_modes(text: str) -> tuple[str, ...]:
+    modes = tuple(mode.strip() for mode in text.split(",") if mode.strip())
+    unknown = [mode for mode in modes if mode not in MODES]
+    if unknown:
+        raise InvalidInput(f"Unknown mode {unknown[0]!r}; there are {', '.join(MODES)}.")
+    return modes
+
+
+def _read_pairs(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InvalidInput(f"{pair!r} is not SETTING=VALUE.")
+        found[name.upper()] = value
+    return found
+
+
+def _read_baseline(path: Path | None) -> Mapping[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        baseline = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise InvalidInput(f"--against {path}: {exc}") from exc
+    if not isinstance(baseline, dict):
+        raise InvalidInput(f"--against {path}: is no JSON object.")
+    return baseline
+
+
+def _write_baseline(path: Path, result: Result) -> None:
+    previous = _read_baseline(path) if path.is_file() else None
+    baseline = make_baseline(result, previous=previous)
+    path.write_text(json.dumps(baseline, indent=1) + "\n", encoding="utf-8")

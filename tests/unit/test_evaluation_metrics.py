@@ -1,0 +1,141 @@
+"""The figures, each on an example that can be worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from evaluation.calibration import (
+    area_under_risk,
+    auroc,
+    expected_calibration_error,
+    reliability_bins,
+    risk_coverage,
+)
+from evaluation.metrics import contains_gold, exact_match, judge_ranking, token_f1
+from evaluation.resampling import Array, bootstrap_interval, paired_p_value
+
+
+def mean(rows: Array) -> float:
+    return float(rows[:, 0].mean())
+
+
+def column(*values: float) -> Array:
+    return np.array(values, np.float64)[:, None]
+
+
+def test_a_ranking_is_judged_by_rank_and_grade() -> None:
+    judged = judge_ranking(["x", "good", "y", "fair"], {"good": 2, "fair": 1}, k=3)
+    ideal = 2 + 1 / math.log2(3)
+    assert judged["ndcg"] == pytest.approx((2 / math.log2(3) + 1 / math.log2(5)) / ideal)
+    assert judged["mrr"] == 0.5
+    assert judged["recall"] == judged["recall@3"] == 0.5
+    assert judged["recall@1"] == 0
+    assert judged["recall@5"] == 1
+
+
+def test_equal_places_are_never_broken_by_id() -> None:
+    assert judge_ranking(["b", "a"], {"b": 1}, k=1)["recall"] == 1
+    assert judge_ranking(["a", "b"], {"a": 1}, k=1)["recall"] == 1
+
+
+def test_mrr_ends_at_ten() -> None:
+    ranking = [f"d{rank}" for rank in range(1, 13)]
+    assert judge_ranking(ranking, {"d10": 1}, k=12)["mrr"] == pytest.approx(0.1)
+    assert judge_ranking(ranking, {"d11": 1}, k=12)["mrr"] == 0
+    assert judge_ranking(ranking, {"d11": 1}, k=12)["recall"] == 1
+
+
+def test_nothing_found_is_zero() -> None:
+    assert set(judge_ranking([], {"d": 1}, k=10).values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("The tower is 330 metres tall.", ["330 metres"], 1),
+        ("The tower is 1330 metres tall.", ["330 metres"], 0),
+        ("It is An  Engineer", ["the engineer"], 1),
+        ("塔高三百三十米。", ["三百三十米"], 1),
+        ("塔高三百米。", ["三百三十米"], 0),
+        ("", ["330 metres"], 0),
+        ("anything", [], 0),
+        ("anything", ["..."], 0),
+    ],
+    ids=["word", "number", "articles", "chinese", "chinese-no", "empty", "no-gold", "bare"],
+)
+def test_a_gold_answer_is_found_by_whole_words(
+    answer: str, gold: list[str], expected: float
+) -> None:
+    assert contains_gold(answer, gold) == expected
+
+
+def test_exact_match_and_f1_take_the_best_gold_answer() -> None:
+    assert exact_match("The Eiffel tower!", ["Paris", "eiffel tower"]) == 1
+    assert exact_match("Eiffel tower of Paris", ["eiffel tower"]) == 0
+    assert token_f1("red green", ["blue", "red yellow"]) == pytest.approx(0.5)
+    assert token_f1("red", []) == 0
+
+
+def test_calibration_error_weighs_bins_by_their_answers() -> None:
+    confidence, right = np.array([0.95, 0.95, 0.15, 0.15]), np.array([1.0, 0.0, 0.0, 0.0])
+    # |.95 - .5| and |.15 - 0|, half of the answers each.
+    assert expected_calibration_error(confidence, right) == pytest.approx(0.3)
+    low, high = reliability_bins(confidence, right)
+    assert (low.count, low.right_share, high.right_share) == (2, 0, 0.5)
+    assert high.mean_confidence == pytest.approx(0.95)
+
+
+def test_full_confidence_falls_into_the_last_bin() -> None:
+    (found,) = reliability_bins(np.array([1.0]), np.array([1.0]))
+    assert (found.low, found.high) == (0.9, 1.0)
+
+
+def test_auroc_is_that_of_scikit_learn_with_ties() -> None:
+    random = np.random.default_rng(3)
+    positive = random.integers(0, 2, 200).astype(float)
+    score = np.round(random.random(200) + positive / 4, 1)
+    assert auroc(score, positive) == pytest.approx(roc_auc_score(positive, score))
+    assert math.isnan(auroc(score, np.ones(200)))
+
+
+def test_risk_grows_as_wrong_answers_are_let_in() -> None:
+    confidence, right = np.array([0.2, 0.9, 0.8]), np.array([0.0, 1.0, 1.0])
+    coverage, risk = risk_coverage(confidence, right)
+    assert coverage == pytest.approx([1 / 3, 2 / 3, 1])
+    assert risk == pytest.approx([0, 0, 1 / 3])
+    assert area_under_risk(confidence, right) == pytest.approx(1 / 9)
+    assert area_under_risk(np.array([0.5, 0.5]), np.array([0.0, 1.0])) == 0.5
+
+
+@pytest.mark.parametrize(
+    "statistic", [expected_calibration_error, area_under_risk], ids=["ece", "aurc"]
+)
+def test_no_answer_has_no_figure(statistic: object) -> None:
+    assert callable(statistic)
+    assert math.isnan(statistic(np.array([]), np.array([])))
+
+
+def test_the_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
+    few = bootstrap_interval(column(*[0, 1] * 10), mean)
+    many = bootstrap_interval(column(*[0, 1] * 500), mean)
+    assert few[0] < many[0] < 0.5 < many[1] < few[1]
+    # Of 1000 coin throws: .5 within two standard errors of .016.
+    assert many == pytest.approx((0.469, 0.531), abs=0.006)
+    assert bootstrap_interval(column(1, 1, 1), mean) == (1, 1)
+
+
+def test_the_paired_test_tells_a_steady_gain_from_chance() -> None:
+    random = np.random.default_rng(1)
+    before = random.random(60)[:, None]
+    assert paired_p_value(before, before + 0.01, mean) < 0.01
+    noise = random.normal(0, 0.1, 60)[:, None]
+    assert paired_p_value(before, before + noise - noise.mean() + 0.001, mean) > 0.5
+    assert paired_p_value(before, before, mean) == 1
+
+
+def test_the_paired_test_is_exact_where_it_can_be_counted() -> None:
+    # Three questions that all gain: of 8 ways to swap, 2 move the mean as far.
+    p = paired_p_value(column(0, 0, 0), column(1, 1, 1), mean, rounds=20_000)
+    assert p == pytest.approx(0.25, abs=0.015)
