@@ -10,6 +10,8 @@ The errors the product raises, with the HTTP status each maps to.
     - DocumentNotFound             404
     - JobNotFound                  404
     - PathNotFound                 404
+    - AnswerNotFound               404
+    - ChatNotFound                 404
   x Conflict                       409
     - DuplicateDocument            409, names the document
     - CollectionExists             409
@@ -25,6 +27,7 @@ The errors the product raises, with the HTTP status each maps to.
     - EmptyDocument                422
     - UnreadableFile               422
     - IdempotencyKeyReused         422
+  x AskerLeft                      499, seen in a stream that is read again
   x BackendError                   502
     - BackendUnavailable           503, with Retry-After
     - NotReady                     503, with Retry-After
@@ -113,6 +116,18 @@ class PathNotFound(NotFound):
     """There is no such file or folder below an allowed root."""
 
     code = "path_not_found"
+
+
+class AnswerNotFound(NotFound):
+    """No answer has this id."""
+
+    code = "answer_not_found"
+
+
+class ChatNotFound(NotFound):
+    """No chat has this id, or it is too old to be read again."""
+
+    code = "chat_not_found"
 
 
 class Conflict(PkbError):
@@ -215,6 +230,13 @@ class IdempotencyKeyReused(UnprocessableContent):
     """This idempotency key was used with another request."""
 
     code = "idempotency_key_reused"
+
+
+class AskerLeft(PkbError):
+    """Who asked did not wait for the answer."""
+
+    status = 499
+    code = "asker_left"
 
 
 class BackendError(PkbError):

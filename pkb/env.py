@@ -64,6 +64,15 @@ class Env(BaseSettings):
     # At .2, of the questions it was fitted on, 96 % of foreign and 4 % of answerable ones abstain.
     pkb_abstain_below: float = Field(default=0.2, ge=0, le=1, description="confidence")
     pkb_answer_sentences: int = Field(default=3, ge=1, le=10)
+    pkb_answer_concurrency: int = Field(
+        default=4, ge=1, le=100, validate_default=True, description="answers at once, a process"
+    )
+
+    pkb_session_minutes: int = Field(default=30, ge=1, le=10_080, description="after its last use")
+    pkb_chat_heartbeat_s: float = Field(default=15, ge=0.1, le=300)
+    pkb_retention_days: int | None = Field(
+        default=None, ge=1, le=36_500, description="of answers and sessions; unset: kept"
+    )
 
     chunk_size: int = Field(default=200, ge=16, le=8_192, description="tokens")
     chunk_overlap: int = Field(default=0, ge=0, le=4_096, description="tokens; 0: sentences")
@@ -87,6 +96,13 @@ class Env(BaseSettings):
     django_superuser_username: str = ""
     django_superuser_email: str = ""
     django_superuser_password: SecretStr = SecretStr("")
+
+    @field_validator("pkb_answer_concurrency")
+    @classmethod
+    def _leave_connections(cls, concurrency: int, read: ValidationInfo) -> int:
+        if concurrency * 2 > read.data.get("pkb_db_pool_size", concurrency * 2):
+            raise ValueError("at most half of PKB_DB_POOL_SIZE")
+        return concurrency
 
     @field_validator("chunk_overlap")
     @classmethod

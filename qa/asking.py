@@ -1,7 +1,7 @@
 """Answer one question: the app's front door, for views, commands and tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
@@ -18,8 +18,10 @@ from corpus.telemetry import (
 )
 from qa.ports import QAContext
 from qa.recording import record_answer
+from qa.selecting import SelectedText
 from qa.state import QAInput
-from qa.types import Answer, Draft, Passage
+from qa.turns import answering_turn
+from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,14 @@ class Asked:
     """A proved answer, stored, with how it came about.
 
     Attributes:
+        searched: The question as it stands on its own.
         passages: What the answerer was given, best first.
         steps: Name, milliseconds and summary of each node that ran.
     """
 
     id: str
     answer: Answer
+    searched: str
     passages: tuple[Passage, ...]
     steps: tuple[dict[str, Any], ...] = field(default=())
 
@@ -45,20 +49,32 @@ def answer_question(
     k: int,
     context: QAContext,
     route: str = "answer",
+    history: Sequence[Exchange] = (),
+    selected_text: str = "",
 ) -> Asked:
     """Answer from one collection, keep the answer, and return it.
 
+    Args:
+        history: What was said before, oldest first; it completes a follow-up question.
+        selected_text: A text that came with the question: the answer is looked for in it first.
+
     Raises:
+        AskerLeft: By the context's listener.
         CollectionNotFound: There is no such collection.
         BackendError: A model failed and nothing stands in for it.
     """
     found = Collection.objects.named(collection)
     model = found.embedding_model
     inputs: QAInput = {
-        "question": question, "collection": collection, "tags": tuple(tags), "k": k,
+        "question": question, "history": tuple(history), "collection": collection,
+        "tags": tuple(tags), "k": k,
     }  # fmt: skip
-    with measured(answer_requests, answer_latency_ms, model=model, route=route), span(Span.ANSWER):
-        state, steps = _run(inputs, context)
+    with (
+        answering_turn(),
+        measured(answer_requests, answer_latency_ms, model=model, route=route),
+        span(Span.ANSWER),
+    ):
+        state, steps = _run_with_selection(inputs, context, selected_text)
         stored_id = record_answer(
             state["proved"],
             collection=found,
@@ -67,7 +83,24 @@ def answer_question(
         )
     if "draft" in state:
         _count_tokens(state["draft"], metric_labels(model=model, route=route))
-    return Asked(stored_id, state["proved"], tuple(state.get("passages", ())), tuple(steps))
+    searched = state["query"].text
+    passages = tuple(state.get("passages", ()))
+    return Asked(stored_id, state["proved"], searched, passages, tuple(steps))
+
+
+def _run_with_selection(
+    inputs: QAInput, context: QAContext, selected_text: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run the graph over the selected text; over the collection if that holds no answer."""
+    if not selected_text.strip():
+        return _run(inputs, context)
+    state, steps = _run(inputs, replace(context, retriever=SelectedText(selected_text)))
+    for step in steps:
+        step["name"] = f"selected.{step['name']}"
+    if state["proved"].abstained:
+        state, further = _run(inputs, context)
+        steps += further
+    return state, steps
 
 
 def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -77,12 +110,14 @@ def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict
     state: dict[str, Any] = {}
     steps = []
     started = perf_counter()
+    context.listener.check()
     for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
         now = perf_counter()
         for node, written in update.items():
             state |= written
             elapsed_ms = round((now - started) * 1000, 2)
             steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
+        context.listener.check()
         started = now
     return state, steps
 
@@ -91,7 +126,9 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
     """What a node did, without any text of documents."""
     summary: dict[str, Any] = {}
     for value in written.values():
-        if isinstance(value, list):
+        if isinstance(value, Query):
+            summary["searched"] = value.text
+        elif isinstance(value, list):
             summary["passages"] = [
                 {"chunk_id": p.chunk_id, "score": round(p.score, 4), "relevance": p.relevance}
                 for p in value

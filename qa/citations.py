@@ -5,13 +5,15 @@ held up by a sentence of a passage the draft cites, which is then quoted. What h
 not said. A quote is always copied from the passage, never from the draft.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans, separator_after
 from qa.confidence import estimate_confidence
 from qa.support import Scorer, find_support
 from qa.types import Answer, Citation, Draft, Passage
+
+Say = Callable[[str, Citation], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class Proof:
     support: str
 
 
+def _keep_silent(text: str, citation: Citation) -> None:
+    """Do nothing: most wait for the whole answer."""
+
+
 def prove(
     draft: Draft,
     passages: Sequence[Passage],
@@ -45,18 +51,33 @@ def prove(
     question: str,
     score: Scorer,
     abstain_below: float,
+    say: Say = _keep_silent,
 ) -> Answer:
-    """Return the answer with its citations; an abstention if nothing is proved or it is unsure."""
+    """Return the answer with its citations; an abstention if nothing is proved or it is unsure.
+
+    Args:
+        say: Called with each piece of the answer's text and its citation, in order, as soon as it
+            is certain that the answer will have it.
+    """
     cited = _cited_passages(draft, passages)
     sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    proofs = list(_prove_each(draft.text, sources, score))
-    if not proofs:
-        return Answer(question=question, text="", confidence=0.0)
-    confidence = _confidence(question, proofs, score)
-    if confidence < abstain_below:
+    text, confidence = "", 0.0
+    citations: list[Citation] = []
+    said_count = 0
+    for proof in _prove_each(draft.text, sources, score):
+        text += separator_after(text)
+        citations.append(_cite(proof, at=len(text)))
+        text += proof.said
+        confidence = max(confidence, _confidence(question, proof, score))
+        # The confidence only grows: once it is enough, nothing that is said is withdrawn.
+        while confidence >= abstain_below and said_count < len(citations):
+            begin = citations[said_count - 1].answer_end if said_count else 0
+            citation = citations[said_count]
+            say(text[begin : citation.answer_end], citation)
+            said_count += 1
+    if not said_count:
         return Answer(question=question, text="", confidence=min(confidence, 0.49))
-    text, citations = _assemble(proofs)
-    return Answer(question=question, text=text, confidence=confidence, citations=citations)
+    return Answer(question=question, text=text, confidence=confidence, citations=tuple(citations))
 
 
 def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -94,28 +115,19 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
     return text.startswith(sentence, at) and not following.isalnum()
 
 
-def _confidence(question: str, proofs: Sequence[Proof], score: Scorer) -> float:
-    best = max(score(question, [proof.source.text for proof in proofs]))
-    return estimate_confidence(sentence=float(best))
+def _confidence(question: str, proof: Proof, score: Scorer) -> float:
+    return estimate_confidence(sentence=float(score(question, [proof.source.text])[0]))
 
 
-def _assemble(proofs: Sequence[Proof]) -> tuple[str, tuple[Citation, ...]]:
-    """Join what is said, a space after a full stop, else an empty line; place the citations."""
-    text = ""
-    citations = []
-    for proof in proofs:
-        text += separator_after(text)
-        start, text = len(text), text + proof.said
-        citations.append(
-            Citation(
-                passage=proof.source.passage,
-                quote=proof.source.text,
-                start_char=proof.source.start,
-                end_char=proof.source.end,
-                answer_start=start,
-                answer_end=len(text),
-                score=proof.score,
-                support=proof.support,
-            )
-        )
-    return text, tuple(citations)
+def _cite(proof: Proof, *, at: int) -> Citation:
+    """Make the citation of a sentence that begins at this character of the answer."""
+    return Citation(
+        passage=proof.source.passage,
+        quote=proof.source.text,
+        start_char=proof.source.start,
+        end_char=proof.source.end,
+        answer_start=at,
+        answer_end=at + len(proof.said),
+        score=proof.score,
+        support=proof.support,
+    )

@@ -8,6 +8,7 @@ The graph is a line: LangGraph runs a step of one node on the caller's thread, a
 caller's database connection. Do not fan out, and stream "updates" only.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from qa.citations import prove
 from qa.drafting import draft_answer
 from qa.ports import QAContext
 from qa.reranking import rerank_passages
+from qa.rewriting import rewrite_question
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
 
@@ -28,7 +30,8 @@ Update = dict[str, Any]
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     with span(Span.PARSE):
-        text = " ".join(state["question"].split())
+        asked = " ".join(state["question"].split())
+        text = rewrite_question(asked, state["history"], rewriter=runtime.context.rewriter)
         query = Query(text, collection=state["collection"], tags=state["tags"], k=state["k"])
     return {"query": query}
 
@@ -71,11 +74,12 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
         proved = prove(
             state["draft"],
             state["passages"],
-            question=state["question"],
+            question=state["query"].text,
             score=context.reranker.score,
             abstain_below=context.abstain_below,
+            say=context.listener.say,
         )
-    return {"proved": proved}
+    return {"proved": replace(proved, question=state["question"])}
 
 
 def abstain(state: QAState) -> Update:

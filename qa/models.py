@@ -8,7 +8,13 @@ from django.db import models
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
-from qa.querysets import AnswerQuerySet
+from qa.querysets import (
+    AnswerQuerySet,
+    ChatStreamQuerySet,
+    CitationQuerySet,
+    FeedbackQuerySet,
+    SessionQuerySet,
+)
 
 
 def _blank_the_quote(collector: Any, field: Any, sub_objs: Sequence[Any], using: str) -> None:
@@ -67,12 +73,17 @@ class Citation(models.Model):
     heading_path = models.JSONField(default=list)
     page = models.PositiveIntegerField(null=True, blank=True)
     quote = models.TextField(blank=True)
+    is_selected = models.BooleanField(
+        default=False, help_text="of a text that came with the question, not of a document"
+    )
     start_char = models.PositiveIntegerField()
     end_char = models.PositiveIntegerField()
     answer_start = models.PositiveIntegerField()
     answer_end = models.PositiveIntegerField()
     score = models.FloatField()
     support = models.CharField(max_length=20)
+
+    objects = CitationQuerySet.as_manager()
 
     class Meta:
         ordering = ["answer", "ordinal"]
@@ -86,3 +97,111 @@ class Citation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start_char}:{self.end_char}]"
+
+
+class Session(models.Model):
+    """A conversation; it is gone ``PKB_SESSION_MINUTES`` after its last use."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-last_used_at", "id"]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class Message(models.Model):
+    """A question of a session with its answer."""
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
+    answer = models.OneToOneField(Answer, models.CASCADE, related_name="message")
+    searched = models.TextField(help_text="the question as it stands on its own")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["session", "created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.searched[:80]
+
+
+class ChatStream(models.Model):
+    """The events of one streamed answer, kept for a while so that a client can read on."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    session = models.ForeignKey(Session, models.CASCADE, related_name="streams")
+    answer = models.ForeignKey(Answer, models.CASCADE, related_name="streams", null=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
+    finished_at = models.DateTimeField(null=True)
+
+    objects = ChatStreamQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class ChatEvent(models.Model):
+    """An event as it was sent; one that quotes a document goes with it.
+
+    The last event, ``done``, has no body: it is made from the stored answer when it is read.
+    """
+
+    stream = models.ForeignKey(ChatStream, models.CASCADE, related_name="events", db_index=False)
+    ordinal = models.PositiveIntegerField(help_text="its id in the stream, from 1")
+    kind = models.CharField(max_length=20)
+    body: "models.JSONField[Any, Any]" = models.JSONField()
+    document = models.ForeignKey(Document, models.CASCADE, null=True, related_name="+")
+
+    class Meta:
+        ordering = ["stream", "ordinal"]
+        constraints = [
+            models.UniqueConstraint("stream", "ordinal", name="chat_event_ordinal_unique"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ordinal} {self.kind}"
+
+
+class Feedback(models.Model):
+    """What someone thinks of an answer; accepted, it becomes a question of the evaluation."""
+
+    class Rating(models.TextChoices):
+        UP = "up"
+        DOWN = "down"
+
+    class Review(models.TextChoices):
+        WAITING = "waiting"
+        ACCEPTED = "accepted"
+        DISMISSED = "dismissed"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    answer = models.ForeignKey(Answer, models.CASCADE, related_name="feedback")
+    rating = models.CharField(max_length=10, choices=Rating.choices)
+    comment = models.TextField(blank=True)
+    review = models.CharField(max_length=20, choices=Review.choices, default=Review.WAITING)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    reviewed_at = models.DateTimeField(null=True, blank=True)
+
+    objects = FeedbackQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+        indexes = [models.Index("review", "created_at", name="feedback_review")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(rating__in=["up", "down"]), name="feedback_rating_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(review="waiting", reviewed_at=None)
+                | (~models.Q(review="waiting") & models.Q(reviewed_at__isnull=False)),
+                name="feedback_review_has_its_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rating} for {self.answer_id}"

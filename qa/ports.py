@@ -1,8 +1,8 @@
 """What a graph run needs from outside, and how it is built from settings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, cast
+from dataclasses import dataclass, field
+from typing import Protocol, cast, runtime_checkable
 
 from django.conf import settings
 
@@ -10,7 +10,7 @@ from corpus.backends import BackendRegistry
 from corpus.errors import InvalidInput
 from qa.rerankers import Reranker, get_reranker
 from qa.retrieval import Retrieved, default_retriever
-from qa.types import Draft, Passage, Query
+from qa.types import Citation, Draft, Exchange, Passage, Query
 
 answerers = BackendRegistry("PKB_ANSWERERS")
 
@@ -47,6 +47,60 @@ class Answerer(Protocol):
         ...
 
 
+@runtime_checkable
+class Rewriter(Protocol):
+    """Makes a follow-up question stand on its own."""
+
+    def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
+        """Return the question with what it refers to; unchanged where it needs nothing.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class KeyTaker(Protocol):
+    """An answerer that reaches its language model by a key."""
+
+    def with_key(self, api_key: str) -> Answerer:
+        """Return one of the same model that uses this key."""
+        ...
+
+
+class Listener(Protocol):
+    """Follows one run."""
+
+    def check(self) -> None:
+        """Called between nodes.
+
+        Raises:
+            AskerLeft: Nobody waits for the answer any more.
+        """
+        ...
+
+    def say(self, text: str, citation: Citation) -> None:
+        """Take the next sentence, as soon as it is proved, with its proof.
+
+        All texts together are the answer: a separator stands before each but the first.
+
+        Raises:
+            AskerLeft: Nobody waits for the answer any more.
+        """
+        ...
+
+
+class Silent:
+    """A listener for those who wait for the whole answer."""
+
+    def check(self) -> None:
+        """Go on."""
+
+    def say(self, text: str, citation: Citation) -> None:
+        """Keep it for the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class QAContext:
     """The parts of one run.
@@ -56,6 +110,7 @@ class QAContext:
         rerank_count: Passages that the reranker judges.
         rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
         abstain_below: The least confidence of an answer that is given.
+        rewriter: Rewrites follow-up questions; without one it is done by rule.
     """
 
     retriever: Retriever
@@ -65,6 +120,8 @@ class QAContext:
     rerank_count: int
     rerank_weight: float
     abstain_below: float
+    rewriter: Rewriter | None = None
+    listener: Listener = field(default_factory=Silent)
 
 
 def get_answerer(name: str) -> Answerer:
@@ -82,19 +139,29 @@ def default_answerer_name() -> str:
     return "default" if "default" in answerers else EXTRACTIVE
 
 
-def build_context(*, lm: str = "") -> QAContext:
+def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
     """Put the configured parts together.
+
+    Args:
+        lm: Name of a configured answerer; empty for the default one.
+        api_key: For the language model, in place of the configured key. Who brings a key wants
+            that model: nothing stands in for it if it fails.
 
     Raises:
         InvalidInput: ``lm`` names no configured answerer.
     """
     name = lm or default_answerer_name()
+    answerer = get_answerer(name)
+    is_keyed = bool(api_key) and isinstance(answerer, KeyTaker)
+    if api_key and isinstance(answerer, KeyTaker):
+        answerer = answerer.with_key(api_key)
     return QAContext(
         retriever=default_retriever(),
         reranker=get_reranker(),
-        answerer=get_answerer(name),
-        fallback=None if name == EXTRACTIVE else get_answerer(EXTRACTIVE),
+        answerer=answerer,
+        fallback=None if name == EXTRACTIVE or is_keyed else get_answerer(EXTRACTIVE),
         rerank_count=settings.PKB_RERANK_COUNT,
         rerank_weight=settings.PKB_RERANK_WEIGHT,
         abstain_below=settings.PKB_ABSTAIN_BELOW,
+        rewriter=answerer if isinstance(answerer, Rewriter) else None,
     )

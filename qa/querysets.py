@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
+from django.apps import apps
+from django.conf import settings
 from django.db import models
+from django.db.models import F, Prefetch, Q
+from django.db.models.functions import Substr
+from django.utils import timezone
+
+from corpus.querysets import LockableQuerySet
 
 if TYPE_CHECKING:
-    from qa.models import Answer  # noqa: F401
+    from qa.models import Answer, ChatStream, Citation, Feedback, Session  # noqa: F401
 
 
-class AnswerQuerySet(models.QuerySet["Answer"]):
+class AnswerQuerySet(LockableQuerySet["Answer"]):
     def unanswered(self) -> Self:
         """Keep abstentions."""
         return self.filter(text="")
@@ -20,3 +28,59 @@ class AnswerQuerySet(models.QuerySet["Answer"]):
         rows = self.order_by().values("question")
         counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
         return counted.order_by("-times", "-last")
+
+    def shown(self) -> Self:
+        """Bring along what an answer object shows, with the state of each citation."""
+        citations = apps.get_model("qa", "Citation").objects.compared()
+        return self.prefetch_related(Prefetch("citations", queryset=citations))
+
+
+class CitationQuerySet(models.QuerySet["Citation"]):
+    def compared(self) -> Self:
+        """Annotate ``standing``: what stands at the span in the document's version of today."""
+        length = F("end_char") - F("start_char")
+        standing = Substr("document__raw_text", F("start_char") + 1, length)
+        return self.annotate(standing=standing, preview=F("chunk__text_preview"))
+
+
+class SessionQuerySet(LockableQuerySet["Session"]):
+    def expired(self) -> Self:
+        """Keep sessions that were not used for ``PKB_SESSION_MINUTES``."""
+        oldest = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES)
+        return self.filter(last_used_at__lt=oldest)
+
+
+# How long the events of an ended stream can be read again.
+RESUME_TIME = timedelta(minutes=5)
+# A stream that has not ended by then belonged to a process that was killed.
+LONGEST_STREAM = timedelta(hours=2)
+
+
+class ChatStreamQuerySet(models.QuerySet["ChatStream"]):
+    def expired(self) -> Self:
+        """Keep streams that cannot be read again."""
+        return self.filter(self._has_expired())
+
+    def readable(self) -> Self:
+        """Keep streams that can be read again."""
+        return self.exclude(self._has_expired())
+
+    @staticmethod
+    def _has_expired() -> Q:
+        now = timezone.now()
+        is_old = Q(created_at__lt=now - LONGEST_STREAM)
+        return is_old | Q(finished_at__isnull=False, finished_at__lt=now - RESUME_TIME)
+
+
+class FeedbackQuerySet(models.QuerySet["Feedback"]):
+    def to_review(self) -> Self:
+        """Keep what nobody has looked at, oldest first, with its answer."""
+        return (
+            self.filter(review="waiting")
+            .select_related("answer__collection")
+            .order_by("created_at", "pk")
+        )
+
+    def accepted(self) -> Self:
+        """Keep what a reviewer accepted, with its answer."""
+        return self.filter(review="accepted").select_related("answer__collection")

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from corpus.models import Chunk, Collection, Document
 from qa import models
-from qa.types import Answer
+from qa.types import Answer, Passage
 
 
 @transaction.atomic
@@ -31,8 +31,9 @@ def record_answer(
         configuration_sha256=configuration_sha256(),
         steps=steps,
     )
-    cited = {citation.passage.document_id for citation in answer.citations}
-    chunks = {citation.passage.chunk_id for citation in answer.citations}
+    passages = [citation.passage for citation in answer.citations]
+    cited = {passage.document_id for passage in passages if not passage.is_selected}
+    chunks = {passage.chunk_id for passage in passages if not passage.is_selected}
     here = Document.objects.keep_in_place(cited)
     chunks_here = Chunk.objects.keep_in_place(chunks)
     models.Citation.objects.bulk_create(
@@ -46,7 +47,8 @@ def record_answer(
             source_uri=citation.passage.source_uri,
             heading_path=list(citation.passage.heading_path),
             page=citation.passage.page,
-            quote=citation.quote if citation.passage.document_id in here else "",
+            quote=citation.quote if _is_there(citation.passage, here) else "",
+            is_selected=citation.passage.is_selected,
             start_char=citation.start_char,
             end_char=citation.end_char,
             answer_start=citation.answer_start,
@@ -57,6 +59,10 @@ def record_answer(
         for ordinal, citation in enumerate(answer.citations)
     )
     return str(row.pk)
+
+
+def _is_there(passage: Passage, documents: set[str]) -> bool:
+    return passage.is_selected or passage.document_id in documents
 
 
 def _if_in(key: str, present: set[str]) -> str | None:

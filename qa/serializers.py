@@ -1,4 +1,5 @@
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from rest_framework import serializers
@@ -25,8 +26,9 @@ class AnswerQuery(serializers.Serializer[Any]):
 
 
 class CitationShown(serializers.Serializer[Any]):
-    chunk_id = serializers.UUIDField(source="passage.chunk_id")
-    document_id = serializers.UUIDField(source="passage.document_id")
+    chunk_id = serializers.SerializerMethodField()
+    document_id = serializers.SerializerMethodField()
+    selected = serializers.BooleanField(source="passage.is_selected")
     content_sha256 = serializers.CharField(source="passage.content_sha256")
     title = serializers.CharField(source="passage.title")
     source_uri = serializers.CharField(source="passage.source_uri")
@@ -42,6 +44,12 @@ class CitationShown(serializers.Serializer[Any]):
     answer_start = serializers.IntegerField()
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
+
+    def get_chunk_id(self, citation: Citation) -> UUID | None:
+        return None if citation.passage.is_selected else UUID(citation.passage.chunk_id)
+
+    def get_document_id(self, citation: Citation) -> UUID | None:
+        return None if citation.passage.is_selected else UUID(citation.passage.document_id)
 
     def get_preview(self, citation: Citation) -> str:
         return citation.passage.text[:PREVIEW_CHARS]

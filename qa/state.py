@@ -2,11 +2,12 @@
 
 from typing import TypedDict
 
-from qa.types import Answer, Draft, Passage, Query
+from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
 class QAInput(TypedDict):
     question: str
+    history: tuple[Exchange, ...]  # oldest first
     collection: str
     tags: tuple[str, ...]
     k: int

@@ -22,6 +22,20 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question of a conversation and what was answered.
+
+    Attributes:
+        searched: The question as it stands on its own.
+        answer: Empty where the documents did not hold one.
+    """
+
+    question: str
+    searched: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk as evidence: the slice ``start_char:end_char`` of a stored document version.
 
@@ -29,6 +43,8 @@ class Passage:
         similarity: Cosine similarity to the query, clipped to [0, 1].
         score: In [0, 1]; comparable within one list only, great is good.
         relevance: The reranker's raw score, where it has one.
+        is_selected: It is of a text that came with the question, not of a stored document;
+            ``document_id`` is empty, and ``chunk_id`` names it within one question only.
     """
 
     chunk_id: str
@@ -44,6 +60,7 @@ class Passage:
     similarity: float = 0.0
     score: float = 0.0
     relevance: float | None = None
+    is_selected: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property

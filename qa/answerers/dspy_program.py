@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import dspy
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.follow_up_program import rewrite_follow_up
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
 from qa.answerers.remote_engine import DIALECTS, RemoteEngine
 from qa.answerers.signature import (
@@ -20,7 +22,7 @@ from qa.answerers.signature import (
     label_passages,
     labels_of,
 )
-from qa.types import Draft, Passage
+from qa.types import Draft, Exchange, Passage
 
 PROGRAMS = Path(__file__).parent / "programs"
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
@@ -203,6 +205,29 @@ class LMAnswerer:
         except dspy.DSPyError as exc:
             failure = self._failure(exc)
         raise failure
+
+    def with_key(self, api_key: str) -> "LMAnswerer":
+        """Return an answerer of the same model by this key; a local model needs none."""
+        if not isinstance(self._engine, RemoteEngine):
+            return self
+        keyed = copy(self)
+        keyed._engine = self._engine.with_key(api_key)
+        return keyed
+
+    def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
+        """Return the question as it stands on its own, as one line.
+
+        Raises:
+            BackendError: The model fails, or its output is no question.
+        """
+        failure: BackendError
+        lm = self._lm(time.monotonic() + self._timeout_s)
+        try:
+            with dspy.context(lm=lm, trace=None, disable_history=True):
+                return rewrite_follow_up(question, history)
+        except (dspy.DSPyError, RecursionError) as exc:
+            failure = self._failure(exc)
+        raise failure  # as in answer(): without its cause
 
     def _draft(self, question: str, context: list[str]) -> Draft:
         lm = self._lm(time.monotonic() + self._timeout_s)

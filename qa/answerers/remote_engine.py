@@ -41,6 +41,12 @@ class RemoteEngine:
         bounded.__dict__.update(self.__dict__, _deadline=deadline)
         return bounded
 
+    def with_key(self, api_key: str) -> Self:
+        """Return an engine of the same server and model that sends this key."""
+        keyed = object.__new__(type(self))
+        keyed.__dict__.update(self.__dict__, _door=partial(self._door, api_key=api_key))
+        return keyed
+
     def load(self) -> None:
         pass
 

@@ -1,0 +1,30 @@
+from argparse import ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from qa.purging import purge
+
+MAX_DAYS = 36_500
+
+
+class Command(BaseCommand):
+    help = "Remove expired sessions and streams, and answers older than so many days."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--days", type=_days, help="by default PKB_RETENTION_DAYS; neither: answers are kept"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="only count")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        counts = purge(days=options["days"], dry_run=options["dry_run"])
+        counted = ", ".join(f"{count} {name}" for name, count in counts.items())
+        would_be = "would be " if options["dry_run"] else ""
+        self.stdout.write(f"{counted} {would_be}removed")
+
+
+def _days(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= MAX_DAYS):
+        raise ArgumentTypeError(f"a whole number of days, at most {MAX_DAYS}")
+    return int(text)

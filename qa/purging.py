@@ -1,0 +1,50 @@
+"""Remove what is kept no longer: expired sessions and streams, answers past their retention."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from qa.models import Answer, ChatStream, Session
+
+# Rows of one transaction: deleting holds no lock for long.
+BATCH_SIZE = 500
+
+
+def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
+    """Remove what is too old, with all that hangs on it, and count it.
+
+    Args:
+        days: Answers and sessions older than this go; by default ``PKB_RETENTION_DAYS``. Without
+            either only expired sessions and streams go.
+        dry_run: Only count.
+
+    Returns:
+        ``answers``, ``sessions``, ``streams``: how many were, or would be, removed.
+    """
+    streams = ChatStream.objects.expired()
+    sessions = Session.objects.expired()
+    answers = Answer.objects.none()
+    days = settings.PKB_RETENTION_DAYS if days is None else days
+    if days is not None:
+        oldest = timezone.now() - timedelta(days=days)
+        answers = Answer.objects.filter(created_at__lt=oldest)
+        sessions |= Session.objects.filter(last_used_at__lt=oldest)
+        streams |= ChatStream.objects.filter(created_at__lt=oldest)
+    remove = _count if dry_run else _remove
+    return {
+        "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
+    }  # fmt: skip
+
+
+def _count(rows: models.QuerySet[models.Model]) -> int:
+    return rows.count()
+
+
+def _remove(rows: models.QuerySet[models.Model]) -> int:
+    removed = 0
+    while keys := list(rows.values_list("pk", flat=True)[:BATCH_SIZE]):
+        rows.model._default_manager.filter(pk__in=keys).delete()
+        removed += len(keys)
+    return removed

@@ -1,0 +1,13 @@
+"""What workers do for conversations: remove what has expired."""
+
+from procrastinate.contrib.django import app
+
+from corpus.queueing import QUEUE
+from qa.purging import purge
+
+
+@app.periodic(cron="*/5 * * * *")
+@app.task(name="qa.purge_expired", queue=QUEUE, queueing_lock="qa.purge_expired", priority=50)
+def purge_expired(timestamp: int) -> None:
+    """Remove expired sessions and streams, and what is older than ``PKB_RETENTION_DAYS``."""
+    purge()

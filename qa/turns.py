@@ -1,0 +1,46 @@
+"""Bound how many questions are answered at once in this process."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import BoundedSemaphore
+
+from django.conf import settings
+from django.db import connection
+
+from corpus.errors import BackendUnavailable
+
+# Longer than this nobody waits for a turn: the service is overloaded, and says so.
+MAX_WAIT_S = 60.0
+
+
+@contextmanager
+def answering_turn() -> Iterator[None]:
+    """Wait for one of ``PKB_ANSWER_CONCURRENCY`` turns and hold it.
+
+    Every answer holds a database connection, and its models take all cores; what is over the
+    bound waits here without either.
+
+    Raises:
+        BackendUnavailable: No turn came within a minute.
+    """
+    turns = _turns(settings.PKB_ANSWER_CONCURRENCY)
+    if not turns.acquire(blocking=False):
+        give_back_connection()
+        if not turns.acquire(timeout=MAX_WAIT_S):
+            raise BackendUnavailable("Too many questions are being answered; ask again soon.")
+    try:
+        yield
+    finally:
+        turns.release()
+
+
+def give_back_connection() -> None:
+    """Return this thread's database connection to the pool, unless a transaction needs it."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
+@cache
+def _turns(count: int) -> BoundedSemaphore:
+    return BoundedSemaphore(count)
