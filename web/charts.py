@@ -26,6 +26,7 @@ class DayBar(NamedTuple):
     down: int
     x: float
     width: float
+    up_top: float
     up_height: float
     down_height: float
 
@@ -54,6 +55,7 @@ def day_bars(counts: Sequence[tuple[date, int, int]], *, last: date, days: int) 
         day = last - timedelta(days=days - 1 - number)
         up, down = known.get(day, (0, 0))
         place = round(number * step + step * 0.15, 1)
-        heights = (round(up / most * room, 1), round(down / most * room, 1))
-        bars.append(DayBar(day, up, down, place, round(step * 0.7, 1), *heights))
+        height, depth = round(up / most * room, 1), round(down / most * room, 1)
+        width = round(step * 0.7, 1)
+        bars.append(DayBar(day, up, down, place, width, round(AXIS - height, 1), height, depth))
     return bars

@@ -25,5 +25,6 @@ urlpatterns = [
     path("ui/jobs/<uuid:job_id>/retry", jobs.retry, name="retry"),
     path("ui/jobs/<uuid:job_id>/cancel", jobs.cancel, name="cancel"),
     path("ui/quality", quality.quality, name="quality"),
+    path("ui/quality/plots/<str:dataset>/<str:name>", quality.plot, name="plot"),
     path("ui/quality/map", quality.compute_map, name="compute_map"),
 ]
