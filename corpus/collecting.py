@@ -15,7 +15,7 @@ from corpus.errors import (
     CollectionProtected,
     InvalidInput,
 )
-from corpus.ingestion.uploads import drop_uploads_of
+from corpus.ingestion.uploads import drop_upload, uploads_of
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
 
@@ -92,9 +92,9 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         collection = Collection.objects.select_for_update().named(name)
         if if_empty and collection.documents.exists():
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
-        key = collection.pk
+        uploads = uploads_of(collection)
         collection.delete()
-        transaction.on_commit(lambda: drop_uploads_of(key))
+        transaction.on_commit(lambda: [drop_upload(path) for path in uploads])
 
 
 def ensure_default_collection(**kwargs: object) -> None:

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from corpus.errors import InvalidInput
 from corpus.ingestion.jobs import start_sync
 from corpus.ingestion.options import SyncOptions
-from corpus.models import Collection, Job
+from corpus.models import Collection, Job, JobItem
 
 SOURCE = "upload"
 # File systems take names of 255 bytes.
@@ -30,7 +30,7 @@ def start_upload(
     Raises:
         InvalidInput: There is no file.
     """
-    paths = tuple(str(_keep(file, collection=collection)) for file in files)
+    paths = tuple(str(_keep(file)) for file in files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
     options = SyncOptions(paths=paths, source=SOURCE, tags=tuple(tags))
@@ -44,18 +44,19 @@ def drop_upload(file_path: str) -> None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def drop_uploads_of(collection_id: int) -> None:
-    """Remove all that was uploaded to a collection."""
-    shutil.rmtree(_folder() / str(collection_id), ignore_errors=True)
+def uploads_of(collection: Collection) -> list[str]:
+    """Return the paths of all that was uploaded to a collection, taken in or not."""
+    items = JobItem.objects.filter(job__collection=collection).values_list("path", flat=True)
+    return [path for path in items if Path(path).is_relative_to(_folder())]
 
 
 def _folder() -> Path:
     return Path(settings.DATA_DIR) / "uploads"
 
 
-def _keep(file: "UploadedFile[Any]", *, collection: Collection) -> Path:
+def _keep(file: "UploadedFile[Any]") -> Path:
     """A folder for each: files of one name do not replace each other."""
-    path = _folder() / str(collection.pk) / uuid.uuid4().hex / _fit_name(file.name or "")
+    path = _folder() / uuid.uuid4().hex / _fit_name(file.name or "")
     path.parent.mkdir(parents=True)
     with path.open("wb") as kept:
         for part in file.chunks():
