@@ -69,6 +69,7 @@ MIDDLEWARE = [
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "pkb" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -79,6 +80,14 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+
+UNFOLD = {
+    "SITE_TITLE": "pkb",
+    "SITE_HEADER": "pkb",
+    "SITE_URL": "/ui/",
+    "SHOW_HISTORY": False,
+    "DASHBOARD_CALLBACK": "pkb.dashboard.add_counts",
+}
 
 DATA_DIR = env.pkb_data_dir.resolve()
 PKB_POSTGRES_DIR: Path | None

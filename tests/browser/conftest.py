@@ -98,7 +98,9 @@ class Seen:
 
 @pytest.fixture
 def watched(site: Site, browser: Browser) -> Iterator[tuple[Page, Seen]]:
-    context = browser.new_context(base_url=site.url, permissions=["clipboard-read", "clipboard-write"])
+    context = browser.new_context(
+        base_url=site.url, permissions=["clipboard-read", "clipboard-write"]
+    )
     context.set_default_timeout(60_000)
     page, seen = context.new_page(), Seen()
 

@@ -13,7 +13,7 @@ PAYLOADS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
     "<svg onload=alert(1)>",
-    "\"><script>alert(1)</script>",
+    '"><script>alert(1)</script>',
     "'><img src=//evil.invalid/x onerror=alert(1)>",
     "<iframe src=javascript:alert(1)></iframe>",
     "<body onload=alert(1)>",
@@ -85,12 +85,19 @@ def hostile(site: Site) -> Callable[[], list[str]]:
 
     def ingest() -> list[str]:
         documents = [
-            site.ingest(f"Bread number {number}: {payload} is baked.", title=payload, tags=[payload[:60]])
+            site.ingest(
+                f"Bread number {number}: {payload} is baked.", title=payload, tags=[payload[:60]]
+            )
             for number, payload in enumerate(PAYLOADS)
         ]
         for number, payload in enumerate(PAYLOADS):
-            file = (f"{payload.replace('/', '')}.txt", f"A file about bread, the {number}th.".encode())
-            reply = site.client.post("/ingest", files={"file": file}, data={"source_uri": f"{payload}/{payload}"})
+            file = (
+                f"{payload.replace('/', '')}.txt",
+                f"A file about bread, the {number}th.".encode(),
+            )
+            reply = site.client.post(
+                "/ingest", files={"file": file}, data={"source_uri": f"{payload}/{payload}"}
+            )
             assert reply.status_code == 201, reply.text
             documents.append(reply.json()["document_id"])
         return documents

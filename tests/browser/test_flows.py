@@ -64,7 +64,9 @@ def test_follow_up_questions_and_selected_text_stay_in_the_session(page: Page) -
     expect(page.get_by_text("Follow-up questions know")).to_be_visible()
     page.locator(".chip").first.click()
     expect(page.locator("#source #passage")).to_be_visible()
-    page.evaluate("document.getSelection().selectAllChildren(document.querySelector('.source-text'))")
+    page.evaluate(
+        "document.getSelection().selectAllChildren(document.querySelector('.source-text'))"
+    )
     with page.expect_request("**/ask-selected") as sent:
         page.locator("#ask-about").click()
         ask(page, "How many steps does the keeper climb?")
