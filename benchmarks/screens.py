@@ -1,6 +1,6 @@
 """Photograph the pages of a running installation that holds the sample documents, and time them.
 
-    .venv/bin/python benchmarks/screens.py http://127.0.0.1:8000 docs/screenshots
+.venv/bin/python benchmarks/screens.py http://127.0.0.1:8000 docs/screenshots
 """
 
 import shutil

@@ -11,7 +11,7 @@ _COMMON = frozenset(
     " with you your".split()
 )
 _ENDINGS = re.compile(r"(?:ing|ies|es|ed|ly|s|y)$")
-_SHORTEST_STEM = 4
+_SHORTEST_STEM = 3
 
 
 class Piece(NamedTuple):
