@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import finish, manage, own_database, wait_until
@@ -21,6 +21,10 @@ QUIET = [
     "--no-sandbox", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--no-first-run",
 ]  # fmt: skip
+
+
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -101,7 +105,7 @@ def watched(site: Site, browser: Browser) -> Iterator[tuple[Page, Seen]]:
     context = browser.new_context(
         base_url=site.url, permissions=["clipboard-read", "clipboard-write"]
     )
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE_MS)
     page, seen = context.new_page(), Seen()
 
     def dismiss(dialog: Any) -> None:

@@ -44,7 +44,9 @@ def job_name(job: Job) -> str:
     """What a job does, in words."""
     paths = job.arguments.get("paths", [])
     if job.kind != Job.Kind.SYNC:
-        return {Job.Kind.EMBED: "Embed a document"}.get(Job.Kind(job.kind), str(job.kind))
+        return {Job.Kind.EMBED: "Embed a document", Job.Kind.MAP: "Compute the map"}.get(
+            Job.Kind(job.kind), str(job.kind)
+        )
     if job.arguments.get("source") == "upload":
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"
