@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import UploadedFile
 from corpus.errors import InvalidInput
 from corpus.ingestion.jobs import start_sync
 from corpus.ingestion.options import SyncOptions
-from corpus.models import Collection, Job, JobItem
+from corpus.models import Collection, Job
 
 SOURCE = "upload"
 # File systems take names of 255 bytes.
@@ -46,8 +46,9 @@ def drop_upload(file_path: str) -> None:
 
 def uploads_of(collection: Collection) -> list[str]:
     """Return the paths of all that was uploaded to a collection, taken in or not."""
-    items = JobItem.objects.filter(job__collection=collection).values_list("path", flat=True)
-    return [path for path in items if Path(path).is_relative_to(_folder())]
+    jobs = Job.objects.filter(collection=collection, kind=Job.Kind.SYNC)
+    paths = [path for job in jobs.only("arguments") for path in job.arguments["paths"]]
+    return [path for path in paths if Path(path).is_relative_to(_folder())]
 
 
 def _folder() -> Path:
