@@ -65,7 +65,8 @@ def measure(page: Page) -> dict[str, float]:
         page.goto("/ui/ask")
         ask(page, QUESTION)
         page.locator(".chip").first.click()
-        page.wait_for_function("performance.getEntriesByName('source-panel').length")
+        page.locator("#passage").wait_for()
+        page.wait_for_timeout(500)
         for name, times in found.items():
             script = f"performance.getEntriesByName('{name}')[0].duration"
             times.append(page.evaluate(script))

@@ -1,6 +1,7 @@
 """Make and remove collections."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -94,7 +95,8 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
         uploads = uploads_of(collection)
         collection.delete()
-        transaction.on_commit(lambda: [drop_upload(path) for path in uploads])
+        for path in uploads:
+            transaction.on_commit(partial(drop_upload, path))
 
 
 def ensure_default_collection(**kwargs: object) -> None:

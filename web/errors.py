@@ -28,4 +28,7 @@ class PageErrorMiddleware:
         is_part = "HX-Request" in request.headers
         template = "web/parts/problem.html" if is_part else "web/problem.html"
         shown = {"title": exception.title, "detail": str(exception)}
-        return render(request, template, shown, status=exception.status)
+        reply = render(request, template, shown, status=exception.status)
+        # The address of what was refused is no page to come back to.
+        reply["HX-Push-Url"] = "false"
+        return reply

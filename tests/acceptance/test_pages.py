@@ -100,7 +100,7 @@ def test_a_passage_is_shown_with_its_place(client: Client, ingest: Ingest) -> No
     stored = ingest(f"# Towers\n\n## Bavoke\n\n{LIGHTHOUSE}")
     document = Document.objects.get(pk=stored.document_id)
     start = document.raw_text.index("Its lamp")
-    span = {"start": start, "end": start + 8, "sha": document.content_sha256}
+    span: dict[str, str | int] = {"start": start, "end": start + 8, "sha": document.content_sha256}
     url = f"/ui/documents/{stored.document_id}/passage"
     shown = client.get(url, span).content.decode()
     assert '<mark class="cited" id="passage">Its lamp</mark>' in shown
