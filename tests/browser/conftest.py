@@ -54,7 +54,13 @@ def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
     (folder / "models").symlink_to(models)
     port, name = _free_port(), f"test_browser_{os.getpid()}"
     # Judging three passages instead of ten: what is shown is the same.
-    env = {"PKB_DATA_DIR": str(folder), "PKB_INGEST_ROOTS": str(folder), "PKB_RERANK_COUNT": "3"}
+    # Nobody reads the pipes of their logs: once full, they would hold the server up.
+    quiet = {"LOG_LEVEL": "ERROR"}
+    env = quiet | {
+        "PKB_DATA_DIR": str(folder),
+        "PKB_INGEST_ROOTS": str(folder),
+        "PKB_RERANK_COUNT": "3",
+    }
     with own_database(name) as database:
         code, _, err = finish("migrate", "--verbosity", "0", database=database)
         assert code == 0, err
