@@ -14,7 +14,8 @@ urlpatterns = [
     path("metrics", health.metrics, name="metrics"),
     path("schema", SpectacularAPIView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
-    path("admin", RedirectView.as_view(pattern_name="admin:index")),
+    # Who is logged in already is sent on from there.
+    path("admin", RedirectView.as_view(url="/admin/login/?next=/admin/")),
     path("admin/", admin.site.urls),
 ]
 handler400 = "pkb.api.bad_request"
