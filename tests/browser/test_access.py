@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Seen, Site
 
-# Where a payload goes in: 20 for each of title, file name, text, tag and question.
+# 20 payloads; each goes into a title, a text, a tag, a file name and a query: 100 places.
 PAYLOADS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -108,7 +108,7 @@ def hostile(site: Site) -> Callable[[], list[str]]:
 def test_hostile_text_stays_text(
     watched: tuple[Page, Seen], site: Site, hostile: Callable[[], list[str]]
 ) -> None:
-    """20 payloads in each of title, text, tag, file name and question: 100."""
+    """20 payloads in each of title, text, tag, file name and search query; two in a question."""
     page, seen = watched
     documents = hostile()
     for path in ("/ui/library", "/ui/library?page=2", "/ui/search?q=bread+baked", "/ui/quality"):
