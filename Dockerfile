@@ -8,6 +8,8 @@ COPY manage.py ./
 COPY pkb pkb
 COPY corpus corpus
 COPY qa qa
+COPY evaluation evaluation
+COPY web web
 COPY data data
 RUN useradd --system --create-home pkb && mkdir -p /var/lib/pkb && chown pkb /var/lib/pkb
 

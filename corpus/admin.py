@@ -1,10 +1,11 @@
+import json
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,7 +14,17 @@ from unfold.admin import ModelAdmin
 from corpus.errors import PkbError
 from corpus.ingestion import reingest_document
 from corpus.ingestion.jobs import cancel_job, retry_job
-from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem, Tag
+from corpus.models import (
+    Chunk,
+    Collection,
+    CollectionMap,
+    Document,
+    Embedding,
+    Job,
+    JobItem,
+    Tag,
+)
+from corpus.serializers import DocumentShown
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -28,6 +39,11 @@ class ReadOnlyAdmin(ModelAdmin):
 
 def _link(url_name: str, key: object, text: object) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse(f"admin:{url_name}", args=[key]), text)
+
+
+def _citing(lookup: str, key: object) -> SafeString:
+    url = reverse("admin:qa_answer_changelist")
+    return format_html('<a href="{}?{}={}">Answers</a>', url, lookup, key)
 
 
 @admin.register(Collection)
@@ -64,7 +80,8 @@ class DocumentAdmin(ReadOnlyAdmin):
     search_fields = ["title", "source_uri", "content_sha256"]
     date_hierarchy = "created_at"
     list_select_related = ["collection"]
-    actions = ["reingest"]
+    actions = ["reingest", "export"]
+    readonly_fields = ["page", "answers"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return Document.objects.defer("outline")
@@ -75,6 +92,27 @@ class DocumentAdmin(ReadOnlyAdmin):
         return format_html(
             '<a href="{}?document__id__exact={}">{}</a>', url, document.pk, document.chunk_count
         )
+
+    @admin.display(description="Page")
+    def page(self, document: Document) -> SafeString:
+        return format_html(
+            '<a href="/ui/documents/{}">/ui/documents/{}</a>', document.pk, document.pk
+        )
+
+    @admin.display(description="Answers that cite it")
+    def answers(self, document: Document) -> SafeString:
+        return _citing("citations__document__id__exact", document.pk)
+
+    @admin.action(description="Export as JSON lines")
+    def export(self, request: HttpRequest, documents: QuerySet[Document]) -> HttpResponse:
+        rows = documents.select_related("collection").prefetch_related("tags")
+        lines = [
+            json.dumps(DocumentShown(row).data | {"text": row.raw_text}, default=str)
+            for row in rows
+        ]
+        reply = HttpResponse("\n".join([*lines, ""]), content_type="application/x-ndjson")
+        reply["Content-Disposition"] = 'attachment; filename="documents.jsonl"'
+        return reply
 
     @admin.action(description="Cut and embed again")
     def reingest(self, request: HttpRequest, documents: QuerySet[Document]) -> None:
@@ -103,6 +141,7 @@ class ChunkAdmin(ReadOnlyAdmin):
     search_fields = ["text"]
     list_select_related = ["document", "collection"]
     exclude = ["lexemes"]
+    readonly_fields = ["document_link", "answers"]
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chunk]:
@@ -115,6 +154,10 @@ class ChunkAdmin(ReadOnlyAdmin):
     @admin.display(description="document", ordering="document")
     def document_link(self, chunk: Chunk) -> SafeString:
         return _link("corpus_document_change", chunk.document_id, chunk.document)
+
+    @admin.display(description="Answers that cite it")
+    def answers(self, chunk: Chunk) -> SafeString:
+        return _citing("citations__chunk__id__exact", chunk.pk)
 
     @admin.display
     def span(self, chunk: Chunk) -> str:
@@ -145,6 +188,12 @@ class EmbeddingAdmin(ReadOnlyAdmin):
     @admin.display(description="chunk", ordering="chunk")
     def chunk_link(self, embedding: Embedding) -> SafeString:
         return _link("corpus_chunk_change", embedding.chunk_id, embedding.chunk_id)
+
+
+@admin.register(CollectionMap)
+class CollectionMapAdmin(ReadOnlyAdmin):
+    list_display = ["collection", "model", "variance_share", "computed_at"]
+    exclude = ["points"]
 
 
 @admin.register(Tag)

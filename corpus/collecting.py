@@ -1,6 +1,7 @@
 """Make and remove collections."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from corpus.errors import (
     CollectionProtected,
     InvalidInput,
 )
+from corpus.ingestion.uploads import drop_upload, uploads_of
 from corpus.languages import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
@@ -99,7 +101,10 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         collection = Collection.objects.select_for_update().named(name)
         if if_empty and collection.documents.exists():
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
+        uploads = uploads_of(collection)
         collection.delete()
+        for path in uploads:
+            transaction.on_commit(partial(drop_upload, path))
 
 
 def ensure_default_collection(**kwargs: object) -> None:

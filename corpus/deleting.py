@@ -5,6 +5,7 @@ from uuid import UUID
 from django.db import transaction
 
 from corpus.errors import DocumentNotFound, NotFound
+from corpus.ingestion.uploads import drop_upload
 from corpus.models import Document, Tag
 
 
@@ -12,13 +13,18 @@ from corpus.models import Document, Tag
 def delete_document(document_id: UUID) -> None:
     """Remove a document, its chunks, vectors, text-search entries, and its quotes in citations.
 
+    A file that was uploaded for it goes too.
+
     Raises:
         DocumentNotFound: There is none of that id.
     """
-    document = Document.objects.select_for_update().only("id").filter(pk=document_id).first()
+    rows = Document.objects.select_for_update().only("id", "file_path")
+    document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
+    path = document.file_path
     document.delete()
+    transaction.on_commit(lambda: drop_upload(path))
 
 
 @transaction.atomic

@@ -22,6 +22,7 @@ class Job(models.Model):
         SYNC = "sync"
         EMBED = "embed"
         REEMBED = "reembed"
+        MAP = "map"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -35,6 +36,7 @@ class Job(models.Model):
         LISTING = "listing"
         INGESTING = "ingesting"
         EMBEDDING = "embedding"
+        MAPPING = "mapping"
         REMOVING = "removing"
         ENDED = "ended"
 
@@ -97,9 +99,17 @@ class JobItem(models.Model):
         FAILED = "failed"
         QUARANTINED = "quarantined"
 
+    class Stage(models.TextChoices):
+        QUEUED = "queued"
+        PARSING = "parsing"
+        EMBEDDING = "embedding"
+
     job = models.ForeignKey(Job, models.CASCADE, related_name="items", db_index=False)
     path = models.CharField(max_length=4096)
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
+    stage = models.CharField(
+        max_length=20, choices=Stage.choices, default=Stage.QUEUED, help_text="while pending"
+    )
     outcome = models.CharField(max_length=20, blank=True, default="")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="times it was begun")
     reason = models.TextField(blank=True, default="", help_text="why it failed")
@@ -130,3 +140,15 @@ class JobItem(models.Model):
 
     def __str__(self) -> str:
         return self.path
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rstrip("/").rsplit("/", 1)[-1]
+
+    @property
+    def state(self) -> str:
+        """queued, parsing, embedding, ready or failed."""
+        if self.status == self.Status.PENDING:
+            return self.stage
+        return "ready" if self.status == self.Status.DONE else "failed"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Self
 from uuid import UUID
 
+from django.apps import apps
 from django.db import connection, models
 
 if TYPE_CHECKING:
@@ -13,9 +15,12 @@ if TYPE_CHECKING:
 # First half of the two-part key of the advisory lock that each live runner holds.
 RUNNER_LOCKS = 0x706B62
 
+# Items of a job that a list of jobs shows.
+ITEMS_SHOWN = 20
+
 # What a dead runner had claimed is free again: its lock went with its connection.
 _CLAIM = """
-UPDATE corpus_jobitem SET attempts = attempts + 1, runner = %(runner)s
+UPDATE corpus_jobitem SET attempts = attempts + 1, runner = %(runner)s, stage = 'parsing'
  WHERE id = (
     SELECT i.id FROM corpus_jobitem i
       JOIN corpus_job j ON j.id = i.job_id AND j.status = 'running'
@@ -34,8 +39,32 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Keep jobs that are queued or running."""
         return self.filter(status__in=self.model.UNFINISHED)
 
+    def bringing_files(self) -> Self:
+        """Keep jobs that take files in."""
+        return self.filter(kind="sync")
+
+    def since(self, moment: datetime) -> Self:
+        """Keep jobs that run, or ended after ``moment``."""
+        unfinished = models.Q(status__in=self.model.UNFINISHED)
+        return self.filter(unfinished | models.Q(finished_at__gt=moment))
+
+    def with_items(self) -> Self:
+        """Bring along collections and, as ``shown_items``, the first items, failed ones first."""
+        items = apps.get_model("corpus", "JobItem")._default_manager.troubled_first()[:ITEMS_SHOWN]
+        shown = models.Prefetch("items", items, to_attr="shown_items")
+        return self.select_related("collection").prefetch_related(shown)
+
 
 class JobItemQuerySet(models.QuerySet["JobItem"]):
+    def troubled_first(self) -> Self:
+        """Order failed items before what is at work, that before the rest."""
+        weight = models.Case(
+            models.When(status__in=["failed", "quarantined"], then=0),
+            models.When(status="pending", then=1),
+            default=2,
+        )
+        return self.order_by(weight, "id")
+
     def pending(self) -> Self:
         """Keep items that have not ended."""
         return self.filter(status="pending")
@@ -43,6 +72,10 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
     def troubled(self) -> Self:
         """Keep items that failed or were quarantined."""
         return self.filter(status__in=["failed", "quarantined"])
+
+    def reached(self, item_id: int, stage: str) -> None:
+        """Show how far an item is."""
+        self.filter(pk=item_id).update(stage=stage)
 
     def claim(self, job_id: UUID, *, runner: int) -> JobItem | None:
         """Begin an item of a running job that no live runner has; None where there is none.

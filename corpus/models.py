@@ -20,11 +20,17 @@ from pgvector.django import VectorField
 
 from corpus.job_models import Job, JobItem
 from corpus.languages import ENGLISH, LANGUAGES
-from corpus.querysets import ChunkQuerySet, CollectionQuerySet, DocumentQuerySet, EmbeddingQuerySet
+from corpus.querysets import (
+    ChunkQuerySet,
+    CollectionQuerySet,
+    DocumentQuerySet,
+    EmbeddingQuerySet,
+    TagQuerySet,
+)
 
 __all__ = [
-    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "Document",
-    "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
+    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
+    "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
@@ -119,6 +125,8 @@ class Tag(models.Model):
     """A label, trimmed and in lower case."""
 
     name = models.CharField(max_length=64, unique=True)
+
+    objects = TagQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]
@@ -340,6 +348,21 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chunk_id} by {self.model}"
+
+
+class CollectionMap(models.Model):
+    """Where chunks of a collection lie in two dimensions; of their text it holds nothing."""
+
+    collection = models.OneToOneField(Collection, models.CASCADE, related_name="map")
+    model = models.CharField(max_length=200)
+    points: "models.JSONField[Any, Any]" = models.JSONField(
+        help_text="chunk_id, x and y of each; x and y in [0, 1]"
+    )
+    variance_share = models.FloatField(help_text="of the vectors' variance, kept by the two")
+    computed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"map of {self.collection_id}"
 
 
 class IdempotentRequest(models.Model):

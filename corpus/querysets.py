@@ -12,7 +12,7 @@ from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
 from django.db.models import Case, Count, Exists, F, Func, OuterRef, Q, Value, When
-from django.db.models.functions import Cast
+from django.db.models.functions import Cast, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from corpus.models import Chunk, Collection, Document, Embedding  # noqa: F401
+    from corpus.models import Chunk, Collection, Document, Embedding, Tag  # noqa: F401
 
 
 class LockableQuerySet(models.QuerySet[_Row_co]):
@@ -103,6 +103,12 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         )
 
 
+class TagQuerySet(models.QuerySet["Tag"]):
+    def in_use(self) -> Self:
+        """Keep tags that a document carries."""
+        return self.filter(documents__isnull=False).distinct()
+
+
 class DocumentQuerySet(TaggableQuerySet["Document"]):
     tag_link = ("Document_tags", "document", "pk")
     to_document = ""
@@ -133,6 +139,11 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Keep documents that came from files in the folder, however deep."""
         return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
+    def slice_of_text(self, start: int, end: int) -> str:
+        """Return characters ``start:end`` of the one document's text, without reading the rest."""
+        part = Substr("raw_text", start + 1, end - start)
+        return str(self.values_list(part, flat=True).get())
+
     def mentioning(self, text: str) -> Self:
         """Keep documents whose title, address or text has ``text`` in it, in any case."""
         return self.filter(
@@ -154,6 +165,10 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         """Keep chunks without a vector by the model."""
         embeddings = apps.get_model("corpus", "Embedding")._default_manager
         return self.filter(~Exists(embeddings.filter(chunk=OuterRef("pk"), model=model)))
+
+    def touching(self, start: int, end: int) -> Self:
+        """Keep chunks that share a character with ``start:end`` of their document, in order."""
+        return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
     def matching(self, query: LexicalQuery, *, widely: bool = False) -> Self:
         """Keep chunks that have one of the query's telling words, best first.

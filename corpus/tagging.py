@@ -2,8 +2,11 @@
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from uuid import UUID
 
-from corpus.errors import InvalidInput
+from django.db import transaction
+
+from corpus.errors import DocumentNotFound, InvalidInput
 from corpus.models import Chunk, ChunkTag, Document, Tag
 
 MAX_TAG_CHARS = 64
@@ -20,6 +23,20 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     if long is not None:
         raise InvalidInput(f"The tag {long[:20]!r}... has more than {MAX_TAG_CHARS} characters.")
     return tuple(dict.fromkeys(name for name in spelled if name))
+
+
+def change_tags(document_id: UUID, names: Sequence[str]) -> None:
+    """Put exactly these tags, already normalized, on a stored document and its chunks.
+
+    Raises:
+        DocumentNotFound: There is none of that id.
+    """
+    with transaction.atomic():
+        rows = Document.objects.select_for_update(no_key=True).only("id")
+        document = rows.filter(pk=document_id).first()
+        if document is None:
+            raise DocumentNotFound(f"There is no document {document_id}.")
+        set_tags(document, names)
 
 
 def set_tags(document: Document, names: Sequence[str]) -> None:

@@ -42,6 +42,8 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
     "django_structlog",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -51,6 +53,7 @@ INSTALLED_APPS = [
     "corpus",
     "qa",
     "evaluation",
+    "web",
 ]
 MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
@@ -65,10 +68,13 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "pkb.csp.PolicyMiddleware",
+    "web.errors.PageErrorMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "pkb" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -79,6 +85,14 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+
+UNFOLD = {
+    "SITE_TITLE": "pkb",
+    "SITE_HEADER": "pkb",
+    "SITE_URL": "/ui/",
+    "SHOW_HISTORY": False,
+    "DASHBOARD_CALLBACK": "pkb.dashboard.add_counts",
+}
 
 DATA_DIR = env.pkb_data_dir.resolve()
 PKB_POSTGRES_DIR: Path | None
@@ -104,6 +118,23 @@ CORS_URLS_REGEX = r"^/(?!admin|ui)"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'self'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+# Alpine in the admin evaluates attributes; Swagger UI and both styles are partly in the page.
+PKB_INLINE_SCRIPT_PATHS = ("/admin", "/docs")
+PKB_INLINE_SCRIPT_POLICY = {
+    "script-src": ["'self'", "'unsafe-inline'", "'unsafe-eval'"],
+    "style-src": ["'self'", "'unsafe-inline'"],
+    "font-src": ["'self'", "data:"],
+}
 SECURE_SSL_REDIRECT = env.pkb_https
 SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None

@@ -1,5 +1,6 @@
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerView
 
 from pkb import health
@@ -9,11 +10,14 @@ urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("qa.urls")),
     path("v1/", include("qa.openai.urls")),
+    path("", include("web.urls")),
     path("health", health.HealthView.as_view(), name="health"),
     path("ready", health.ReadyView.as_view(), name="ready"),
     path("metrics", health.MetricsView.as_view(), name="metrics"),
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    # Who is logged in already is sent on from there.
+    path("admin", RedirectView.as_view(url="/admin/login/?next=/admin/")),
     path("admin/", admin.site.urls),
 ]
 handler400 = "pkb.api.bad_request"

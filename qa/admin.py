@@ -5,10 +5,23 @@ from uuid import UUID
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
 from unfold.admin import ModelAdmin, TabularInline
 
 from qa.feedback import accept_feedback, dismiss_feedback
 from qa.models import Answer, Citation, Feedback, Message, Session
+
+# What links of documents and chunks ask the list of answers for.
+CITING_LOOKUPS = {"citations__document__id__exact", "citations__chunk__id__exact"}
+
+
+def _link(url_name: str, key: object, text: str) -> str:
+    """Link to a row; its name alone where it is gone."""
+    if key is None:
+        return text
+    url = reverse(f"admin:{url_name}", args=[key])
+    return format_html('<a href="{}">{}</a>', url, text or key)
 
 
 class ReadOnlyInline(TabularInline):
@@ -31,8 +44,16 @@ class ReadOnlyAdmin(ModelAdmin):
 
 class CitationInline(ReadOnlyInline):
     model = Citation
-    fields = ["title", "quote", "start_char", "end_char", "support", "score"]
+    fields = ["source", "passage", "quote", "start_char", "end_char", "support", "score"]
     readonly_fields = fields
+
+    @admin.display(description="document")
+    def source(self, citation: Citation) -> str:
+        return _link("corpus_document_change", citation.document_id, citation.title)
+
+    @admin.display(description="chunk")
+    def passage(self, citation: Citation) -> str:
+        return _link("corpus_chunk_change", citation.chunk_id, "chunk")
 
 
 class MessageInline(ReadOnlyInline):
@@ -47,7 +68,11 @@ class AnswerAdmin(ReadOnlyAdmin):
     list_filter = ["collection", "answerer"]
     search_fields = ["question", "text"]
     date_hierarchy = "created_at"
+    list_select_related = ["collection"]
     inlines = [CitationInline]
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        return lookup in CITING_LOOKUPS or bool(super().lookup_allowed(lookup, value, request))
 
     @admin.display(description="answer")
     def answer(self, answer: Answer) -> str:

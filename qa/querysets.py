@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -22,6 +22,12 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
     def unanswered(self) -> Self:
         """Keep abstentions."""
         return self.filter(text="")
+
+    def by_question(self) -> models.QuerySet[Any, Any]:
+        """One row a question: ``question``, how often it was asked (``times``), when last."""
+        rows = self.order_by().values("question")
+        counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
+        return counted.order_by("-times", "-last")
 
     def shown(self) -> Self:
         """Bring along what an answer object shows, with the state of each citation."""

@@ -1,5 +1,6 @@
 """Bring one file in: unchanged, renamed, replaced or new."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -16,7 +17,13 @@ from corpus.ingestion.storing import Attributes
 from corpus.models import Collection, Document
 
 
-def bring_file(path: Path, *, collection: Collection, options: SyncOptions) -> FileResult:
+def bring_file(
+    path: Path,
+    *,
+    collection: Collection,
+    options: SyncOptions,
+    on_embedding: Callable[[], None] = lambda: None,
+) -> FileResult:
     """Bring a file in under its absolute path as ``source_uri``.
 
     A file whose bytes and settings are those of last time is not even loaded.
@@ -36,7 +43,7 @@ def bring_file(path: Path, *, collection: Collection, options: SyncOptions) -> F
         return settled
     mark_processing(file, collection=collection, source=options.source)
     try:
-        return _take_in(file, fingerprint, collection, options)
+        return _take_in(file, fingerprint, collection, options, on_embedding)
     except CollectionNotFound:
         raise
     except (PkbError, OSError) as exc:
@@ -95,7 +102,11 @@ def _at_path(file: FileContent, collection: Collection) -> Document | None:
 
 
 def _take_in(
-    file: FileContent, fingerprint: str, collection: Collection, options: SyncOptions
+    file: FileContent,
+    fingerprint: str,
+    collection: Collection,
+    options: SyncOptions,
+    on_embedding: Callable[[], None],
 ) -> FileResult:
     known = _at_path(file, collection)
     attributes = Attributes(
@@ -114,6 +125,7 @@ def _take_in(
             collection=collection,
             attributes=attributes,
             replacing=known if known is not None and known.content_sha256 else None,
+            on_embedding=on_embedding,
         )
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)

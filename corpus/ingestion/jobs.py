@@ -39,7 +39,14 @@ def retry_job(job_id: UUID) -> Job:
     troubled = job.items.troubled()
     failed = _documents_of(job, troubled).filter(status=Document.Status.FAILED)
     failed.update(status=Document.Status.PENDING, error="")
-    troubled.update(status=JobItem.Status.PENDING, attempts=0, outcome="", reason="", ended_at=None)
+    troubled.update(
+        status=JobItem.Status.PENDING,
+        attempts=0,
+        outcome="",
+        reason="",
+        ended_at=None,
+        stage=JobItem.Stage.QUEUED,
+    )
     job.items.pending().update(attempts=0)
     job.status, job.stage, job.is_background = Job.Status.QUEUED, Job.Stage.WAITING, True
     job.failed, job.errors, job.start_count, job.finished_at = 0, [], 0, None

@@ -1,6 +1,6 @@
 """Ingest one document: load, normalize, hash, chunk, embed, store."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -53,12 +53,14 @@ def ingest_file(
     attributes: Attributes,
     max_chars: int | None = None,
     replacing: Document | None = None,
+    on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
     """Bring a file into a collection; what the file says of itself fills what was not given.
 
     Args:
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
         replacing: The document whose new version this is, be its content the same.
+        on_embedding: Called when the file is read and cut, before its chunks are embedded.
 
     Raises:
         UnsupportedMediaType: No loader reads it.
@@ -86,7 +88,12 @@ def ingest_file(
             metadata={**loaded.metadata, **attributes.metadata},
         )
         return _ingest(
-            normal, outline, collection=collection, attributes=completed, replacing=replacing
+            normal,
+            outline,
+            collection=collection,
+            attributes=completed,
+            replacing=replacing,
+            on_embedding=on_embedding,
         )
 
 
@@ -144,6 +151,7 @@ def _ingest(
     collection: Collection,
     attributes: Attributes,
     replacing: Document | None = None,
+    on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
     """Embedding runs before the one transaction opens, so a slow model holds no lock."""
     embedder = get_embedder(collection.embedding_model)
@@ -154,6 +162,7 @@ def _ingest(
         chunks = cut_chunks(
             text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
         )
+    on_embedding()
     encoded = encode_patiently(chunks, embedder=embedder)
     with transaction.atomic():
         stored = store_document(

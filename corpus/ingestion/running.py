@@ -14,6 +14,7 @@ from corpus.ingestion.bringing import bring_file, reason_of
 from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, end_item, held, runner
 from corpus.ingestion.completing import bring_vectors, complete_document
 from corpus.ingestion.jobs import close_job
+from corpus.ingestion.mapping import draw_map
 from corpus.ingestion.options import SyncOptions
 from corpus.ingestion.paths import FileResult, Outcome
 from corpus.ingestion.planning import plan_sync
@@ -74,7 +75,7 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
 
 def _stage(job: Job) -> Job.Stage:
     if job.kind != Job.Kind.SYNC:
-        return Job.Stage.EMBEDDING
+        return Job.Stage.MAPPING if job.kind == Job.Kind.MAP else Job.Stage.EMBEDDING
     return Job.Stage.INGESTING if job.is_listed else Job.Stage.LISTING
 
 
@@ -104,7 +105,12 @@ def _run_file(item: JobItem) -> FileResult | None:
     path, job = Path(item.path), item.job
     try:
         options = SyncOptions.from_json(job.arguments)
-        return bring_file(path, collection=job.collection, options=options)
+        return bring_file(
+            path,
+            collection=job.collection,
+            options=options,
+            on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
+        )
     except CollectionNotFound:
         return None
     except (PkbError, OSError) as exc:
@@ -144,10 +150,16 @@ def _run_vectors(item: JobItem) -> FileResult | None:
     return FileResult(path, Outcome.REPLACED, str(document.pk), encoded_count=count)
 
 
+def _run_map(item: JobItem) -> FileResult:
+    draw_map(item.job.collection)
+    return FileResult(Path(item.path), Outcome.REPLACED)
+
+
 _RUN: dict[str, Callable[[JobItem], FileResult | None]] = {
     Job.Kind.SYNC: _run_file,
     Job.Kind.EMBED: _run_document,
     Job.Kind.REEMBED: _run_vectors,
+    Job.Kind.MAP: _run_map,
 }
 
 

@@ -1,5 +1,6 @@
 """The admin: what the corpus holds, and the re-ingest action."""
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from corpus.models import Chunk, Collection, Document
+from qa.models import Answer
 from tests.factories import LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -80,3 +82,33 @@ def test_the_environment_makes_a_first_superuser_once(db: None, settings: Any) -
     user = get_user_model().objects.get(username="ida")
     assert user.is_superuser
     assert user.check_password("long-enough-1")
+
+
+def test_documents_are_exported_with_their_text(admin_client: Client, stored: Any) -> None:
+    url = reverse("admin:corpus_document_changelist")
+    chosen = {"action": "export", "_selected_action": [stored.document_id]}
+    exported = json.loads(admin_client.post(url, chosen).content)
+    assert exported["tags"] == ["coast"]
+    assert exported["text"].endswith("was built by Orsolya Quill.")
+
+
+def test_documents_and_answers_are_linked(
+    admin_client: Client, api: APIClient, stored: Any
+) -> None:
+    api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
+    document_url = reverse("admin:corpus_document_change", args=[stored.document_id])
+    page = admin_client.get(document_url).content.decode()
+    listed = f"/admin/qa/answer/?citations__document__id__exact={stored.document_id}"
+    assert listed in page
+    answers = admin_client.get(listed).content.decode()
+    assert LIGHTHOUSE_QUESTION in answers
+    answer = Answer.objects.get()
+    shown = admin_client.get(reverse("admin:qa_answer_change", args=[answer.pk])).content.decode()
+    assert document_url in shown
+
+
+def test_the_first_page_counts(admin_client: Client, stored: Any) -> None:
+    page = admin_client.get(reverse("admin:index")).content.decode()
+    assert "Feedback" in page
+    assert "0 to review" in page
+    assert f">{stored.chunk_count}<" in page

@@ -1,0 +1,175 @@
+"""The pages as they are served: what they show, refuse and do."""
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from corpus.collecting import create_collection, delete_collection
+from corpus.deleting import delete_document
+from corpus.ingestion.mapping import draw_map
+from corpus.ingestion.running import advance_job
+from corpus.models import Collection, Document, Job
+from qa.models import Answer, Feedback
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def uploads(settings: Any, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path
+    return tmp_path / "uploads"
+
+
+def upload(client: Client, name: str, content: bytes, **fields: str) -> Job:
+    file = SimpleUploadedFile(name, content)
+    reply = client.post(
+        "/ui/library/upload", {"file": file, **fields}, headers={"accept": "application/json"}
+    )
+    assert reply.status_code == 202, reply.content
+    return Job.objects.get(pk=reply.json()["job_id"])
+
+
+def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
+    job = upload(client, "Käse & <b>.md", LIGHTHOUSE.encode(), tags="Coast, North")
+    assert "queued" in client.get("/ui/library").content.decode()
+    assert advance_job(job.pk)
+    page = client.get("/ui/library").content.decode()
+    assert "state-ready" in page
+    assert "<b>" not in page
+    document = Document.objects.get()
+    assert {tag.name for tag in document.tags.all()} == {"coast", "north"}
+    assert Path(document.file_path).is_relative_to(uploads)
+
+
+def test_an_uploaded_file_goes_with_its_document(
+    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    advance_job(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_document(Document.objects.get().pk)
+    assert list(uploads.iterdir()) == []
+
+
+def test_all_uploads_go_with_their_collection(
+    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    create_collection("other")
+    upload(client, "bad.pdf", b"%PDF-1.4 no", collection="other")
+    upload(client, "kept.md", LIGHTHOUSE.encode())
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_collection("other")
+    assert [path.name for path in uploads.glob("*/*")] == ["kept.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        pytest.param("../../etc/passwd", "passwd", id="climbing"),
+        pytest.param("a\x00b\n.txt", "a_b_.txt", id="control-characters"),
+        pytest.param("..", "file", id="dots"),
+        pytest.param("é" * 300 + ".pdf", "é" * 98 + ".pdf", id="too-long"),
+    ],
+)
+def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
+    from corpus.ingestion.uploads import _fit_name  # noqa: PLC0415
+
+    assert _fit_name(Path(name).name if "/" in name else name) == kept
+
+
+def test_a_file_must_be_sent(client: Client, uploads: Path) -> None:
+    assert client.post("/ui/library/upload", {}).status_code == 400
+
+
+def test_a_document_is_shown_in_windows(client: Client, ingest: Ingest) -> None:
+    stored = ingest("Of all the words this is one. " * 3_000)
+    url = f"/ui/documents/{stored.document_id}"
+    first = client.get(url).content.decode()
+    assert "characters 0 to 30000" in first
+    later = client.get(url, {"start": 60_000, "end": 60_010}).content.decode()
+    assert 'id="passage"' in later
+    assert client.get(url, {"start": 2**31}).status_code == 400
+    assert client.get(url, {"start": 10**9}).status_code == 200
+
+
+def test_a_passage_is_shown_with_its_place(client: Client, ingest: Ingest) -> None:
+    stored = ingest(f"# Towers\n\n## Bavoke\n\n{LIGHTHOUSE}")
+    document = Document.objects.get(pk=stored.document_id)
+    start = document.raw_text.index("Its lamp")
+    span: dict[str, str | int] = {"start": start, "end": start + 8, "sha": document.content_sha256}
+    url = f"/ui/documents/{stored.document_id}/passage"
+    shown = client.get(url, span).content.decode()
+    assert '<mark class="cited" id="passage">Its lamp</mark>' in shown
+    assert "has changed" not in shown
+    assert "has changed" in client.get(url, span | {"sha": "0" * 64}).content.decode()
+
+
+@pytest.mark.parametrize("path", ["documents/{}", "documents/{}/passage", "jobs/{}"])
+def test_what_is_not_there_is_an_html_page(client: Client, path: str) -> None:
+    reply = client.get(f"/ui/{path.format(uuid4())}")
+    assert reply.status_code == 404
+    assert reply["Content-Type"].startswith("text/html")
+    assert "There is no" in reply.content.decode()
+
+
+def test_the_library_filters(client: Client, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke", tags=("coast",))
+    ingest(BAKERY, title="Lindow")
+    assert "Lindow" not in client.get("/ui/library", {"tag": "coast"}).content.decode()
+    assert "Bavoke</a>" not in client.get("/ui/library", {"q": "caraway"}).content.decode()
+    assert "No document fits" in client.get("/ui/library", {"status": "failed"}).content.decode()
+
+
+def test_a_folder_outside_the_roots_is_refused(client: Client, settings: Any) -> None:
+    settings.PKB_INGEST_ROOTS = []
+    reply = client.post("/ui/library/folder", {"content_path": "/etc"})
+    assert reply.status_code == 403
+    assert Job.objects.count() == 0
+
+
+def test_a_collection_is_made(client: Client) -> None:
+    reply = client.post("/ui/library/collection", {"name": "letters"}, follow=True)
+    assert "letters" in reply.content.decode()
+    assert Collection.objects.filter(name="letters").exists()
+
+
+def test_the_quality_page_shows_what_was_said(
+    client: Client, ingest: Ingest, collection: Collection
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    draw_map(collection)
+    client.get("/answer", {"q": "Which enzyme unwinds DNA?"})
+    answer = Answer.objects.get()
+    Feedback.objects.create(answer=answer, rating="down", comment="<i>It should know.</i>")
+    page = client.get("/ui/quality").content.decode()
+    assert "Which enzyme unwinds DNA?" in page
+    assert "&lt;i&gt;It should know." in page
+    assert "<circle" in page
+    delete_document(Document.objects.get().pk)
+    assert "<circle class" not in client.get("/ui/quality").content.decode()
+
+
+def test_a_worker_computes_a_map(client: Client, ingest: Ingest, collection: Collection) -> None:
+    ingest(LIGHTHOUSE)
+    client.post("/ui/quality/map")
+    client.post("/ui/quality/map")
+    job = Job.objects.get(kind=Job.Kind.MAP)
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    assert job.status == Job.Status.SUCCEEDED
+    assert len(collection.map.points) == Document.objects.get().chunk_count
+
+
+def test_a_plot_of_no_evaluation_is_not_served(client: Client) -> None:
+    assert client.get("/ui/quality/plots/any/secret_key").status_code == 404
+
+
+def test_pages_are_under_the_strict_policy(client: Client) -> None:
+    strict = client.get("/ui/ask")["Content-Security-Policy"]
+    assert "default-src 'self'" in strict
+    assert "unsafe" not in strict
+    assert "'unsafe-inline'" in client.get("/admin/login/")["Content-Security-Policy"]

@@ -1,0 +1,138 @@
+"""A real server, a real worker and Debian's Chromium, on a database of their own."""
+
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.factories import BAKERY, LIGHTHOUSE
+from tests.processes import finish, manage, own_database, wait_until
+
+# Nothing of the browser's own is to go out.
+QUIET = [
+    "--no-sandbox", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+
+
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass
+class Site:
+    """The served installation; ``post`` and ``get`` speak to its REST doors."""
+
+    url: str
+    client: httpx.Client = field(repr=False)
+
+    def ingest(self, text: str, **fields: Any) -> str:
+        reply = self.client.post("/ingest", json={"text": text, **fields})
+        assert reply.status_code == 201, reply.text
+        return str(reply.json()["document_id"])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    models = Path(settings.DATA_DIR) / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    (folder / "models").symlink_to(models)
+    port, name = _free_port(), f"test_browser_{os.getpid()}"
+    # Judging three passages instead of ten: what is shown is the same.
+    # Nobody reads the pipes of their logs: once full, they would hold the server up.
+    quiet = {"LOG_LEVEL": "ERROR"}
+    env = quiet | {
+        "PKB_DATA_DIR": str(folder),
+        "PKB_INGEST_ROOTS": str(folder),
+        "PKB_RERANK_COUNT": "3",
+    }
+    with own_database(name) as database:
+        code, _, err = finish("migrate", "--verbosity", "0", database=database)
+        assert code == 0, err
+        server = manage("serve", "--port", str(port), database=database, **env)
+        worker = manage("worker", database=database, **env)
+        try:
+            url = f"http://127.0.0.1:{port}"
+            with httpx.Client(base_url=url, timeout=120) as client:
+                wait_until(lambda: _is_ready(client))
+                served = Site(url, client)
+                served.ingest(LIGHTHOUSE, title="Bavoke", tags=["coast"])
+                served.ingest(BAKERY, title="Lindow")
+                yield served
+        finally:
+            for process in (worker, server):
+                process.terminate()
+                process.communicate(timeout=60)
+
+
+def _is_ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/ready").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=QUIET, headless=True
+        )
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Seen:
+    """What a page did that it must not: dialogs, requests elsewhere, broken scripts or policy."""
+
+    dialogs: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def watched(site: Site, browser: Browser) -> Iterator[tuple[Page, Seen]]:
+    context = browser.new_context(
+        base_url=site.url, permissions=["clipboard-read", "clipboard-write"]
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    page, seen = context.new_page(), Seen()
+
+    def dismiss(dialog: Any) -> None:
+        seen.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def look(request: Any) -> None:
+        if not request.url.startswith((site.url, "data:", "blob:")):
+            seen.foreign.append(request.url)
+
+    page.on("dialog", dismiss)
+    page.on("request", look)
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda line: seen.errors.append(line.text) if line.type == "error" else None)
+    yield page, seen
+    context.close()
+
+
+@pytest.fixture
+def page(watched: tuple[Page, Seen]) -> Iterator[Page]:
+    """A page that must neither break nor reach for anything elsewhere."""
+    shown, seen = watched
+    yield shown
+    assert seen == Seen()

@@ -1,0 +1,127 @@
+"""Everyone can use the pages, and no text of theirs is ever more than text."""
+
+from collections.abc import Callable
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Seen, Site
+
+# 20 payloads; each goes into a title, a text, a tag, a file name and a query: 100 places.
+PAYLOADS = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg onload=alert(1)>",
+    '"><script>alert(1)</script>',
+    "'><img src=//evil.invalid/x onerror=alert(1)>",
+    "<iframe src=javascript:alert(1)></iframe>",
+    "<body onload=alert(1)>",
+    "<a href=javascript:alert(1) autofocus onfocus=alert(1)>x</a>",
+    "<style>@import '//evil.invalid/s.css';</style>",
+    "<link rel=stylesheet href=//evil.invalid/s.css>",
+    "![x](http://evil.invalid/pixel.png)",
+    "[x](javascript:alert(1))",
+    "{{7*7}}{% debug %}",
+    "</textarea><script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "<details open ontoggle=alert(1)>",
+    "<div hx-get=http://evil.invalid/ hx-trigger=load>",
+    "<div hx-on::load=alert(1)>",
+    "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+    "<meta http-equiv=refresh content='0;url=http://evil.invalid/'>",
+]
+PAGES = ["ask", "search?q=bread", "library", "jobs", "quality"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_serious(page: Page, path: str, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(f"/ui/{path}")
+    found = Axe().run(page).response["violations"]
+    serious = [one["id"] for one in found if one["impact"] in {"serious", "critical"}]
+    assert serious == []
+
+
+def test_the_policy_lets_nothing_in_from_elsewhere(site: Site) -> None:
+    for path in ("/ui/ask", "/ui/library", "/answer?q="):
+        policy = site.client.get(path).headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+    for path in ("/docs", "/admin/login/"):
+        policy = site.client.get(path).headers["Content-Security-Policy"]
+        assert "http" not in policy
+
+
+def test_a_form_needs_its_token(site: Site) -> None:
+    assert site.client.post("/ui/library/paste", data={"text": "a" * 50}).status_code == 403
+
+
+def test_the_keyboard_alone_reaches_the_content(page: Page) -> None:
+    page.goto("/ui/library")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    reached = set()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+    assert {"file", "into", "SUMMARY", "q"} <= reached
+
+
+def test_motion_is_reduced_where_that_is_wished(page: Page) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto("/ui/ask")
+    page.evaluate("document.querySelector('#turns').innerHTML = '<p class=\"answer is-waiting\">'")
+    name = "getComputedStyle(document.querySelector('.answer'), '::after').animationName"
+    assert page.evaluate(name) == "none"
+
+
+@pytest.fixture
+def hostile(site: Site) -> Callable[[], list[str]]:
+    """Put the payloads into titles, texts, tags and file names; returns the documents."""
+
+    def ingest() -> list[str]:
+        documents = [
+            site.ingest(
+                f"Bread number {number}: {payload} is baked.", title=payload, tags=[payload[:60]]
+            )
+            for number, payload in enumerate(PAYLOADS)
+        ]
+        for number, payload in enumerate(PAYLOADS):
+            file = (
+                f"{payload.replace('/', '')}.txt",
+                f"A file about bread, the {number}th.".encode(),
+            )
+            reply = site.client.post(
+                "/ingest", files={"file": file}, data={"source_uri": f"{payload}/{payload}"}
+            )
+            assert reply.status_code == 201, reply.text
+            documents.append(reply.json()["document_id"])
+        return documents
+
+    return ingest
+
+
+def test_hostile_text_stays_text(
+    watched: tuple[Page, Seen], site: Site, hostile: Callable[[], list[str]]
+) -> None:
+    """20 payloads in each of title, text, tag, file name and search query; two in a question."""
+    page, seen = watched
+    documents = hostile()
+    for path in ("/ui/library", "/ui/library?page=2", "/ui/search?q=bread+baked", "/ui/quality"):
+        page.goto(path)
+    for document_id in documents:
+        page.goto(f"/ui/documents/{document_id}?start=0&end=20")
+    for payload in PAYLOADS:
+        page.goto("/ui/search")
+        page.get_by_label("Search for").fill(payload)
+        page.keyboard.press("Enter")
+        expect(page.locator("#results .result, #results .empty").first).to_be_visible()
+    page.goto("/ui/ask")
+    page.fill("#question", f"{PAYLOADS[0]} {PAYLOADS[1]} what is baked?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn .acts")).to_be_visible()
+    assert (seen.dialogs, seen.foreign) == ([], [])

@@ -1,0 +1,174 @@
+"""What people do on the pages, in a browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Site
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+
+UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"
+
+
+def ask(page: Page, question: str) -> None:
+    page.fill("#question", question)
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn").last.locator(".acts")).to_be_visible()
+
+
+def test_an_answer_shows_why_it_holds(page: Page) -> None:
+    page.goto("/")
+    expect(page).to_have_url(re.compile("/ui/ask$"))
+    ask(page, LIGHTHOUSE_QUESTION)
+    turn = page.locator(".turn")
+    expect(turn.locator(".sentence").first).to_contain_text("Orsolya Quill")
+    expect(turn.locator(".confidence")).to_have_text(
+        re.compile(r"(High|Fair|Low) confidence 0\.\d\d|High confidence 1\.00")
+    )
+    chip = turn.locator(".chip").first
+    chip.hover()
+    quote = turn.locator(".tip q").first
+    expect(quote).to_be_visible()
+    assert quote.inner_text() in LIGHTHOUSE
+    chip.focus()
+    page.keyboard.press("Enter")
+    mark = page.locator("#source #passage")
+    expect(mark).to_be_in_viewport()
+    assert mark.inner_text() == quote.text_content()
+    page.keyboard.press("Escape")
+    expect(page.locator("#source")).to_be_hidden()
+    expect(chip).to_be_focused()
+
+
+def test_an_answer_is_rated_and_copied(page: Page, site: Site) -> None:
+    page.goto("/ui/ask")
+    ask(page, LIGHTHOUSE_QUESTION)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(f"**{LIGHTHOUSE_QUESTION}**")
+    assert "[^1]: Bavoke" in copied
+    page.get_by_role("button", name="Not helpful").click()
+    page.get_by_label("What was wrong").fill("It leaves out the year.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("noted with the reason")).to_be_visible()
+    page.goto("/ui/quality")
+    expect(page.get_by_text("It leaves out the year.")).to_be_visible()
+
+
+def test_follow_up_questions_and_selected_text_stay_in_the_session(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.get_by_text("Follow-up questions know")).to_be_visible()
+    page.locator(".chip").first.click()
+    expect(page.locator("#source #passage")).to_be_visible()
+    page.evaluate(
+        "document.getSelection().selectAllChildren(document.querySelector('.source-text'))"
+    )
+    with page.expect_request("**/ask-selected") as sent:
+        page.locator("#ask-about").click()
+        ask(page, "How many steps does the keeper climb?")
+    body = sent.value.post_data_json or {}
+    assert body["session_id"]
+    assert body["selected_text"].startswith("The lighthouse")
+    expect(page.locator(".turn").last.locator(".sentence").first).to_contain_text("212 steps")
+
+
+def test_what_is_not_there_is_said_plainly(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, UNANSWERABLE)
+    expect(page.get_by_text("Not in your documents.")).to_be_visible()
+    nearest = page.locator(".nearest .source-link")
+    expect(nearest.first).to_be_visible()
+    nearest.first.click()
+    expect(page.locator("#source #passage")).to_be_visible()
+    page.goto("/ui/quality")
+    expect(page.get_by_role("link", name=UNANSWERABLE)).to_be_visible()
+
+
+def test_tags_narrow_a_question(page: Page) -> None:
+    page.goto("/ui/ask")
+    page.locator(".picker summary").click()
+    page.get_by_label("coast").check()
+    page.keyboard.press("Escape")
+    with page.expect_request("**/answer?*") as sent:
+        ask(page, LIGHTHOUSE_QUESTION)
+    assert "tag=coast" in sent.value.url
+
+
+def test_search_marks_terms_and_filters(page: Page) -> None:
+    page.goto("/ui/search")
+    page.get_by_label("Search for").fill("rye bread")
+    page.keyboard.press("Enter")
+    first = page.locator(".result").first
+    expect(first).to_contain_text("Lindow")
+    expect(first.locator("mark").first).to_have_text("rye")
+    expect(page).to_have_url(re.compile("q=rye"))
+    page.locator("input[name=threshold]").fill("1")
+    expect(page.get_by_text("Nothing found at this similarity")).to_be_visible()
+    page.locator("input[name=threshold]").fill("0")
+    page.get_by_label("Rerank").check()
+    expect(first).to_contain_text("reranker")
+
+
+def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -> None:
+    good, bad = tmp_path / "tide table.md", tmp_path / "broken.pdf"
+    good.write_text("# Tides\n\nHigh water at Bavoke comes at a quarter past nine on Tuesdays.")
+    bad.write_bytes(b"%PDF-1.4 and nothing of the kind")
+    page.goto("/ui/library")
+    page.set_input_files("#file", [good, bad])
+    work = page.locator("#work li")
+    expect(work.filter(has_text="tide table.md").locator(".state-ready")).to_be_visible()
+    failed = work.filter(has_text="broken.pdf").first
+    expect(failed.locator(".state-failed")).to_be_visible()
+    expect(failed.locator(".work-reason")).to_contain_text("PDF")
+    page.get_by_role("button", name="Retry Upload broken.pdf").click()
+    expect(failed.locator(".state-failed")).to_be_visible()
+    expect(page.locator("#documents")).to_contain_text("Tides")
+    page.goto("/ui/jobs")
+    expect(page.locator("#jobs")).to_contain_text("Upload broken.pdf")
+
+
+def test_a_text_is_pasted_tagged_and_deleted(page: Page) -> None:
+    page.goto("/ui/library")
+    page.get_by_text("Paste a text").click()
+    page.get_by_label("Title").fill("Harbour note")
+    page.get_by_label("Text", exact=True).fill("The harbour of Bavoke is dredged each spring. " * 3)
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.locator("h1")).to_have_text("Harbour note")
+    expect(page.locator("#text [id^=chunk-]")).to_have_count(1)
+    page.get_by_label("Tags").fill("Port, spring")
+    page.get_by_role("button", name="Save tags").click()
+    expect(page.get_by_label("Tags")).to_have_value("port, spring")
+    page.get_by_role("link", name="Delete").click()
+    expect(page.locator(".goes")).to_contain_text("1 vector")
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("#documents")).not_to_contain_text("Harbour note")
+
+
+def test_a_refused_text_stays_in_its_box(watched: tuple[Page, object]) -> None:
+    page, _ = watched
+    page.goto("/ui/library")
+    page.get_by_text("Paste a text").click()
+    page.get_by_label("Text", exact=True).fill("too short")
+    page.get_by_role("button", name="Keep it").click()
+    expect(page.locator("#notice")).to_contain_text("at least 40")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("too short")
+
+
+def test_a_worker_computes_the_map(page: Page) -> None:
+    page.goto("/ui/quality")
+    page.get_by_role("button", name="Compute").click()
+    dots = page.locator("svg.map a")
+    expect(dots.first).to_be_visible()
+    dots.first.focus()
+    expect(page.locator("#map-shown strong")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["ask", "search?q=bread", "library", "jobs", "quality"])
+def test_a_page_fits_a_narrow_screen(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"/ui/{path}")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360

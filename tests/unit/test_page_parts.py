@@ -1,0 +1,78 @@
+"""What pages are made of: marked terms, overlaid chunks, charts, the map's projection."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+
+from corpus.ingestion.mapping import project
+from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
+from web.highlighting import split_at_terms
+from web.overlays import Span, lay_over
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "hits"),
+    [
+        pytest.param("It bakes rye bread.", "baking rye", ["bakes", "rye"], id="endings"),
+        pytest.param("the cat and the hat", "the hat", ["hat"], id="common-words"),
+        pytest.param("<b>Rye</b>", "RYE", ["Rye"], id="markup-and-case"),
+        pytest.param("nothing here", "else", [], id="none"),
+    ],
+)
+def test_words_of_the_query_are_marked(text: str, query: str, hits: list[str]) -> None:
+    pieces = split_at_terms(text, query)
+    assert "".join(piece.text for piece in pieces) == text
+    assert [piece.text for piece in pieces if piece.is_hit] == hits
+
+
+def test_stretches_join_to_the_text_and_know_their_chunks() -> None:
+    text = "abcdefghij"
+    spans = [Span(100, 104, 0), Span(103, 108, 1)]
+    stretches = lay_over(text, offset=100, spans=spans, marked=(102, 105))
+    assert "".join(stretch.text for stretch in stretches) == text
+    assert [(s.text, s.labels, s.tint) for s in stretches] == [
+        ("ab", (0,), "even"),
+        ("c", (0,), "even"),
+        ("d", (0, 1), "shared"),
+        ("e", (1,), "odd"),
+        ("fgh", (1,), "odd"),
+        ("ij", (), "bare"),
+    ]
+    assert "".join(s.text for s in stretches if s.is_marked) == "cde"
+    assert [s.text for s in stretches if s.opens_mark] == ["c"]
+    assert [s.begins for s in stretches if s.begins] == [(0,), (1,)]
+
+
+def test_spans_outside_the_window_are_cut_to_it() -> None:
+    stretches = lay_over("abc", offset=10, spans=[Span(0, 12, 4)], marked=(50, 60))
+    assert [(s.text, s.labels) for s in stretches] == [("ab", (4,)), ("c", ())]
+
+
+def test_bars_of_days_grow_from_the_axis() -> None:
+    bars = day_bars([(date(2026, 3, 9), 4, 2)], last=date(2026, 3, 10), days=3)
+    assert [bar.day.day for bar in bars] == [8, 9, 10]
+    assert [bar.up_height for bar in bars] == [0, AXIS - MARGIN, 0]
+    assert bars[1].up_top == MARGIN
+    assert bars[1].down_height == bars[1].up_height / 2
+
+
+def test_dots_stay_inside_the_map() -> None:
+    assert place_dot(0, 1, hue=9)[1:] == (MARGIN, 1)
+    assert place_dot(0, 0, hue=0).y == HEIGHT - MARGIN
+
+
+def test_the_projection_keeps_the_directions_of_most_variance() -> None:
+    rows = np.array([[0, 0, 0], [4, 0, 0], [0, 1, 0], [4, 1, 0.1]], dtype=np.float32)
+    places, share = project(rows)
+    assert places.min(axis=0).tolist() == [0, 0]
+    assert places.max(axis=0).tolist() == [1, 1]
+    assert abs(places[0, 0] - places[1, 0]) > 0.9
+    assert 0.99 < share < 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_alike_vectors_lie_in_the_middle(count: int) -> None:
+    places, share = project(np.ones((count, 4), dtype=np.float32))
+    assert places.tolist() == [[0.5, 0.5]] * count
+    assert share == 0

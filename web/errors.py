@@ -1,0 +1,34 @@
+"""Say on a page what went wrong."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from corpus.errors import PkbError
+
+
+class PageErrorMiddleware:
+    """Render the product's errors as pages, or as a line of one that asked for a part."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        match = request.resolver_match
+        if not isinstance(exception, PkbError) or match is None or match.app_name != "web":
+            return None
+        is_part = "HX-Request" in request.headers
+        template = "web/parts/problem.html" if is_part else "web/problem.html"
+        shown = {"title": exception.title, "detail": str(exception)}
+        reply = render(request, template, shown, status=exception.status)
+        # The address of what was refused is no page to come back to.
+        reply["HX-Push-Url"] = "false"
+        return reply

@@ -1,0 +1,75 @@
+// The panel beside an answer: a document, scrolled to the passage that was cited.
+const panel = document.querySelector("#source");
+const main = document.querySelector("#main");
+const askAbout = document.querySelector("#ask-about");
+let opener = null;
+
+export async function openSource({ documentId, start, end, sha }, from) {
+  const began = performance.now();
+  const query = new URLSearchParams({ start, end, ...(sha ? { sha } : {}) });
+  setOpener(from);
+  panel.hidden = false;
+  main.classList.add("has-source");
+  await htmx.ajax("GET", `/ui/documents/${documentId}/passage?${query}`, {
+    target: panel, swap: "innerHTML",
+  });
+  const text = panel.querySelector(".source-text");
+  const mark = panel.querySelector("#passage");
+  if (!text || !mark) return;
+  text.scrollTop += mark.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 3;
+  text.focus({ preventScroll: true });
+  performance.measure("source-panel", { start: began, end: performance.now() });
+}
+
+export function closeSource() {
+  if (panel.hidden) return;
+  panel.hidden = true;
+  panel.replaceChildren();
+  main.classList.remove("has-source");
+  askAbout.hidden = true;
+  const back = opener;
+  setOpener(null);
+  back?.focus();
+}
+
+function setOpener(button) {
+  opener?.setAttribute("aria-expanded", "false");
+  opener = button;
+  opener?.setAttribute("aria-expanded", "true");
+}
+
+panel.addEventListener("click", (event) => {
+  if (event.target.closest("[data-close]")) closeSource();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") closeSource();
+});
+
+// A selection in the source offers to ask about it.
+const MOST_CHARS = 5000;
+
+export function onSelection(take) {
+  const selected = () => {
+    const selection = document.getSelection();
+    const text = panel.querySelector(".source-text");
+    const isInside = text && selection.rangeCount && text.contains(selection.anchorNode) && text.contains(selection.focusNode);
+    return isInside ? selection.toString().trim().slice(0, MOST_CHARS) : "";
+  };
+  document.addEventListener("selectionchange", () => {
+    const text = selected();
+    askAbout.hidden = !text;
+    if (!text) return;
+    const box = document.getSelection().getRangeAt(0).getBoundingClientRect();
+    const top = Math.min(box.bottom + 8, innerHeight - 56);
+    askAbout.style.top = `${Math.max(top, 8)}px`;
+    askAbout.style.left = `${Math.min(Math.max(box.left, 8), innerWidth - 160)}px`;
+  });
+  // The press would clear the selection before the click comes.
+  askAbout.addEventListener("pointerdown", (event) => event.preventDefault());
+  askAbout.addEventListener("click", () => {
+    const text = selected();
+    if (!text) return;
+    document.getSelection().removeAllRanges();
+    take(text);
+  });
+}

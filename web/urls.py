@@ -1,0 +1,30 @@
+from django.urls import path
+from django.views.generic import RedirectView
+
+from web.views import asking, documents, jobs, library, quality, searching
+
+app_name = "web"
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="web:home"), name="root"),
+    path("ui/", RedirectView.as_view(pattern_name="web:ask"), name="home"),
+    path("ui/ask", asking.ask, name="ask"),
+    path("ui/ask/nearest", asking.nearest, name="nearest"),
+    path("ui/search", searching.search, name="search"),
+    path("ui/library", library.library, name="library"),
+    path("ui/library/upload", library.upload, name="upload"),
+    path("ui/library/paste", library.paste, name="paste"),
+    path("ui/library/folder", library.sync_folder, name="sync_folder"),
+    path("ui/library/collection", library.add_collection, name="add_collection"),
+    path("ui/documents/<uuid:document_id>", documents.document, name="document"),
+    path("ui/documents/<uuid:document_id>/passage", asking.passage, name="passage"),
+    path("ui/documents/<uuid:document_id>/tags", documents.tag, name="tag"),
+    path("ui/documents/<uuid:document_id>/reingest", documents.reingest, name="reingest"),
+    path("ui/documents/<uuid:document_id>/delete", documents.delete, name="delete"),
+    path("ui/jobs", jobs.jobs, name="jobs"),
+    path("ui/jobs/<uuid:job_id>", jobs.job, name="job"),
+    path("ui/jobs/<uuid:job_id>/retry", jobs.retry, name="retry"),
+    path("ui/jobs/<uuid:job_id>/cancel", jobs.cancel, name="cancel"),
+    path("ui/quality", quality.quality, name="quality"),
+    path("ui/quality/plots/<str:dataset>/<str:name>", quality.plot, name="plot"),
+    path("ui/quality/map", quality.compute_map, name="compute_map"),
+]

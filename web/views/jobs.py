@@ -1,0 +1,59 @@
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from corpus.errors import JobNotFound
+from corpus.ingestion.jobs import cancel_job, retry_job
+from corpus.models import Job
+from web.forms import JobFilter
+
+PAGE_SIZE = 25
+ITEMS_SHOWN = 200
+
+
+@require_safe
+def jobs(request: HttpRequest) -> HttpResponse:
+    """Background work, newest first."""
+    given = JobFilter.read(request.GET)
+    rows = Job.objects.select_related("collection")
+    if given["status"]:
+        rows = rows.filter(status=given["status"])
+    page = Paginator(rows, PAGE_SIZE).get_page(given["page"])
+    shown = {
+        "given": given,
+        "statuses": Job.Status.choices,
+        "jobs": page,
+        "is_working": any(job.is_unfinished for job in page),
+    }
+    return render(request, "web/jobs.html", shown)
+
+
+@require_safe
+def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One job with its files."""
+    found = Job.objects.select_related("collection").filter(pk=job_id).first()
+    if found is None:
+        raise JobNotFound(f"There is no job {job_id}.")
+    items = found.items.troubled_first()[:ITEMS_SHOWN]
+    return render(request, "web/job.html", {"job": found, "items": items})
+
+
+@require_POST
+def retry(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    retry_job(job_id)
+    return _back(request)
+
+
+@require_POST
+def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    cancel_job(job_id)
+    return _back(request)
+
+
+def _back(request: HttpRequest) -> HttpResponse:
+    """To the page the button was on."""
+    is_library = request.POST.get("from") == "library"
+    return redirect("web:library" if is_library else "web:jobs")
