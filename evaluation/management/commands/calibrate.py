@@ -1,0 +1,81 @@
+from argparse import RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+
+from corpus.errors import InvalidInput, PkbError
+from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
+from evaluation.fitting import Point, Progress, fit_calibration, gather_points
+from qa.ports import build_context
+
+DEFAULT_FILE = "calibration.json"
+
+
+class Command(BaseCommand):
+    help = (
+        "Fit the confidence of answers on data set folders, and write it to a file for\n"
+        "PKB_CALIBRATION. Each set's documents are asked its own questions and those of the\n"
+        "other sets, to which they hold no answer."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.formatter_class = RawDescriptionHelpFormatter
+        add = parser.add_argument
+        add("dataset", type=Path, nargs="+", metavar="DATASET", help="a folder")
+        add("--queries", type=int, metavar="N", help="only so many of a set's own questions")
+        add("--foreign", type=int, default=300, metavar="N", help="questions of other sets, a set")
+        add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
+        add("--seed", type=int, default=0, help="of what is drawn")
+        add("--write", type=Path, metavar="FILE", help="by default calibration.json, PKB_DATA_DIR")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._handle(options)
+        except InvalidInput as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        except PkbError as exc:
+            raise CommandError(str(exc)) from exc
+
+    def _handle(self, options: dict[str, Any]) -> None:
+        sets = [
+            sample_dataset(
+                read_dataset(folder),
+                query_count=options["queries"],
+                document_count=options["docs"],
+                seed=options["seed"],
+            )
+            for folder in options["dataset"]
+        ]
+        points = [point for each in sets for point in self._gather(each, sets, options)]
+        calibration = fit_calibration(points, names=[each.name for each in sets])
+        path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
+        calibration.write(path)
+        console = Console(file=self.stdout)
+        console.print_json(data=dict(calibration.provenance))
+        console.print(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
+
+    def _gather(
+        self, dataset: DataSet, sets: list[DataSet], options: dict[str, Any]
+    ) -> list[Point]:
+        texts = [q.text for other in sets if other is not dataset for q in _asked(other)]
+        count = min(len(texts), options["foreign"])
+        drawn = Random(options["seed"]).sample(texts, count)  # noqa: S311  (no secret)
+        return gather_points(
+            dataset, foreign=drawn, context=build_context(), progress=self._show(dataset.name)
+        )
+
+    def _show(self, name: str) -> Progress:
+        def show(done: int, total: int) -> None:
+            if done % 50 == 0 or done == total:
+                self.stderr.write(f"{name}: {done} of {total} questions")
+
+        return show
+
+
+def _asked(dataset: DataSet) -> Sequence[GoldQuestion | GoldQuery]:
+    return dataset.questions or dataset.queries
