@@ -251,7 +251,9 @@ class PlainTextRenderer(BaseRenderer):
     charset = "utf-8"
 
     def render(self, data: Any, media_type: Any = None, context: Any = None) -> bytes:
-        return str(data["text"] if "text" in data else data["detail"]).encode()
+        if "text" in data:
+            return str(data["text"]).encode()
+        return bytes(JSONRenderer().render(data))  # an error has the one body
 
 
 class DocumentTextView(APIView):

@@ -78,7 +78,9 @@ def test_metrics_are_prometheus_text() -> None:
     "path", ["/documents/{}", "/documents/{}/text", "/documents/{}/chunks", "/chunks/{}", "/none"]
 )
 @pytest.mark.parametrize("key", ["6a50f511-3018-4a63-8095-956467a384db", "no-uuid"])
-@pytest.mark.parametrize("accept", ["application/json", "*/*", "application/problem+json"])
+@pytest.mark.parametrize(
+    "accept", ["application/json", "*/*", "application/problem+json", "text/plain, */*;q=0.1"]
+)
 def test_what_is_not_there_is_a_problem(
     api: APIClient, db: None, path: str, key: str, accept: str
 ) -> None:

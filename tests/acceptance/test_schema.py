@@ -1,0 +1,124 @@
+"""Every operation answers as its OpenAPI document says, whatever it is sent.
+
+Requests go to the application in this process, on real Postgres. The models are the cheap ones
+that ship: words hashed into vectors, and a reranker that keeps the order.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import Case, GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.vector_index import ensure_vector_index
+from qa.asking import answer_question
+from qa.ports import build_context
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+
+# Cases an operation. At these counts the file takes 98 s of one core; with 200 and 40 it did not
+# fit into a minute of two. What searches, answers, embeds or stores costs up to fifty times a read.
+CASES = 100
+COSTLY_CASES = 30
+CHEAP_POSTS = {"/collections", "/jobs/{job_id}/cancel", "/jobs/{job_id}/retry"}
+EMBEDDER = "hashing-64"
+# The same cases each time, and no search for smaller ones.
+FIXED = settings(
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+
+schema = schemathesis.openapi.from_wsgi("/schema?format=json", get_wsgi_application())
+
+
+FOUND = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
+OPERATIONS = {operation.label: operation for operation in FOUND}
+
+
+def is_cheap(operation: Any) -> bool:
+    method = operation.method.upper()
+    return operation.path in CHEAP_POSTS or (method != "POST" and operation.path != "/answer")
+
+
+counter = count()
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume"),
+]
+
+
+@pytest.fixture
+def same_connection() -> Iterator[None]:
+    """Let requests use the test's own connection, and with it its transaction."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
+    """A value that exists for each name of a path parameter."""
+    settings.PKB_EMBEDDERS = {
+        EMBEDDER: {
+            "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+            "OPTIONS": {"dimension": 64},
+        }
+    }
+    settings.PKB_EMBEDDING_MODEL = EMBEDDER
+    settings.PKB_RERANKER_MODEL = "none"
+    # Postgres makes no index once the transaction holds new rows that refer to others.
+    ensure_vector_index(model=EMBEDDER, dimension=64)
+    Collection.objects.update(embedding_model=EMBEDDER, dimension=64)
+    collection = Collection.objects.named(DEFAULT_COLLECTION)
+    stored = ingest_text_of(collection)(LIGHTHOUSE, tags=("coast",))
+    asked = answer_question(
+        LIGHTHOUSE_QUESTION, collection=DEFAULT_COLLECTION, k=5, context=build_context()
+    )
+    job = Job.objects.create(collection=collection, kind=Job.Kind.SYNC)
+    return {
+        "document_id": stored.document_id,
+        "chunk_id": stored.chunk_ids[0],
+        "job_id": str(job.pk),
+        "answer_id": asked.id,
+        "name": "coast",
+        "model": f"pkb/{DEFAULT_COLLECTION}",
+    }
+
+
+def replace_some(case: Case[Any], known: dict[str, Any]) -> None:
+    """Let every second valid path name what exists: a random id never does."""
+    parameters = case.path_parameters or {}
+    case_number = next(counter)
+    if case_number % 2 and case.meta and case.meta.generation.mode.is_positive:
+        case.path_parameters = {name: known.get(name, parameters[name]) for name in parameters}
+
+
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_an_operation_keeps_its_schema(label: str, known: dict[str, Any]) -> None:
+    operation = OPERATIONS[label]
+    valid = operation.as_strategy()
+    wrong = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
+    takes_something = operation.body or operation.query or operation.path_parameters
+
+    @settings(FIXED, max_examples=CASES if is_cheap(operation) else COSTLY_CASES)
+    @given(case=st.one_of(valid, wrong) if takes_something else valid)
+    def keeps_its_schema(case: Case[Any]) -> None:
+        replace_some(case, known)
+        # A schema cannot say which models are configured, or how one number bounds another.
+        case.call_and_validate(excluded_checks=[positive_data_acceptance])
+
+    keeps_its_schema()
