@@ -85,7 +85,7 @@ class IndexInput(serializers.Serializer[Any]):
     index_name = CollectionName()
     description = Text(max_length=10_000, default="", allow_blank=True)
     embedding_model = Text(max_length=200, required=False)
-    dimension = serializers.IntegerField(min_value=1, max_value=4_000, required=False)
+    dimension = Whole(min_value=1, max_value=4_000, required=False)
     chunking = ChunkingInput(required=False)
 
 

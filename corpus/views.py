@@ -154,6 +154,8 @@ class CollectionsView(generics.ListAPIView[Collection]):
 class CreateView(APIView):
     """Make an index: a collection by the name that scripts use."""
 
+    errors: ClassVar[Errors] = {"post": [CollectionExists]}
+
     @extend_schema(request=IndexInput, responses={201: IndexMade})
     def post(self, request: Request) -> Response:
         form = IndexInput(data=request.data)

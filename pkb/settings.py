@@ -173,6 +173,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "DocumentStatus": "corpus.models.Document.Status",
         "JobStatus": "corpus.models.Job.Status",
+        "CitationSupport": ["supported", "partial"],
+        "ClaimSupport": ["supported", "partial", "unsupported", "contradicted"],
     },
 }
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, Text
+from corpus.fields import CollectionName, Text, Truth, Whole
 from corpus.models import DEFAULT_COLLECTION
 from qa.conversing import CONTEXT_TOKENS, Reply
 from qa.serializers import AnswerShown
@@ -34,7 +34,7 @@ class AskInput(serializers.Serializer[Any]):
     selected_text = Text(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
-    stream = serializers.BooleanField(default=False)
+    stream = Truth(default=False)
 
 
 class AskSelectedInput(AskInput):
@@ -49,7 +49,7 @@ class ChatInput(serializers.Serializer[Any]):
         max_length=1_000, default="", allow_blank=True, write_only=True,
         help_text="for the language model of this request; never kept or logged",
     )  # fmt: skip
-    context_window = serializers.IntegerField(
+    context_window = Whole(
         min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
         help_text="most tokens of the conversation that the question is read with",
     )  # fmt: skip

@@ -1,12 +1,11 @@
 """The doors to a conversation: parse, call, render."""
 
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
@@ -14,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.errors import AnswerNotFound
+from corpus.errors import AnswerNotFound, ChatNotFound, CollectionNotFound, Errors
 from corpus.models import Collection
 from qa.asking_serializers import AskInput, AskSelectedInput, ChatInput, ReplyShown
 from qa.chat_events import ChatRequest, check_readable, open_stream
@@ -27,7 +26,17 @@ from qa.streaming import replay_answer, stream_answer
 from qa.turns import opening_turn
 
 MAX_EVENT_ID_DIGITS = 9
-EVENTS = {(200, "text/event-stream"): OpenApiTypes.STR}
+EVENT = {
+    "type": "object",
+    "description": "One event; data is JSON: {type, content, citation}, and answer on done.",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string", "enum": ["chunk", "citation", "done", "error"]},
+        "data": {"type": "string"},
+    },
+}
+EVENTS = {(200, "text/event-stream"): EVENT}
 
 
 class EventStreamRenderer(JSONRenderer):
@@ -40,6 +49,7 @@ class EventStreamRenderer(JSONRenderer):
 class AskView(APIView):
     """Answer a question within a session; with ``stream``, as events like /chat."""
 
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
     form = AskInput
     renderer_classes = [JSONRenderer, EventStreamRenderer]
 
@@ -64,6 +74,7 @@ class AskSelectedView(AskView):
 class ChatView(APIView):
     """Answer a question as server-sent events: chunk, citation, done, error."""
 
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
     renderer_classes = [JSONRenderer, EventStreamRenderer]
 
     @extend_schema(request=ChatInput, responses=EVENTS)
@@ -76,6 +87,7 @@ class ChatView(APIView):
 class ChatEventsView(APIView):
     """The events of a chat again, for 5 minutes after its end, and those still to come."""
 
+    errors: ClassVar[Errors] = {"get": [ChatNotFound]}
     renderer_classes = [EventStreamRenderer, JSONRenderer]
 
     @extend_schema(
@@ -94,6 +106,8 @@ class ChatEventsView(APIView):
 class StoredAnswerView(APIView):
     """An answer as it was given; each citation says whether its quote still stands."""
 
+    errors: ClassVar[Errors] = {"get": [AnswerNotFound]}
+
     @extend_schema(responses={200: StoredAnswerShown})
     def get(self, request: Request, answer_id: UUID) -> Response:
         answer = Answer.objects.shown().filter(pk=answer_id).first()
@@ -104,6 +118,8 @@ class StoredAnswerView(APIView):
 
 class FeedbackView(APIView):
     """Say whether an answer was good."""
+
+    errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
 
     @extend_schema(request=FeedbackInput, responses={201: FeedbackShown})
     def post(self, request: Request, answer_id: UUID) -> Response:

@@ -83,6 +83,8 @@ class SearchView(APIView):
 class IndexQueryView(APIView):
     """Search one index, reranked."""
 
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+
     @extend_schema(request=IndexQuery, responses={200: IndexFound})
     def post(self, request: Request) -> Response:
         form = IndexQuery(data=request.data)

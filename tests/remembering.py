@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 from corpus.embedders.onnx import OnnxEmbedder
 from pkb import settings as configured
 from qa.rerankers.cross_encoder import CrossEncoderReranker
+from qa.rerankers.late_interaction import LateInteractionReranker
 
-EMBEDDER, RERANKER = "all-MiniLM-L6-v2", "ms-marco-MiniLM-L-12-v2"
+EMBEDDER = configured.PKB_EMBEDDING_MODEL
+JUDGE, MATCHER = configured.PKB_JUDGE_MODEL, configured.PKB_MATCHER_MODEL
 REMEMBERING: dict[str, Any] = {
     "PKB_EMBEDDERS": {EMBEDDER: {"BACKEND": "tests.remembering.RememberingEmbedder"}},
-    "PKB_RERANKERS": {RERANKER: {"BACKEND": "tests.remembering.RememberingReranker"}},
+    "PKB_RERANKERS": {
+        JUDGE: {"BACKEND": "tests.remembering.RememberingJudge"},
+        MATCHER: {"BACKEND": "tests.remembering.RememberingMatcher"},
+    },
 }
 
 _scores: dict[tuple[str, str], float] = {}
@@ -22,8 +27,13 @@ _vectors: dict[str, NDArray[np.float32]] = {}
 
 
 @cache
-def _reranker() -> CrossEncoderReranker:
-    return CrossEncoderReranker(**configured.PKB_RERANKERS[RERANKER]["OPTIONS"])
+def _judge() -> CrossEncoderReranker:
+    return CrossEncoderReranker(**configured.PKB_RERANKERS[JUDGE]["OPTIONS"])
+
+
+@cache
+def _matcher() -> LateInteractionReranker:
+    return LateInteractionReranker(**configured.PKB_RERANKERS[MATCHER]["OPTIONS"])
 
 
 @cache
@@ -31,24 +41,43 @@ def _embedder() -> OnnxEmbedder:
     return OnnxEmbedder(**configured.PKB_EMBEDDERS[EMBEDDER]["OPTIONS"])
 
 
-class RememberingReranker:
-    """Judges as the real one does; with ``direction`` -1, the worst comes first."""
+class RememberingJudge:
+    name = JUDGE
+    is_loaded = True
 
-    name = RERANKER
+    def load(self) -> None:
+        _judge().load()
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        new = [text for text in dict.fromkeys(texts) if (query, text) not in _scores]
+        if new:
+            raw = _judge().score(query, new)
+            _scores.update(((query, text), float(s)) for text, s in zip(new, raw, strict=True))
+        return np.array([_scores[query, text] for text in texts], np.float32)
+
+
+class RememberingMatcher:
+    """Keeps the texts it has read; with ``direction`` -1, the worst comes first."""
+
+    name = MATCHER
     is_loaded = True
 
     def __init__(self, *, direction: int = 1) -> None:
         self.direction = direction
 
     def load(self) -> None:
-        _reranker().load()
+        _matcher().load()
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        new = [text for text in dict.fromkeys(texts) if (query, text) not in _scores]
-        if new:
-            raw = _reranker().score(query, new)
-            _scores.update(((query, text), float(s)) for text, s in zip(new, raw, strict=True))
-        return np.array([_scores[query, text] for text in texts], np.float32) * self.direction
+        return _matcher().score(query, texts) * self.direction
+
+    def match_tokens(
+        self, query: str, text: str, spans: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float32]:
+        return _matcher().match_tokens(query, text, spans)
+
+    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
+        return _matcher().query_token_spans(query)
 
 
 class RememberingEmbedder:

@@ -64,7 +64,7 @@ class StreamOptions(serializers.Serializer[Any]):
     include_usage = Truth(default=False)
 
 
-class ChatInput(serializers.Serializer[Any]):
+class CompletionInput(serializers.Serializer[Any]):
     """Sampling parameters and tools may be sent; answers are proved, so they change nothing."""
 
     model = Text(max_length=200, help_text="`pkb/<collection>`")

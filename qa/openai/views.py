@@ -26,7 +26,7 @@ from qa.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
 from qa.openai.ranking import rank_texts
 from qa.openai.serializers import (
     ChatCompletion,
-    ChatInput,
+    CompletionInput,
     EmbeddingInput,
     EmbeddingList,
     ModelList,
@@ -87,14 +87,14 @@ class ChatCompletionsView(OpenAIView):
     errors: ClassVar[Errors] = {"post": [ModelNotFound]}
 
     @extend_schema(
-        request=ChatInput,
+        request=CompletionInput,
         responses={
             (200, "application/json"): ChatCompletion,
             (200, EVENT_STREAM): OpenApiTypes.STR,
         },
     )
     def post(self, request: Request) -> HttpResponseBase:
-        form = ChatInput(data=request.data)
+        form = CompletionInput(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])

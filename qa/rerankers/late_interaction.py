@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _QUERY_MARKER, _TEXT_MARKER = "[unused0]", "[unused1]"
+# A question is compared with each passage by itself.
+CACHED_QUERIES = 16
 _ADDED = 3  # [CLS], the marker, [SEP]
 
 
@@ -55,6 +57,7 @@ class LateInteractionReranker:
     ) -> None:
         self.name = name or model
         self._read = lru_cache(cached_texts)(self._read_text)
+        self._ask = lru_cache(CACHED_QUERIES)(self._read_query)
         self._model = model
         self._threads = threads
         self._batch_size = batch_size
@@ -81,7 +84,7 @@ class LateInteractionReranker:
         Raises:
             BackendError: The model is missing or failed.
         """
-        means = [best.mean() for best in self._best_matches(self._loaded(), query, texts)]
+        means = [best.mean() for best in self._best_matches(query, texts)]
         return np.array(means, np.float32)
 
     def match_tokens(
@@ -96,10 +99,9 @@ class LateInteractionReranker:
         Raises:
             BackendError: The model is missing or failed.
         """
-        loaded = self._loaded()
-        (asked,) = (vectors[2:-1] for _, vectors in self._encode(loaded, [query], _QUERY_MARKER))
+        asked = self._ask(query)[2:-1]
         cosines = asked @ self._read(text)[2:-1].astype(np.float32).T
-        tokens = find_token_spans(loaded.tokenizer, text)[: cosines.shape[1]]
+        tokens = find_token_spans(self._loaded().tokenizer, text)[: cosines.shape[1]]
         matches = np.zeros((len(spans), len(asked)), np.float32)
         for row, (start, end) in enumerate(spans):
             inside = [i for i, (s, e) in enumerate(tokens) if s < end and e > start]
@@ -124,12 +126,15 @@ class LateInteractionReranker:
         list(self._encode(loaded, ["warm"], _TEXT_MARKER))
         return loaded
 
-    def _best_matches(
-        self, loaded: _Loaded, query: str, texts: Sequence[str]
-    ) -> list[NDArray[np.float32]]:
+    def _best_matches(self, query: str, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return for each text shape (q + 3,): each query token's best cosine, specials too."""
-        (asked,) = (vectors for _, vectors in self._encode(loaded, [query], _QUERY_MARKER))
+        asked = self._ask(query)
         return [(asked @ self._read(text).astype(np.float32).T).max(axis=1) for text in texts]
+
+    def _read_query(self, query: str) -> NDArray[np.float32]:
+        """Return the query's token vectors, specials too, shape (q + 3, d)."""
+        ((_, vectors),) = self._encode(self._loaded(), [query], _QUERY_MARKER)
+        return vectors
 
     def _read_text(self, text: str) -> NDArray[np.float16]:
         """Return the text's token vectors, specials too, shape (t, d)."""

@@ -29,7 +29,7 @@ def stored(ingest: Ingest) -> Any:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("corpus_collection", "all-MiniLM-L6-v2"),
+        ("corpus_collection", "bge-small-en-v1.5"),
         ("corpus_document", "completed"),
         ("corpus_chunk", "Entry 0.0 says"),
         ("corpus_embedding", "384"),

@@ -19,7 +19,7 @@ from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.processes import own_database, served
 
 MODEL = "pkb/default"
-EMBEDDER = "all-MiniLM-L6-v2"
+EMBEDDER = "bge-small-en-v1.5"
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_documents_are_reranked(api: APIClient, db: None) -> None:
     assert sorted(scores, reverse=True) == scores
     assert 0 <= min(scores) <= max(scores) <= 1
     assert "document" not in body["results"][0]
-    best = rerank(api, top_n=1, return_documents=True, model="ms-marco-MiniLM-L-12-v2").json()
+    best = rerank(api, top_n=1, return_documents=True, model="answerai-colbert-small-v1").json()
     assert [result["document"] for result in best["results"]] == [QUINCES[1]]
 
 

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from corpus.embedding import get_embedder
 from corpus.models import Collection, Document
-from qa.rerankers import get_reranker
+from qa.rerankers import get_judge, get_matcher, get_reranker
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,8 @@ def test_ready_waits_for_the_models(
     api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_embedder(collection.embedding_model).load()
-    get_reranker().load()
+    for model in (get_reranker(), get_judge(), get_matcher()):
+        model.load()
     assert api.get("/ready").status_code == 200
     monkeypatch.setattr("pkb.health.are_models_loaded", lambda: False)
     response = api.get("/ready")

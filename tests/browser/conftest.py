@@ -87,7 +87,8 @@ def _is_ready(client: httpx.Client) -> bool:
         return False
 
 
-@pytest.fixture(scope="session")
+# Ended with its file: while it runs, Django takes every test of the process for asynchronous.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(

@@ -134,7 +134,7 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
 def test_a_text_is_pasted_tagged_and_deleted(page: Page) -> None:
     page.goto("/ui/library")
     page.get_by_text("Paste a text").click()
-    page.get_by_label("Title").fill("Harbour note")
+    page.get_by_label("Title", exact=True).fill("Harbour note")
     page.get_by_label("Text", exact=True).fill("The harbour of Bavoke is dredged each spring. " * 3)
     page.get_by_role("button", name="Keep it").click()
     expect(page.locator("h1")).to_have_text("Harbour note")

@@ -154,7 +154,5 @@ def test_nothing_is_said_before_the_answer_is_sure() -> None:
     assert unsure < sure
     answer, said = heard("Anna Holt owns it. The mill was built in 1874.", abstain_below=sure)
     assert len(said) == len(answer.citations) == 2
-    assert heard("Anna Holt owns it.", abstain_below=sure) == (
-        Answer("When was the mill built?", "", unsure),
-        [],
-    )
+    answer, said = heard("Anna Holt owns it.", abstain_below=sure)
+    assert (answer.text, answer.confidence, answer.citations, said) == ("", unsure, (), [])

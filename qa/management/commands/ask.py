@@ -35,7 +35,9 @@ class Command(BaseCommand):
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
         if options["json"]:
-            self.stdout.write(json.dumps(AnswerShown(asked).data, ensure_ascii=False, indent=2))
+            self.stdout.write(
+                json.dumps(AnswerShown(asked).data, ensure_ascii=False, indent=2, default=str)
+            )
         else:
             self._print(asked)
 
