@@ -121,9 +121,9 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
 
 
 def _weigh(quoted: Sentence, weighing: Weighing) -> Evidence:
-    offset = quoted.passage.start_char
-    span = quoted.start - offset, quoted.end - offset
-    return weighing.add(quoted.text, text=quoted.passage.as_read, span=span)
+    moved = len(quoted.passage.lead) - quoted.passage.start_char
+    span = quoted.start + moved, quoted.end + moved
+    return weighing.add(quoted.text, text=quoted.passage.as_ranked, span=span)
 
 
 def _cite(proof: Proof, *, at: int) -> Citation:

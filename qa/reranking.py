@@ -42,7 +42,7 @@ def rerank_passages(
 
 def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:
     """The passages by chunk, with their relevance."""
-    relevance = reranker.score(query, [passage.as_read for passage in passages])
+    relevance = reranker.score(query, [passage.as_ranked for passage in passages])
     return {
         passage.chunk_id: replace(passage, relevance=float(raw))
         for passage, raw in zip(passages, relevance, strict=True)

@@ -79,23 +79,28 @@ class Passage:
         return self.source_uri or self.title or self.document_id
 
     @property
+    def lead(self) -> str:
+        """What stands before the text where passages are ranked: the title's line.
+
+        nDCG@10 on covid_faq, whose titles are questions, with late interaction at .6: .818 so,
+        .805 as "(from: title)", .790 behind the text, .766 without.
+        """
+        return f"{self.title}\n" if self.title else ""
+
+    @property
+    def as_ranked(self) -> str:
+        """What rerankers read of it."""
+        return self.lead + self.text
+
+    @property
     def as_read(self) -> str:
-        """What a model reads of it: the text, and behind it its title and headings.
+        """What a language model reads of it: the text, and behind it its title and headings.
 
         The text often says "it" for them. Behind, since small language models copy a passage
         from its beginning.
         """
         place = dict.fromkeys(part for part in (self.title, *self.heading_path) if part)
-        return f"{self.text}{PLACE}{' > '.join(place)})" if place else self.text
-
-
-PLACE = "\n(from: "
-
-
-def without_place(as_read: str) -> str:
-    """Take title and headings off ``Passage.as_read`` again."""
-    text, found, _ = as_read.rpartition(PLACE)
-    return text if found else as_read
+        return f"{self.text}\n(from: {' > '.join(place)})" if place else self.text
 
 
 @dataclass(frozen=True, slots=True)

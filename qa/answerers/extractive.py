@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import dspy
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from corpus.sentences import join_sentences, sentence_spans
 from qa.answerers.signature import AnswerFromContext, label_passages, labelled_text
 from qa.rerankers import get_judge, get_matcher
-from qa.types import Draft, Passage, without_place
+from qa.types import Draft, Passage
 
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
@@ -60,8 +61,11 @@ class ExtractiveProgram(dspy.Module):
         self.match = match
         self.max_sentences = max_sentences
 
-    def forward(self, question: str, context: list[str]) -> dspy.Prediction:
-        candidates = list(self._candidates(question, context))
+    def forward(
+        self, question: str, context: list[str], leads: Sequence[str] = ()
+    ) -> dspy.Prediction:
+        """Choose from the passages; ``leads`` are the titles' lines that they begin with."""
+        candidates = list(self._candidates(question, context, leads))
         candidates.sort(key=lambda candidate: -candidate.match)
         judged = candidates[:JUDGED_COUNT]
         if not judged:
@@ -75,10 +79,14 @@ class ExtractiveProgram(dspy.Module):
             confidence=float(1 / (1 + np.exp(-relevance.max()))),
         )
 
-    def _candidates(self, question: str, context: Sequence[str]) -> Iterator[Candidate]:
-        for number, labelled in enumerate(context[:PASSAGE_COUNT]):
+    def _candidates(
+        self, question: str, context: Sequence[str], leads: Sequence[str]
+    ) -> Iterator[Candidate]:
+        passages = zip_longest(context[:PASSAGE_COUNT], leads[:PASSAGE_COUNT], fillvalue="")
+        for number, (labelled, lead) in enumerate(passages):
             text = labelled_text(labelled)
-            spans = sentence_spans(without_place(text))
+            skipped = len(lead)
+            spans = [(a + skipped, z + skipped) for a, z in sentence_spans(text[skipped:])]
             matches = self.match(question, text, spans)
             for ordinal, (start, end) in enumerate(spans):
                 sentence = text[start:end]
@@ -125,8 +133,9 @@ class ExtractiveAnswerer:
             match=get_matcher().match_tokens,
             max_sentences=self.max_sentences,
         )
-        context = label_passages([passage.as_read for passage in passages])
-        prediction = program(question=question, context=context)
+        context = label_passages([passage.as_ranked for passage in passages])
+        leads = [passage.lead for passage in passages]
+        prediction = program(question=question, context=context, leads=leads)
         return Draft(
             text=prediction.answer,
             cited=tuple(prediction.citations),

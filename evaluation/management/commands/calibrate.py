@@ -1,3 +1,4 @@
+import json
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from rich.console import Console
 
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
@@ -55,9 +55,8 @@ class Command(BaseCommand):
         calibration = fit_calibration(points, names=[each.name for each in sets])
         path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
         calibration.write(path)
-        console = Console(file=self.stdout)
-        console.print_json(data=dict(calibration.provenance))
-        console.print(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
+        self.stdout.write(json.dumps(dict(calibration.provenance), indent=2))
+        self.stdout.write(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
 
     def _gather(
         self, dataset: DataSet, sets: list[DataSet], options: dict[str, Any]
