@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from qa.rerankers.cross_encoder import CrossEncoderReranker
 from qa.support import Support, judge_claim
-from qa.support.verdict import _coverage
+from qa.support.verdict import COVERAGE_WEIGHT, RELEVANCE_WEIGHT, share_covered
 from qa.support.words import read_words
 
 SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
@@ -96,7 +96,7 @@ def _measure(pair: Pair, reranker: CrossEncoderReranker) -> Measured:
         score=lambda _, texts: np.array([by_text[text] for text in texts], np.float32),
     )
     words = [read_words(text) for text in pair.sentences]
-    return Measured(pair, found, float(raws.max()), _coverage(read_words(pair.claim), words))
+    return Measured(pair, found, float(raws.max()), share_covered(read_words(pair.claim), words))
 
 
 def _summarize(measured: Sequence[Measured]) -> dict[str, Any]:
@@ -104,6 +104,7 @@ def _summarize(measured: Sequence[Measured]) -> dict[str, Any]:
     is_support = [each.pair.label == SUPPORT for each in told]
     return {
         "auroc": round(roc_auc_score(is_support, [each.found.score for each in told]), 3),
+        "auroc without the hard checks": round(roc_auc_score(is_support, _weigh(told)), 3),
         "auroc of relevance alone": round(
             roc_auc_score(is_support, [each.relevance for each in told]), 3
         ),
@@ -112,6 +113,13 @@ def _summarize(measured: Sequence[Measured]) -> dict[str, Any]:
             for label in (SUPPORT, NEITHER, CONTRADICT)
         },
     }
+
+
+def _weigh(measured: Sequence[Measured]) -> list[float]:
+    """What the logistic model makes of each pair, by the constants in force."""
+    return [
+        RELEVANCE_WEIGHT * each.relevance + COVERAGE_WEIGHT * each.coverage for each in measured
+    ]
 
 
 def _shares(verdicts: Sequence[str]) -> dict[str, float]:

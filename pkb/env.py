@@ -77,7 +77,9 @@ class Env(BaseSettings):
     pkb_lm_api_key: SecretStr = SecretStr("")
     pkb_lm_timeout_s: float = Field(default=60, gt=0, le=3_600)
     pkb_lm_max_tokens: int = Field(default=400, ge=16, le=8_192)
-    pkb_lm_program: str = ""
+    pkb_lm_program: str = Field(
+        default="", description="of manage.py optimize_answerer: NAME, NAME@VERSION or a .json file"
+    )
 
     retrieval_k: int = Field(default=12, ge=1, le=50)
     # What it was chosen on stands at qa.fusion.fuse_legs.

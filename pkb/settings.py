@@ -267,6 +267,7 @@ PKB_ANSWERERS: dict[str, dict[str, Any]] = {
         "OPTIONS": {"max_sentences": env.pkb_answer_sentences},
     }
 }
+PKB_PROGRAMS_DIR = DATA_DIR / "programs"
 if env.pkb_lm:
     PKB_ANSWERERS["default"] = {
         "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
@@ -277,6 +278,7 @@ if env.pkb_lm:
             "timeout_s": env.pkb_lm_timeout_s,
             "max_tokens": env.pkb_lm_max_tokens,
             "program": env.pkb_lm_program,
+            "programs": PKB_PROGRAMS_DIR,
             **_THREADS,
         },
     }

@@ -1,18 +1,20 @@
 """Answer with a language model, through a DSPy program that can be compiled."""
 
-import re
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
 
 import dspy
 from django.core.exceptions import ImproperlyConfigured
+from dspy.utils.saving import get_dependency_versions
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.follow_up_program import rewrite_follow_up
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
+from qa.answerers.programs import find_program
 from qa.answerers.remote_engine import DIALECTS, RemoteEngine
 from qa.answerers.signature import (
     AnswerFromContext,
@@ -24,7 +26,6 @@ from qa.answerers.signature import (
 )
 from qa.types import Draft, Exchange, Passage
 
-PROGRAMS = Path(__file__).parent / "programs"
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
 
@@ -56,16 +57,16 @@ class AnswerAdapter(dspy.JSONAdapter):
 class AnswerProgram(dspy.Module):
     """Question and context to answer, citations and confidence, with one second try."""
 
-    def __init__(self, name: str = "") -> None:
-        """Take the compiled program ``programs/<name>.json``, or the plain one.
+    def __init__(self, path: Path | None = None) -> None:
+        """Take the compiled program of this file, or the plain one.
 
         Raises:
-            ImproperlyConfigured: There is no such program.
+            ImproperlyConfigured: The file holds no program.
         """
         super().__init__()
         self.predict = dspy.Predict(AnswerFromContext)
-        if name:
-            self._load_compiled(name)
+        if path:
+            self._load_compiled(path)
 
     def forward(self, question: str, context: list[str], constrained: bool = True) -> Any:
         """Answer; ``mistake`` of the prediction says what the first try got wrong.
@@ -89,15 +90,18 @@ class AnswerProgram(dspy.Module):
         prediction.mistake = mistake
         return prediction
 
+    def dump(self) -> dict[str, Any]:
+        """Return what a program's file holds: demonstrations and instructions, and no model."""
+        self.set_lm(None)
+        versions = get_dependency_versions()
+        return {**self.dump_state(), "metadata": {"dependency_versions": versions}}
+
     def _try_again(self, mistake: str, given: dict[str, Any]) -> Any:
         note = dspy.InputField(desc="what was wrong with your last output; do not repeat it")
         signature = self.predict.signature.append("mistake", note, type_=str)
         return self.predict(signature=signature, mistake=mistake, **given)
 
-    def _load_compiled(self, name: str) -> None:
-        path = PROGRAMS / f"{name}.json"
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name) or not path.is_file():
-            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: there is no program {name!r}.")
+    def _load_compiled(self, path: Path) -> None:
         try:
             self.load(path)
         except (ValueError, KeyError, TypeError) as exc:
@@ -117,6 +121,7 @@ class LMAnswerer:
         timeout_s: float = 60,
         max_tokens: int = 400,
         program: str = "",
+        programs: Path = Path("programs"),
         threads: int = 0,
         context_tokens: int = CONTEXT_TOKENS,
     ) -> None:
@@ -129,7 +134,8 @@ class LMAnswerer:
             api_key: For the server.
             timeout_s: For the whole answer, second tries included.
             max_tokens: Of one output.
-            program: Name of a compiled program.
+            program: A compiled program: ``NAME``, ``NAME@VERSION`` or ``/PATH/FILE.json``.
+            programs: The folder of those that have names.
             threads: Of a local model; 0 is one a core but one.
             context_tokens: Of a local model.
 
@@ -144,10 +150,15 @@ class LMAnswerer:
             _check_remote(model, api_base, api_key)
             self.name = model
             self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
-        self._program = AnswerProgram(program)
+        self._program = AnswerProgram(find_program(program, folder=programs) if program else None)
         self._timeout_s = timeout_s
         self._max_tokens = max_tokens
         self._is_constrained = True
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether the model takes a schema, as far as is known by now."""
+        return self._is_constrained
 
     @property
     def is_loaded(self) -> bool:
@@ -205,6 +216,28 @@ class LMAnswerer:
         except dspy.DSPyError as exc:
             failure = self._failure(exc)
         raise failure
+
+    def run_compiler(self, run: Callable[[], Any]) -> Any:
+        """Run an optimizer of DSPy with this model; each request has the time of one answer.
+
+        Raises:
+            BackendError: As ``answer``.
+        """
+        failure: BackendError
+        lm = self._lm_of(_EachInTime(self._engine, self._timeout_s))
+        try:
+            # No number of unreadable outputs ends it: the optimizer goes on to the next example.
+            with dspy.context(lm=lm, disable_history=True, max_errors=sys.maxsize):
+                return run()
+        except dspy.DSPyError as exc:
+            failure = self._failure(exc)
+        raise failure
+
+    def with_program(self, program: AnswerProgram) -> "LMAnswerer":
+        """Return an answerer of the same model by this program."""
+        other = copy(self)
+        other._program = program
+        return other
 
     def with_key(self, api_key: str) -> "LMAnswerer":
         """Return an answerer of the same model by this key; a local model needs none."""
@@ -269,8 +302,11 @@ class LMAnswerer:
 
     def _lm(self, deadline: float) -> Any:
         """Make the LM of one answer: it is light, and carries the answer's own deadline."""
+        return self._lm_of(self._engine.until(deadline))
+
+    def _lm_of(self, engine: Any) -> Any:
         # No retries of DSPy's: it sleeps as long as the server's Retry-After says, unbounded.
-        fixed = {"engine": self._engine.until(deadline), "cache": False, "num_retries": 0}
+        fixed = {"engine": engine, "cache": False, "num_retries": 0}
         model = self.name.replace(":", "/", 1) if self.name.startswith("local:") else self.name
         try:
             return dspy.LM(model, temperature=0.0, max_tokens=self._max_tokens, **fixed)
@@ -283,6 +319,20 @@ class LMAnswerer:
         status = getattr(exc, "status", None)
         kind = BackendUnavailable if dspy.is_retryable_lm_error(exc) else BackendError
         return kind(f"The language model {self.name} {reason}{f' ({status})' if status else ''}.")
+
+
+class _EachInTime:
+    """An engine with a deadline for each request instead of one for all."""
+
+    def __init__(self, engine: Any, timeout_s: float) -> None:
+        self._engine = engine
+        self._timeout_s = timeout_s
+
+    def complete(self, request: Any) -> Any:
+        return self._engine.until(time.monotonic() + self._timeout_s).complete(request)
+
+    def stream(self, request: Any) -> Iterator[Any]:
+        yield from self._engine.until(time.monotonic() + self._timeout_s).stream(request)
 
 
 def _model_file(name: str) -> Path:

@@ -91,7 +91,7 @@ def judge_claim(claim: str, sources: Sequence[str], *, score: Scorer) -> Support
         return Support("unsupported", 0.0, -1)
     raws = score(claim, [sources[index] for index in chosen])
     given = [read_words(sources[index]) for index in chosen]
-    coverage = _coverage(said, given)
+    coverage = share_covered(said, given)
     compared = [compare(said, words) for words in given]
     is_altered = any(each.is_altered for each in compared)
     judged = [
@@ -119,7 +119,7 @@ def _most_alike(said: Sequence[Word], sources: Sequence[str]) -> list[int]:
     return sorted(range(len(sources)), key=lambda at: -shared[at])[:MAX_JUDGED]
 
 
-def _coverage(said: Sequence[Word], given: Sequence[Sequence[Word]]) -> float:
+def share_covered(said: Sequence[Word], given: Sequence[Sequence[Word]]) -> float:
     """The share of the claim's content words that stand anywhere in the sources."""
     content = {word.stem for word in said if word.is_content}
     known = {word.stem for words in given for word in words}

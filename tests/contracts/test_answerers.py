@@ -14,7 +14,6 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus.errors import BackendError
-from qa.answerers import dspy_program
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
 from qa.types import Draft
 from tests.contracts.chat_server import (
@@ -238,8 +237,7 @@ def test_threads_get_their_own_answers() -> None:
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(dspy_program, "PROGRAMS", tmp_path)
+def programs(tmp_path: Path) -> Path:
     return tmp_path
 
 
@@ -252,7 +250,8 @@ def test_compiled_program_is_used_but_not_the_model_it_names(programs: Path) -> 
     compiled.save(programs / "v2.json")
     assert KEY not in (programs / "v2.json").read_text()
     with chat_server(GOOD) as server:
-        assert openai(server, program="v2").answer(QUESTION, PASSAGES).cited == ("S1",)
+        answerer = openai(server, program="v2", programs=programs)
+        assert answerer.answer(QUESTION, PASSAGES).cited == ("S1",)
         (call,) = server.calls
     assert "Compiled rule." in call.prompt
     assert "S1: A demo." in call.prompt
@@ -261,14 +260,14 @@ def test_compiled_program_is_used_but_not_the_model_it_names(programs: Path) -> 
 @pytest.mark.parametrize("name", ["absent", "../programs/v1", "/etc/passwd", ".hidden", "a b"])
 def test_unknown_program_is_a_wrong_configuration(name: str, programs: Path) -> None:
     with pytest.raises(ImproperlyConfigured, match="no program"):
-        AnswerProgram(name)
+        LMAnswerer("openai/m", api_key=KEY, program=name, programs=programs)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"metadata": {"dependency_versions": {}}}'])
 def test_file_that_is_no_program_is_a_wrong_configuration(content: str, programs: Path) -> None:
     (programs / "broken.json").write_text(content)
     with pytest.raises(ImproperlyConfigured, match=r"broken\.json is no program"):
-        AnswerProgram("broken")
+        AnswerProgram(programs / "broken.json")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,153 @@
+"""Compile the answering program: DSPy looks for demonstrations, or rules, that help this model."""
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import dspy
+
+from corpus.errors import BackendError, BackendUnavailable, InvalidInput
+from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
+from qa.answerers.signature import clean_prediction, label_passages, labels_of
+from qa.types import Draft, Passage
+
+BOOTSTRAP, MIPRO = "bootstrap", "mipro"
+OPTIMIZERS = (BOOTSTRAP, MIPRO)
+# What MIPROv2 can be made of: an example to learn from and one to judge by.
+MIPRO_LEAST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question with the passages that are found for it.
+
+    Attributes:
+        is_right: Tells whether a draft is what the program should have written.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    is_right: Callable[[Draft], bool]
+
+
+def check_optimizer(optimizer: str, *, case_count: int) -> None:
+    """Raise InvalidInput if the optimizer's parts are not installed, or it needs more cases."""
+    if optimizer != MIPRO:
+        return
+    if find_spec("optuna") is None:
+        raise InvalidInput("mipro needs the package optuna: pip install optuna.")
+    if case_count < MIPRO_LEAST:
+        raise InvalidInput(f"mipro needs at least {MIPRO_LEAST} questions to learn from.")
+
+
+def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
+    """Have the cases answered; an output that cannot be read is wrong.
+
+    Raises:
+        BackendUnavailable: The model does not answer.
+        BackendError: The model failed on all of them.
+    """
+    right_count, failures = 0, []
+    for case in cases:
+        try:
+            right_count += case.is_right(answerer.answer(case.question, case.passages))
+        except BackendUnavailable:
+            raise
+        except BackendError as exc:
+            failures.append(exc)
+    if failures and len(failures) == len(cases):
+        raise failures[0]
+    return right_count
+
+
+def compile_program(
+    answerer: LMAnswerer,
+    cases: Sequence[Case],
+    *,
+    optimizer: str = BOOTSTRAP,
+    demo_count: int,
+    seed: int = 0,
+) -> AnswerProgram:
+    """Return a program compiled for the answerer's model.
+
+    All demonstrations are the model's own outputs that were right at the first try.
+
+    Args:
+        optimizer: ``bootstrap`` (demonstrations) or ``mipro`` (rules as well; asks far more often).
+        demo_count: Demonstrations at most; each makes every prompt longer by its passages.
+
+    Raises:
+        BackendError: The model was right on none of them, or cannot be loaded.
+    """
+    judged = [_judged(case) for case in cases]
+    examples = [
+        dspy.Example(
+            question=case.question,
+            context=label_passages(passage.as_read for passage in case.passages),
+            constrained=answerer.is_constrained,
+            number=number,
+        ).with_inputs("question", "context", "constrained")
+        for number, case in enumerate(cases)
+    ]
+
+    def metric(example: Any, prediction: Any, trace: Any = None) -> bool:
+        is_first_try = trace is None or not prediction.mistake
+        return is_first_try and judged[example.number](prediction)
+
+    def run() -> Any:
+        chosen = _OPTIMIZERS[optimizer](metric, demo_count, seed)
+        return chosen.compile(AnswerProgram(), trainset=examples)
+
+    with _quiet():
+        compiled: AnswerProgram = answerer.run_compiler(run)
+    if not compiled.predict.demos and optimizer == BOOTSTRAP:
+        raise BackendError(f"The model was right on none of {len(cases)} questions to learn from.")
+    return compiled
+
+
+def _judged(case: Case) -> Callable[[Any], bool]:
+    labels = labels_of(label_passages(passage.as_read for passage in case.passages))
+
+    def judge(prediction: Any) -> bool:
+        text, cited, confidence = clean_prediction(prediction, labels)
+        return case.is_right(Draft(text, cited, confidence, answerer="compiled"))
+
+    return judge
+
+
+def _bootstrap(metric: Callable[..., bool], demo_count: int, seed: int) -> Any:
+    # Labelled examples are no demonstrations: a gold answer is a few words, and cites nothing.
+    return dspy.BootstrapFewShot(
+        metric=metric, max_bootstrapped_demos=demo_count, max_labeled_demos=0
+    )
+
+
+def _mipro(metric: Callable[..., bool], demo_count: int, seed: int) -> Any:
+    return dspy.MIPROv2(
+        metric=metric,
+        auto="light",
+        max_bootstrapped_demos=demo_count,
+        max_labeled_demos=0,
+        num_threads=1,
+        seed=seed,
+    )
+
+
+_OPTIMIZERS: dict[str, Callable[[Callable[..., bool], int, int], Any]] = {
+    BOOTSTRAP: _bootstrap,
+    MIPRO: _mipro,
+}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep DSPy from printing: its messages quote passages, and what a server says of the key."""
+    dspy.disable_logging()
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        dspy.enable_logging()

@@ -1,0 +1,285 @@
+"""`manage.py optimize_answerer`, and `PKB_LM_PROGRAM`, which selects what it made."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError
+
+from evaluation.datasets import GoldQuestion
+from evaluation.optimizing import is_right
+from qa.answerers import compiling
+from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.programs import find_program, list_programs, store_program
+from qa.ports import answerers, build_context
+from qa.types import Draft
+from tests.acceptance.test_commands import run
+from tests.contracts.chat_server import (
+    KEY,
+    PASSAGES,
+    QUESTION,
+    Behaviour,
+    Call,
+    chat_reply,
+    chat_server,
+    fails,
+)
+from tests.contracts.test_local_answerer import gguf  # noqa: F401  (a fixture)
+
+pytestmark = pytest.mark.django_db
+
+PLACES = {"Bavoke": "1874", "Silden": "1901", "Morrow": "1932", "Tarn": "1888"}
+SAID = "The lighthouse at {} was built in {} by the harbour master."
+
+
+def reply(call: Call, said: str) -> None:
+    fields = {"answer": said, "citations": ["S1"] if said else [], "confidence": 0.9}
+    call.send(200, chat_reply(json.dumps(fields)))
+
+
+def copies(call: Call) -> None:
+    """A model that copies the right sentence, and says nothing where there is none."""
+    asked = call.body["messages"][-1]["content"]
+    question = asked.split("[[ ## question ## ]]\n")[-1].split("\n")[0]
+    place = next((name for name in PLACES if name in question), "")
+    reply(call, SAID.format(place, PLACES[place]) if place else "")
+
+
+def invents(call: Call) -> None:
+    reply(call, "It was built in 1066 by a giant.")
+
+
+def copies_until_shown(call: Call) -> None:
+    """Gets worse by demonstrations."""
+    (invents if len(call.body["messages"]) > 2 else copies)(call)
+
+
+@pytest.fixture(autouse=True)
+def light_parts(settings: Any, tmp_path: Path) -> None:
+    settings.PKB_PROGRAMS_DIR = tmp_path / "programs"
+    backend = {
+        "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+        "OPTIONS": {"dimension": 64},
+    }
+    settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, "hashing-64": backend}
+    settings.PKB_EMBEDDING_MODEL = "hashing-64"
+    settings.PKB_RERANKER_MODEL = "none"
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    folder = tmp_path / "coast"
+    folder.mkdir()
+    corpus: list[dict[str, Any]] = [
+        {"id": name, "text": SAID.format(name, year)} for name, year in PLACES.items()
+    ]
+    asked = [
+        {"id": name, "question": f"When was the lighthouse at {name} built?", "answers": [year],
+         "doc_id": name}
+        for name, year in PLACES.items()
+    ]  # fmt: skip
+    strange = {"id": "none", "question": "Who composes for brass bands?", "answerable": False}
+    rows_of: dict[str, list[dict[str, Any]]] = {"corpus": corpus, "qa": [*asked, strange]}
+    for name, rows in rows_of.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+@pytest.fixture
+def behave(settings: Any) -> Iterator[Callable[[Behaviour], Any]]:
+    """Put a language model that behaves so in force."""
+    servers = []
+
+    def start(behaviour: Behaviour) -> Any:
+        entered = chat_server(behaviour)
+        servers.append(entered)
+        server = entered.__enter__()
+        options = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": KEY}
+        configure(settings, **options)
+        return server
+
+    yield start
+    for entered in servers:
+        entered.__exit__(None, None, None)
+
+
+def configure(settings: Any, **options: Any) -> None:
+    backend = "qa.answerers.dspy_program.LMAnswerer"
+    options["programs"] = settings.PKB_PROGRAMS_DIR
+    settings.PKB_ANSWERERS = {
+        **settings.PKB_ANSWERERS,
+        "default": {"BACKEND": backend, "OPTIONS": options},
+    }
+
+
+def optimize(dataset: Path, *more: Any, held_out: int = 2) -> tuple[str, str, int]:
+    return run("optimize_answerer", dataset, "--train", 3, "--held-out", held_out, "--k", 2, *more)
+
+
+def test_a_program_is_compiled_judged_and_kept(
+    dataset: Path, behave: Any, settings: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server = behave(copies)
+    out, _, code = optimize(dataset, "--name", "coast")
+    assert code == 0
+    assert "right on 2 held-out questions: plain 2, compiled 2" in out
+    assert "PKB_LM_PROGRAM=coast@1" in out
+    assert capfd.readouterr() == ("", "")
+    (program,) = list_programs(settings.PKB_PROGRAMS_DIR)
+    assert program.provenance["scores"] == {"plain": 2, "compiled": 2, "of": 2}
+    told = ("dataset", "model", "optimizer", "train", "held_out")
+    assert [program.provenance[name] for name in told] == ["coast", "openai/m", "bootstrap", 3, 2]
+    stored = program.path.read_text()
+    assert KEY not in stored
+    assert server.root not in stored
+    demos = json.loads(stored)["predict"]["demos"]
+    assert {demo["answer"] for demo in demos} < {
+        "",
+        *(SAID.format(*pair) for pair in PLACES.items()),
+    }
+    assert len(demos) == 3
+
+
+def test_the_latest_version_is_used_and_an_older_one_when_it_is_named(
+    dataset: Path, behave: Any, settings: Any
+) -> None:
+    server = behave(copies)
+    for seed in (0, 1):
+        optimize(dataset, "--seed", seed)
+    out, _, _ = run("optimize_answerer", "--list")
+    assert [line.split()[0] for line in out.splitlines()] == ["answer@2", "answer@1"]
+    options = settings.PKB_ANSWERERS["default"]["OPTIONS"]
+    first, second = (
+        json.loads((settings.PKB_PROGRAMS_DIR / f"answer-{version}.json").read_text())
+        for version in (1, 2)
+    )
+    assert first["predict"]["demos"] != second["predict"]["demos"]
+    for wanted, used in (("answer", second), ("answer@1", first), ("answer@2", second)):
+        server.calls.clear()
+        configure(settings, **{**options, "program": wanted})
+        answerers["default"].answer(QUESTION, PASSAGES)
+        shown = [m["content"] for m in server.calls[0].body["messages"] if m["role"] == "user"][:-1]
+        demos = used["predict"]["demos"]
+        assert len(shown) == len(demos)
+        for message, demo in zip(shown, demos, strict=True):
+            assert demo["question"] in message
+
+
+def test_a_program_that_got_worse_is_not_kept(dataset: Path, behave: Any, settings: Any) -> None:
+    behave(copies_until_shown)
+    out, err, code = optimize(dataset)
+    assert code == 1
+    assert "plain 2, compiled 0" in out
+    assert "not kept" in err
+    assert list_programs(settings.PKB_PROGRAMS_DIR) == []
+
+
+def test_nothing_is_learnt_from_a_model_that_is_never_right(
+    dataset: Path, behave: Any, settings: Any
+) -> None:
+    behave(invents)
+    with pytest.raises(CommandError, match="right on none of 3 questions"):
+        optimize(dataset)
+    assert list_programs(settings.PKB_PROGRAMS_DIR) == []
+
+
+def test_a_server_that_fails_is_told_without_its_words(dataset: Path, behave: Any) -> None:
+    behave(fails(401))
+    with pytest.raises(CommandError, match="refused the key") as caught:
+        optimize(dataset)
+    assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "Name a data set"),
+        (["{}", "--train", "0"], "--train is at least 1"),
+        (["{}", "--name", "../x"], "--name"),
+        (["{}", "--name", "answer-2"], "--name"),
+        (["{}", "--train", "5"], "has 5 questions"),
+        (["{}", "--train", "2", "--held-out", "2"], "set PKB_LM"),
+    ],
+    ids=["no-folder", "no-questions", "path", "version", "too-few", "no-model"],
+)
+def test_wrong_usage_is_told(dataset: Path, arguments: list[str], reason: str) -> None:
+    given = [argument.format(dataset) for argument in arguments]
+    with pytest.raises(CommandError, match=reason):
+        run("optimize_answerer", *given)
+
+
+@pytest.mark.parametrize(
+    ("optuna", "reason"), [(None, "pip install optuna"), ("here", "at least 2 questions")],
+    ids=["absent", "present"],
+)  # fmt: skip
+def test_mipro_tells_what_it_lacks(
+    optuna: str | None, reason: str, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "find_spec", lambda name: optuna)
+    with pytest.raises(CommandError, match=reason):
+        run("optimize_answerer", dataset, "--optimizer", "mipro", "--train", 1)
+
+
+QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d",))
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "question", "expected"),
+    [
+        (PASSAGES[0].text, ("S1",), QUESTION_OF_TOWER, True),
+        (PASSAGES[0].text, (), QUESTION_OF_TOWER, False),
+        (PASSAGES[0].text, ("S2",), QUESTION_OF_TOWER, False),
+        (f"{PASSAGES[0].text} It is ugly.", ("S1",), QUESTION_OF_TOWER, False),
+        (PASSAGES[1].text, ("S2",), QUESTION_OF_TOWER, False),
+        ("", (), QUESTION_OF_TOWER, False),
+        (PASSAGES[0].text, ("S1",), replace(QUESTION_OF_TOWER, answers=()), True),
+        (PASSAGES[0].text, ("S1",), replace(QUESTION_OF_TOWER, is_answerable=False), False),
+        ("", (), replace(QUESTION_OF_TOWER, is_answerable=False), True),
+    ],
+    ids=["right", "uncited", "cited-wrong", "unproved-too", "no-gold", "silent", "by-document",
+         "not-to-be-answered", "rightly-silent"],
+)  # fmt: skip
+def test_right_is_gold_with_every_sentence_proved_or_a_right_refusal(
+    text: str, cited: tuple[str, ...], question: GoldQuestion, expected: bool
+) -> None:
+    draft = Draft(text, cited, confidence=0.9, answerer="test")
+    judged = is_right(
+        draft, question=question, passages=PASSAGES, wanted={"d"}, context=build_context()
+    )
+    assert judged is expected
+
+
+def test_versions_are_found_by_name_and_never_written_over(tmp_path: Path) -> None:
+    for name in ("a", "a", "a-b"):
+        store_program({"predict": {}}, name=name, provenance={"n": 1}, folder=tmp_path)
+    found = [program.reference for program in list_programs(tmp_path)]
+    assert found == ["a@2", "a@1", "a-b@1"]
+    assert find_program("a", folder=tmp_path).name == "a-2.json"
+    assert find_program("a@1", folder=tmp_path).name == "a-1.json"
+    path = tmp_path / "a-b-1.json"
+    assert find_program(str(path), folder=tmp_path / "other") == path
+    assert not list(tmp_path.glob("*.part"))
+    for wanted in ("a@3", "a@0", "a@", "c", "b", "../a", str(tmp_path / "no.json")):
+        with pytest.raises(ImproperlyConfigured, match="no program"):
+            find_program(wanted, folder=tmp_path)
+
+
+def test_real_model_is_compiled_for(dataset: Path, settings: Any, gguf: Path) -> None:  # noqa: F811
+    settings.PKB_RETRIEVAL_K = 1
+    configure(settings, model=f"local:{gguf}", threads=1, max_tokens=60, timeout_s=240.0)
+    try:
+        out, _, _ = run(
+            "optimize_answerer", dataset, "--train", 2, "--held-out", 1, "--k", 1, "--demos", 1
+        )
+        (program,) = list_programs(settings.PKB_PROGRAMS_DIR)
+        assert f"kept: PKB_LM_PROGRAM={program.reference}" in out
+        (demo,) = json.loads(program.path.read_text())["predict"]["demos"]
+        assert demo["answer"] in demo["context"][0]
+        assert demo["citations"] == ["S1"]
+    finally:
+        engine: LMAnswerer = answerers["default"]
+        engine._engine.close()
