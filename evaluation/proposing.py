@@ -11,6 +11,7 @@ from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldQuestion, queries_of
 from evaluation.generating import Proposal, propose_from_rules
 from evaluation.models import Question
+from qa.models import Citation, Feedback
 
 SEED = 20_260_101
 
@@ -91,11 +92,43 @@ def decide_questions(questions: QuerySet[Question], *, state: Question.State) ->
     return questions.update(state=state, decided_at=timezone.now())
 
 
+def adopt_feedback(collection: Collection) -> int:
+    """Make questions of the answers that someone liked and a reviewer accepted; return how many.
+
+    The first quote of such an answer is its gold answer. Of an answer that someone disliked the
+    right one is not known.
+    """
+    liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
+    questions = [
+        Question(
+            collection=collection,
+            document_id=citation.document_id,
+            text=citation.answer.question,
+            answers=[citation.quote],
+            quote=citation.quote,
+            start_char=citation.start_char,
+            end_char=citation.end_char,
+            content_sha256=citation.content_sha256,
+            origin=Question.Origin.FEEDBACK,
+            state=Question.State.ACCEPTED,
+            decided_at=timezone.now(),
+        )
+        for citation in Citation.objects.filter(
+            answer__feedback__in=liked, ordinal=0, document__isnull=False
+        ).select_related("answer")
+    ]
+    before = Question.objects.filter(collection=collection).count()
+    Question.objects.bulk_create(questions, ignore_conflicts=True)
+    return Question.objects.filter(collection=collection).count() - before
+
+
 def read_accepted(collection: Collection) -> tuple[DataSet, int]:
     """Return a collection's accepted questions as a data set, and how many are out of date.
 
-    Those whose quote does not stand in the document any more are left out.
+    Accepted feedback becomes a question first. Those whose quote does not stand in the document
+    any more are left out.
     """
+    adopt_feedback(collection)
     accepted = Question.objects.accepted(collection)
     questions = tuple(_gold(question) for question in accepted.holding())
     name = f"collection-{collection.name}"

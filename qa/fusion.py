@@ -1,7 +1,7 @@
 """Merge ranked lists into one."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -70,25 +70,6 @@ def fuse_legs(
         / (alpha + weight or 1.0)
         for key, similarity in near.items()
     }
-
-
-def reciprocal_rank_fusion(rankings: Iterable[Sequence[Key]], *, k: int = 60) -> dict[Key, float]:
-    """Score each key by the sum of 1 / (k + rank), rank 1 for the best.
-
-    Args:
-        rankings: Lists of keys, best first; a key at most once in each.
-        k: Damps the top ranks.
-
-    Returns:
-        Score by key, in (0, number of rankings / (k + 1)].
-
-    Source: Cormack, Clarke and Buettcher, SIGIR 2009, which set k to 60.
-    """
-    scores: defaultdict[Key, float] = defaultdict(float)
-    for ranking in rankings:
-        for rank, key in enumerate(ranking, start=1):
-            scores[key] += 1 / (k + rank)
-    return dict(scores)
 
 
 def best_first(scores: Mapping[Key, float], limit: int) -> list[Key]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.fusion import best_first, fuse_legs, min_max, reciprocal_rank_fusion, weighted_sum
+from qa.fusion import best_first, fuse_legs, min_max, weighted_sum
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
@@ -26,11 +26,6 @@ def test_min_max_of_equal_scores_is_one() -> None:
 def test_weighted_sum_counts_what_a_leg_lacks_as_zero() -> None:
     fused = weighted_sum([(0.6, {"a": 1.0, "b": 0.0}), (0.4, {"b": 9.0, "c": 3.0})])
     assert fused == pytest.approx({"a": 0.6, "b": 0.4, "c": 0.0})
-
-
-def test_reciprocal_rank_fusion_adds_up_ranks() -> None:
-    fused = reciprocal_rank_fusion([["a", "b"], ["b"]])
-    assert fused == pytest.approx({"a": 1 / 61, "b": 1 / 62 + 1 / 61})
 
 
 def test_equal_scores_come_in_a_fixed_order() -> None:
