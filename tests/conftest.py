@@ -9,6 +9,14 @@ from rest_framework.test import APIClient
 from corpus.models import DEFAULT_COLLECTION, Collection
 from tests.factories import Ingest, ingest_text_of
 
+SLOW = {"faults", "browser"}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take minutes, whatever order the others are in."""
+    items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
+
 
 @pytest.fixture
 def api() -> APIClient:

@@ -24,10 +24,10 @@ from qa.asking import answer_question
 from qa.ports import build_context
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
-# Cases an operation. At these counts the file takes 98 s of one core; with 200 and 40 it did not
+# Cases an operation. At 100 and 30 the file takes 98 s of one core; with 200 and 40 it did not
 # fit into a minute of two. What searches, answers, embeds or stores costs up to fifty times a read.
-CASES = 100
-COSTLY_CASES = 30
+CASES = 60
+COSTLY_CASES = 20
 CHEAP_POSTS = {"/collections", "/jobs/{job_id}/cancel", "/jobs/{job_id}/retry"}
 EMBEDDER = "hashing-64"
 # The same cases each time, and no search for smaller ones.
