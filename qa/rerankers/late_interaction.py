@@ -94,12 +94,17 @@ class LateInteractionReranker:
 
         The spans are read in their place, so that "it" is known for what it means there. A span
         behind what the model reads matches nothing: 0. The tokens are those of
-        ``query_token_spans``, in order.
+        ``query_token_spans`` that are words, in order: a question mark matches any other.
 
         Raises:
             BackendError: The model is missing or failed.
         """
-        asked = self._ask(query)[2:-1]
+        words = [
+            place
+            for place, (start, end) in enumerate(self.query_token_spans(query))
+            if any(map(str.isalnum, query[start:end]))
+        ]
+        asked = self._ask(query)[2:-1][words]
         cosines = asked @ self._read(text)[2:-1].astype(np.float32).T
         tokens = find_token_spans(self._loaded().tokenizer, text)[: cosines.shape[1]]
         matches = np.zeros((len(spans), len(asked)), np.float32)

@@ -125,12 +125,23 @@ def test_passage_cannot_hold_a_control_token_of_the_model(token: str, gguf: Path
     assert count(f"a {token} b") >= count("a b") + 4  # the model's own would be one token
 
 
-def test_nobody_can_open_the_server_inside(local: LMAnswerer) -> None:
+def own_sockets(kind: str, *, inode_column: int) -> list[list[str]]:
+    """Rows of /proc/net that are of this process; other tests' processes have some too."""
     links = list(Path("/proc/self/fd").iterdir())
     inodes = {str(link.readlink()) for link in links if link.is_symlink()}
-    tcp = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    assert not [row for row in tcp if row[3] == "0A" and f"socket:[{row[9]}]" in inodes]
-    paths = [line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines()]
+    rows = [line.split() for line in Path("/proc/net", kind).read_text().splitlines()[1:]]
+    return [row for row in rows if f"socket:[{row[inode_column]}]" in inodes]
+
+
+def listening() -> set[str]:
+    return {row[9] for row in own_sockets("tcp", inode_column=9) if row[3] == "0A"}
+
+
+def test_nobody_can_open_the_server_inside(gguf: Path) -> None:
+    before = listening()
+    engine_of(gguf).complete(request_for(QUESTION, max_tokens=1))
+    assert listening() <= before
+    paths = [row[-1] for row in own_sockets("unix", inode_column=6)]
     assert not [path for path in paths if "pkb-lm-" in path and Path(path).exists()]
 
 
