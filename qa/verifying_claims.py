@@ -83,6 +83,7 @@ def select_text(text: str) -> Passage:
         text=text,
         start_char=0,
         end_char=len(text),
+        is_selected=True,
     )
 
 
