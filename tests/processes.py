@@ -1,14 +1,17 @@
 """Real processes of the product on a database of their own, which they commit to."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import httpx
 import psycopg
@@ -20,21 +23,46 @@ ROOT = Path(__file__).parents[1]
 
 @contextmanager
 def own_database(name: str) -> Iterator[str]:
-    """Make an empty database beside the tests' own; yields its URL."""
-    parameters = connection.get_connection_params()
-    address = {
-        key: value
-        for key, value in parameters.items()
-        if key in {"host", "port", "user", "password"} and value
-    }
-    with psycopg.connect(**address, dbname="postgres", autocommit=True) as admin:
+    """Make a migrated database beside the tests' own; yields its URL."""
+    with _administering() as admin:
+        template = _template(os.environ.get("EMBEDDING_MODEL", ""))
+        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        yield _url(name)
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@cache
+def _template(embedding_model: str) -> str:
+    """Migrate a database once for all that are copied from it; the model is the collection's."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+    name = f"test_template_{worker}_{re.sub(r'[^a-z0-9]+', '_', embedding_model.lower())}"
+    with _administering() as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         admin.execute(f"CREATE DATABASE {name}")
-        yield (
-            f"postgresql://{address['user']}:{address.get('password', '')}@/{name}"
-            f"?host={address['host']}&port={address['port']}"
-        )
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    status, _, errors = finish("migrate", "--verbosity", "0", database=_url(name))
+    assert status == 0, errors
+    return name
+
+
+@contextmanager
+def _administering() -> Iterator[psycopg.Connection]:
+    with psycopg.connect(**_address(), dbname="postgres", autocommit=True) as admin:
+        yield admin
+
+
+def _address() -> dict[str, Any]:
+    parameters = connection.get_connection_params()
+    wanted = {"host", "port", "user", "password"}
+    return {key: value for key, value in parameters.items() if key in wanted and value}
+
+
+def _url(name: str) -> str:
+    address = _address()
+    return (
+        f"postgresql://{address['user']}:{address.get('password', '')}@/{name}"
+        f"?host={address['host']}&port={address['port']}"
+    )
 
 
 def manage(*arguments: str, database: str, **env: str) -> subprocess.Popen[str]:
@@ -74,9 +102,7 @@ def read(database: str, query: str) -> list[tuple[object, ...]]:
 
 @contextmanager
 def served(database: str, **env: str) -> Iterator[str]:
-    """Serve the product from an empty database; yields the address once it is ready."""
-    status, _, errors = finish("migrate", database=database)
-    assert status == 0, errors
+    """Serve the product; yields the address once it is ready."""
     port = str(_free_port())
     server = manage("serve", database=database, APP_PORT=port, PKB_WORKER="off", **env)
     # A full pipe would stop the server.

@@ -46,14 +46,14 @@ class SentenceTransformerEmbedder:
         dimension = self._model().get_embedding_dimension()
         if dimension is None:
             raise BackendError(f"The model {self._source!r} does not state its dimension.")
-        return dimension
+        return int(dimension)
 
     @cached_property
     def max_tokens(self) -> int:
         longest = self._model().max_seq_length
         if longest is None:
             raise BackendError(f"The model {self._source!r} does not state its longest input.")
-        return longest - self._plain_tokenizer().num_special_tokens_to_add(is_pair=False)
+        return int(longest) - self._plain_tokenizer().num_special_tokens_to_add(is_pair=False)
 
     @property
     def is_loaded(self) -> bool:

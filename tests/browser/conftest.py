@@ -14,7 +14,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.factories import BAKERY, LIGHTHOUSE
-from tests.processes import finish, manage, own_database, wait_until
+from tests.processes import manage, own_database, wait_until
 
 # Nothing of the browser's own is to go out.
 QUIET = [
@@ -62,8 +62,6 @@ def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "PKB_RERANK_COUNT": "3",
     }
     with own_database(name) as database:
-        code, _, err = finish("migrate", "--verbosity", "0", database=database)
-        assert code == 0, err
         server = manage("serve", "--port", str(port), database=database, **env)
         worker = manage("worker", database=database, **env)
         try:

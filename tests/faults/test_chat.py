@@ -14,14 +14,13 @@ import pytest
 
 from tests.contracts.chat_server import ChatServer, chat_server, hang
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import finish, manage, own_database, read, wait_until
+from tests.processes import manage, own_database, read, wait_until
 
 
 @pytest.fixture
 def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
     name = f"test_chat_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        assert finish("migrate", "--verbosity", "0", database=url)[0] == 0
         yield url
 
 

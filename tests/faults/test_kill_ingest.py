@@ -28,7 +28,6 @@ def test_an_ingest_killed_at_ten_points_leaves_no_half_document(
     for number in range(DOCUMENT_COUNT):
         text = long_text(8).replace("Entry", f"Note {number}")
         (tmp_path / f"{number:02}.txt").write_text(text)
-    finish("migrate", "--verbosity", "0", database=database)
     for point in range(KILL_COUNT):
         process = manage("ingest", str(tmp_path), "--json", database=database)
         assert process.stdout is not None

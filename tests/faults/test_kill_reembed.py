@@ -26,7 +26,6 @@ def database(
     name = f"test_reembed_{os.getpid()}"
     monkeypatch.setenv("EMBEDDING_MODEL", OLD)  # every process of this test inherits it
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        assert finish("migrate", "--verbosity", "0", database=url)[0] == 0
         yield url
 
 

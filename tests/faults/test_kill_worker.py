@@ -20,7 +20,6 @@ KILL_COUNT = 4
 def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
     name = f"test_workers_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        assert finish("migrate", "--verbosity", "0", database=url)[0] == 0
         yield url
 
 

@@ -76,8 +76,6 @@ def test_the_local_runner_brings_a_folder_in_whole(database: str, tmp_path: Path
     (folder / "b.txt").write_text(BAKERY)
     (folder / "empty.txt").write_text("")
     home = tmp_path / "home"
-    code, said = finish("migrate", "--verbosity", "0", database=database, home=home)
-    assert code == 0, said
     code, said = finish("pipeline", str(folder), "--tag", "coast", database=database, home=home)
     assert code == 0, said
     rows = read(database, "SELECT file_path, status, source FROM corpus_document")
@@ -96,7 +94,6 @@ def test_the_local_runner_brings_a_folder_in_whole(database: str, tmp_path: Path
 
 @pytest.mark.timeout(600)
 def test_a_step_that_fails_fails_the_run(database: str, tmp_path: Path) -> None:
-    finish("migrate", "--verbosity", "0", database=database, home=tmp_path)
     arguments = ["pipeline", str(tmp_path), "--collection", "missing"]
     code, said = finish(*arguments, database=database, home=tmp_path)
     assert code == 1

@@ -127,7 +127,7 @@ def test_the_schema_shows_the_grammar(api: APIClient) -> None:
 
 
 CHUNK_COUNT = 3_000
-EMBEDDER = HashingEmbedder(32)
+EMBEDDER = HashingEmbedder(128)
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +135,12 @@ def crowd(django_db_setup: None, django_db_blocker: Any) -> Iterator[Collection]
     """Chunks of one collection: 1 % are rare, 10 % scarce; those are far from the query."""
     with django_db_blocker.unblock():
         collection = Collection.objects.create(
-            name="crowd", embedding_model=EMBEDDER.name, dimension=32, chunk_size=100
+            name="crowd",
+            embedding_model=EMBEDDER.name,
+            dimension=EMBEDDER.dimension,
+            chunk_size=100,
         )
-        ensure_vector_index(model=EMBEDDER.name, dimension=32)
+        ensure_vector_index(model=EMBEDDER.name, dimension=EMBEDDER.dimension)
         _fill(collection)
         yield collection
         collection.delete()
@@ -165,7 +168,11 @@ def _fill(collection: Collection) -> None:
     vectors = EMBEDDER.embed_passages(texts)
     Embedding.objects.bulk_create(
         Embedding(
-            chunk=chunk, collection=collection, model=EMBEDDER.name, dimension=32, vector=vector
+            chunk=chunk,
+            collection=collection,
+            model=EMBEDDER.name,
+            dimension=EMBEDDER.dimension,
+            vector=vector,
         )
         for chunk, vector in zip(chunks, vectors, strict=True)
     )
@@ -173,8 +180,8 @@ def _fill(collection: Collection) -> None:
 
 def _text(number: int, document: Document) -> str:
     if document.metadata["share"] == 100:
-        return f"stone river stone river {number}"
-    return f"stone brewery number {number} of {number * 7919 % 1_000}"
+        return f"stone river stone river {number} of {number * 7919 % 1_009}"
+    return f"stone brewery number {number} of {number * 7919 % 1_009}"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -220,7 +227,7 @@ def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
 ) -> None:
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
     small = Collection.objects.create(
-        name="small", embedding_model=EMBEDDER.name, dimension=32, chunk_size=100
+        name="small", embedding_model=EMBEDDER.name, dimension=EMBEDDER.dimension, chunk_size=100
     )
     _fill_some(small, 7)
     query = Query("stone river", collection="small")
@@ -238,6 +245,6 @@ def _fill_some(collection: Collection, count: int) -> None:
             end_char=len(text), text=text, token_count=3,
         )  # fmt: skip
         Embedding.objects.create(
-            chunk=chunk, collection=collection, model=EMBEDDER.name, dimension=32,
+            chunk=chunk, collection=collection, model=EMBEDDER.name, dimension=EMBEDDER.dimension,
             vector=EMBEDDER.embed_query(text),
         )  # fmt: skip
