@@ -7,8 +7,11 @@ Start a server first (``manage.py serve``), then:
 
 import argparse
 import asyncio
+import multiprocessing
 import statistics
 import time
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event
 
 import httpx
 
@@ -36,18 +39,20 @@ async def read_chat(client: httpx.AsyncClient) -> tuple[float, float, str]:
     return first_s, time.perf_counter() - started, kind
 
 
-async def time_health(client: httpx.AsyncClient) -> float:
+def time_health(client: httpx.Client) -> float:
     started = time.perf_counter()
-    (await client.get("/health")).raise_for_status()
+    client.get("/health").raise_for_status()
     return (time.perf_counter() - started) * 1000
 
 
-async def watch_health(client: httpx.AsyncClient, is_over: asyncio.Event) -> list[float]:
-    times = []
-    while not is_over.is_set():
-        times.append(await time_health(client))
-        await asyncio.sleep(HEALTH_EVERY_S)
-    return times
+def watch_health(base_url: str, is_over: Event, times: "Queue[list[float]]") -> None:
+    """Run in a process of its own, which does not wait for what reads the streams."""
+    found = []
+    with httpx.Client(base_url=base_url, timeout=600) as client:
+        while not is_over.is_set():
+            found.append(time_health(client))
+            time.sleep(HEALTH_EVERY_S)
+    times.put(found)
 
 
 def describe(name: str, values: list[float], unit: str) -> None:
@@ -61,12 +66,15 @@ async def measure(base_url: str, clients: int) -> None:
         posted = await client.post("/ingest", json={"text": TEXT, "source_uri": "note:streaming"})
         if posted.status_code not in {200, 201, 409}:
             raise SystemExit(posted.text)
-        alone = [await time_health(client) for _ in range(ALONE_COUNT)]
-        is_over = asyncio.Event()
-        watching = asyncio.create_task(watch_health(client, is_over))
+        with httpx.Client(base_url=base_url) as quiet:
+            alone = [time_health(quiet) for _ in range(ALONE_COUNT)]
+        is_over = multiprocessing.Event()
+        times: Queue[list[float]] = multiprocessing.Queue()
+        watching = multiprocessing.Process(target=watch_health, args=(base_url, is_over, times))
+        watching.start()
         chats = await asyncio.gather(*(read_chat(client) for _ in range(clients)))
         is_over.set()
-        beside = await watching
+        beside = times.get()
     done = sum(kind == "done" for *_, kind in chats)
     print(f"{done} of {clients} streams ended with done")
     describe("/health alone", alone, "ms")
