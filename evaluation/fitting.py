@@ -1,6 +1,7 @@
 """Fit the model of confidence on questions whose right answers are known."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -14,6 +15,7 @@ from evaluation.calibration import auroc, expected_calibration_error
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.indexing import Indexed, index_dataset
 from evaluation.running import judge_answer
+from evaluation.training import Example, group_of, train_head
 from qa import models
 from qa.asking import answer_question
 from qa.confidence import Calibration
@@ -24,6 +26,8 @@ FOLDS = 6
 # Weight of a question that is asked of documents of another subject: there can be any number of
 # them, and they are the easy ones. Two thirds of the sum of weights are then the set's own.
 FOREIGN_WEIGHT = 0.4
+# Evidence of an abstention: as sure a no as there can be.
+NOTHING_SAID = Evidence(relevance=-12.0, weakest_match=0.0, answerability=-6.0)
 ANSWERABLE, UNANSWERABLE, FOREIGN = "answerable", "unanswerable", "foreign"
 
 Progress = Callable[[int, int], None]
@@ -35,13 +39,16 @@ class Point:
 
     Attributes:
         kind: ``answerable``, ``unanswerable`` or ``foreign``.
-        group: Points of one document are never on both sides of a split.
+        group: Points of one subject are never on both sides of a split.
+        states: Of the question's tokens beside the first quote, the first two and so on, each of
+            shape (q, d).
     """
 
     kind: str
     group: str
     evidence: Evidence
     is_right: bool
+    states: tuple[NDArray[np.float32], ...] = ()
 
 
 def gather_points(
@@ -56,16 +63,17 @@ def gather_points(
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
     candid = replace(context, abstain_below=0.0)
+    subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(asked, start=1):
-        point = _ask(question, indexed, candid)
+        point = _ask(question, indexed, candid, group=group_of(question, subjects))
         kind = FOREIGN if count > len(dataset.questions) else point.kind
         points.append(replace(point, kind=kind))
         progress(count, len(asked))
     return points
 
 
-def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext) -> Point:
+def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext, *, group: str) -> Point:
     asked = answer_question(
         question.text,
         collection=indexed.collection.name,
@@ -75,36 +83,45 @@ def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext) -> Point:
     )
     models.Answer.objects.filter(pk=UUID(asked.id)).delete()
     is_right = bool(judge_answer(question, asked, ids=indexed.ids)["right"])
+    quotes = [citation.quote for citation in asked.answer.citations]
+    said = [" ".join(quotes[:count]) for count in range(1, len(quotes) + 1)]
     return Point(
         kind=ANSWERABLE if question.is_answerable else UNANSWERABLE,
-        group=" ".join(question.doc_ids) or question.text,
-        # Nothing said is as sure a no as there can be.
-        evidence=asked.answer.evidence or Evidence(relevance=-12.0, weakest_match=0.0),
+        group=group,
+        evidence=asked.answer.evidence or NOTHING_SAID,
         is_right=question.is_answerable and is_right,
+        states=tuple(context.judge.read_question(question.text, text) for text in said),
     )
 
 
-def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibration:
-    """Return the logistic model (Platt scaling of two features) of an answer being right.
+def fit_calibration(
+    points: Sequence[Point], *, examples: Sequence[Example], names: Sequence[str]
+) -> Calibration:
+    """Return the logistic model (Platt scaling of three features) of an answer being right.
+
+    Args:
+        examples: What the head that gives the third feature learns from.
 
     Raises:
-        InvalidDataSet: There are not both right and wrong answers, from ``FOLDS`` documents.
+        InvalidDataSet: There are not both right and wrong answers, or not both answered and
+            unanswered examples, from ``FOLDS`` subjects.
     """
-    features = np.array([[p.evidence.relevance, p.evidence.weakest_match] for p in points])
     right = np.array([point.is_right for point in points])
-    if len(set(right)) < 2 or len({point.group for point in points}) < FOLDS:  # noqa: PLR2004
-        raise InvalidDataSet(f"Right and wrong answers from {FOLDS} documents are needed.")
+    folds = _make_folds(points, examples)
     weights = np.array([FOREIGN_WEIGHT if p.kind == FOREIGN else 1.0 for p in points])
+    features = _gather_features(points, examples, folds)
     held_out = np.zeros(len(points))
-    for train, test in _folds([point.group for point in points]):
-        held_out[test] = _estimate(
-            _fit(features[train], right[train], weights[train]), features[test]
-        )
-    (relevance, weakest_match), intercept = _fit(features, right, weights)
+    for fold in set(folds.values()):
+        test = np.array([folds[point.group] == fold for point in points])
+        fitted = _fit(features[~test], right[~test], weights[~test])
+        held_out[test] = _estimate(fitted, features[test])
+    (relevance, weakest_match, answerability), intercept = _fit(features, right, weights)
     return Calibration(
         relevance=relevance,
         weakest_match=weakest_match,
+        answerability=answerability,
         intercept=intercept,
+        head=train_head(examples),
         provenance={
             "date": datetime.now(UTC).date().isoformat(),
             "models": [
@@ -114,13 +131,47 @@ def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibra
             ],
             "data_sets": list(names),
             "questions": {k: sum(p.kind == k for p in points) for k in _KINDS},
+            "examples": len(examples),
             "cross_validated": _judge(points, held_out, right),
         },
     )
 
 
 _KINDS = (ANSWERABLE, UNANSWERABLE, FOREIGN)
-_Model = tuple[tuple[float, float], float]
+_Model = tuple[tuple[float, float, float], float]
+
+
+def _make_folds(points: Sequence[Point], examples: Sequence[Example]) -> dict[str, int]:
+    """Return the fold of each subject, as many questions in one as in another."""
+    sizes = Counter([p.group for p in points] + [e.group for e in examples])
+    labels = [{p.is_right for p in points}, {e.is_answered for e in examples}]
+    if len(sizes) < FOLDS or any(len(each) < 2 for each in labels):  # noqa: PLR2004
+        raise InvalidDataSet(
+            f"Right and wrong answers, and questions with and without an answer in the document"
+            f" they name, from {FOLDS} subjects are needed."
+        )
+    filled = [0] * FOLDS
+    folds = {}
+    for group, size in sizes.most_common():
+        folds[group] = filled.index(min(filled))
+        filled[folds[group]] += size
+    return folds
+
+
+def _gather_features(
+    points: Sequence[Point], examples: Sequence[Example], folds: Mapping[str, int]
+) -> NDArray[np.float64]:
+    """Return shape (n, 3); the third is of a head that has not seen the point's subject."""
+    heads = {
+        fold: train_head([each for each in examples if folds[each.group] != fold])
+        for fold in set(folds.values())
+    }
+    rows = []
+    for point in points:
+        estimates = map(heads[folds[point.group]].estimate, point.states)
+        answerability = max(estimates, default=NOTHING_SAID.answerability)
+        rows.append([point.evidence.relevance, point.evidence.weakest_match, answerability])
+    return np.array(rows)
 
 
 def _fit(
@@ -129,21 +180,15 @@ def _fit(
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (heavy)
 
     model = LogisticRegression(C=10.0).fit(features, right, sample_weight=weights)
-    relevance, weakest_match = map(float, model.coef_[0])
     # Evidence that grows never makes an answer less sure: sentences are said as they are proved.
-    return (max(0.0, relevance), max(0.0, weakest_match)), float(model.intercept_[0])
+    relevance, weakest_match, answerability = (max(0.0, float(each)) for each in model.coef_[0])
+    return (relevance, weakest_match, answerability), float(model.intercept_[0])
 
 
 def _estimate(model: _Model, features: NDArray[np.float64]) -> NDArray[np.float64]:
     weights, intercept = model
     estimated: NDArray[np.float64] = 1 / (1 + np.exp(-(features @ np.array(weights) + intercept)))
     return estimated
-
-
-def _folds(groups: Sequence[str]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    from sklearn.model_selection import GroupKFold  # noqa: PLC0415  (heavy)
-
-    yield from GroupKFold(FOLDS).split(np.zeros(len(groups)), groups=groups)
 
 
 def _judge(

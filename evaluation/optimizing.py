@@ -141,7 +141,7 @@ def is_right(
         passages,
         question=question.text,
         score=context.judge.score,
-        match=context.matcher.match_tokens,
+        weighing=context.begin_weighing(question.text),
         estimate=context.calibration.estimate,
         abstain_below=context.abstain_below,
     )

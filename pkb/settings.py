@@ -239,7 +239,12 @@ PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS: dict[str, dict[str, Any]] = {
     "ms-marco-MiniLM-L-12-v2": {
         "BACKEND": "qa.rerankers.cross_encoder.CrossEncoderReranker",
-        "OPTIONS": {"model": "ms-marco-MiniLM-L-12-v2", **_THREADS},
+        "OPTIONS": {
+            "model": "ms-marco-MiniLM-L-12-v2",
+            # Of its 12 layers, the one from which answerability is read best; docs/evaluation.md.
+            "question_layer": "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0",
+            **_THREADS,
+        },
     },
     "answerai-colbert-small-v1": {
         "BACKEND": "qa.rerankers.late_interaction.LateInteractionReranker",

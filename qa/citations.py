@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.confidence import Matcher, Weighing
+from qa.confidence import Weighing
 from qa.support import Scorer, find_support
 from qa.types import Answer, Citation, Draft, Evidence, Passage
 
@@ -50,7 +50,7 @@ def prove(
     *,
     question: str,
     score: Scorer,
-    match: Matcher,
+    weighing: Weighing,
     estimate: Callable[[Evidence], float],
     abstain_below: float,
     say: Say = _keep_silent,
@@ -63,7 +63,6 @@ def prove(
     """
     cited = _cited_passages(draft, passages)
     sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    weighing = Weighing(question, score=score, match=match)
     text, confidence = "", 0.0
     evidence: Evidence | None = None
     citations: list[Citation] = []

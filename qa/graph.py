@@ -82,7 +82,7 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
             state["passages"],
             question=state["query"].text,
             score=context.judge.score,
-            match=context.matcher.match_tokens,
+            weighing=context.begin_weighing(state["query"].text),
             estimate=context.calibration.estimate,
             abstain_below=context.abstain_below,
             say=context.listener.say,

@@ -8,8 +8,8 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry
 from corpus.errors import InvalidInput
-from qa.confidence import Calibration, read_calibration
-from qa.rerankers import Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
+from qa.confidence import Calibration, Weighing, read_calibration
+from qa.rerankers import Judge, Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
 from qa.retrieval import Retrieved, default_retriever
 from qa.types import Citation, Draft, Exchange, Passage, Query
 
@@ -120,7 +120,7 @@ class QAContext:
 
     retriever: Retriever
     reranker: Reranker
-    judge: Reranker
+    judge: Judge
     matcher: TokenMatcher
     answerer: Answerer
     fallback: Answerer | None
@@ -135,6 +135,16 @@ class QAContext:
     @property
     def has_language_model(self) -> bool:
         return self.rewriter is not None
+
+    def begin_weighing(self, question: str) -> Weighing:
+        """Return a weighing of quotes, with none so far."""
+        return Weighing(
+            question,
+            score=self.judge.score,
+            match=self.matcher.match_tokens,
+            read=self.judge.read_question,
+            head=self.calibration.head,
+        )
 
 
 def get_answerer(name: str) -> Answerer:

@@ -150,10 +150,12 @@ class Evidence:
     Attributes:
         relevance: The cross-encoder's logit of the best quote.
         weakest_match: The cosine of the question's token that the quotes match worst.
+        answerability: The logit of the quotes, read one after the other, answering the question.
     """
 
     relevance: float
     weakest_match: float
+    answerability: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,23 @@
 
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from qa.answerability import AnswerabilityHead
+
+# Finds every text as little of an answer as every other.
+BLIND = AnswerabilityHead(np.zeros((2, 1), np.float32), np.zeros((2, 2), np.float32))
+
+
+def no_states(question: str, text: str) -> NDArray[np.float32]:
+    return np.zeros((1, 1), np.float32)
 
 
 @cache

@@ -23,6 +23,7 @@ REMEMBERING: dict[str, Any] = {
 }
 
 _scores: dict[tuple[str, str], float] = {}
+_states: dict[tuple[str, str], NDArray[np.float32]] = {}
 _vectors: dict[str, NDArray[np.float32]] = {}
 
 
@@ -54,6 +55,11 @@ class RememberingJudge:
             raw = _judge().score(query, new)
             _scores.update(((query, text), float(s)) for text, s in zip(new, raw, strict=True))
         return np.array([_scores[query, text] for text in texts], np.float32)
+
+    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+        if (query, text) not in _states:
+            _states[query, text] = _judge().read_question(query, text)
+        return _states[query, text]
 
 
 class RememberingMatcher:

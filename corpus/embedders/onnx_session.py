@@ -23,11 +23,13 @@ class Batch(NamedTuple):
         rows: Which rows of the input, shape (b,).
         mask: bool, shape (b, t): False where a row is padding.
         output: float32, the graph's first output, shape (b, ...).
+        inner: float32, what the named tensor inside of the graph held; empty where none is named.
     """
 
     rows: list[int]
     mask: NDArray[np.bool_]
     output: NDArray[np.float32]
+    inner: NDArray[np.float32]
 
 
 class OnnxModel:
@@ -37,13 +39,14 @@ class OnnxModel:
         graph: The ``model.onnx``.
         threads: Threads of one run; 0 takes as many as the process has cores.
         batch_size: Rows of one run.
+        inner: A tensor inside of the graph that is given out beside its output.
     """
 
-    def __init__(self, graph: Path, *, threads: int, batch_size: int) -> None:
+    def __init__(self, graph: Path, *, threads: int, batch_size: int, inner: str = "") -> None:
         self._graph = graph
-        self._session = _open_session(graph, threads or usable_core_count())
+        self._session = _open_session(graph, threads or usable_core_count(), inner)
         self._input_names = {each.name for each in self._session.get_inputs()}
-        self._output_name = self._session.get_outputs()[0].name
+        self._output_names = [self._session.get_outputs()[0].name, *filter(None, [inner])]
         # A quantized graph scales each run's activations by their range over the whole batch,
         # so that a row would depend on its neighbours (bge-small: cosine down to .995). Alone it
         # depends on nothing else, and is no slower on a CPU.
@@ -61,11 +64,12 @@ class OnnxModel:
             chosen = by_length[start : start + self._batch_size]
             feed = _pad([rows[i] for i in chosen])
             with _native_errors_of(self._graph):
-                (output,) = self._session.run(
-                    [self._output_name],
+                output, *inner = self._session.run(
+                    self._output_names,
                     {name: value for name, value in feed.items() if name in self._input_names},
                 )
-            yield Batch(chosen, feed["attention_mask"].astype(bool), output)
+            mask = feed["attention_mask"].astype(bool)
+            yield Batch(chosen, mask, output, inner[0] if inner else np.empty(0, np.float32))
 
 
 def usable_core_count() -> int:
@@ -92,7 +96,7 @@ def _pad(rows: Sequence[TokenRow]) -> dict[str, NDArray[np.int64]]:
     return feed
 
 
-def _open_session(graph: Path, threads: int) -> Any:
+def _open_session(graph: Path, threads: int, inner: str) -> Any:
     import onnxruntime  # noqa: PLC0415  (heavy)
 
     options = onnxruntime.SessionOptions()
@@ -102,7 +106,23 @@ def _open_session(graph: Path, threads: int) -> Any:
     # Waiting threads would burn the cores that other workers need.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     with _native_errors_of(graph):
-        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        source = _with_output(graph, inner) if inner else str(graph)
+        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def _with_output(graph: Path, name: str) -> bytes:
+    """Return the graph with one more output: the tensor of that name inside of it."""
+    import onnx  # noqa: PLC0415  (heavy)
+    from google.protobuf.message import DecodeError  # noqa: PLC0415  (of onnx)
+
+    try:
+        model = onnx.load(graph)
+    except (DecodeError, OSError) as exc:
+        raise BackendError(f"The model {graph} cannot be read: {exc}") from exc
+    model.graph.output.append(
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
+    )
+    return bytes(model.SerializeToString())
 
 
 @contextmanager

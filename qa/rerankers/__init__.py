@@ -34,6 +34,14 @@ class Reranker(Protocol):
         ...
 
 
+class Judge(Reranker, Protocol):
+    """A reranker that reads question and text together, and tells what became of the question."""
+
+    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+        """Return shape (q, d): the states of the query's tokens, after the text was read."""
+        ...
+
+
 class TokenMatcher(Reranker, Protocol):
     """A reranker that tells which words of a query a text answers to."""
 
@@ -53,9 +61,9 @@ def get_reranker() -> Reranker:
     return cast("Reranker", rerankers[settings.PKB_RERANKER_MODEL])
 
 
-def get_judge() -> Reranker:
+def get_judge() -> Judge:
     """Return what judges single sentences, as answers and as support: a cross-encoder."""
-    return cast("Reranker", rerankers[settings.PKB_JUDGE_MODEL])
+    return cast("Judge", rerankers[settings.PKB_JUDGE_MODEL])
 
 
 def get_matcher() -> TokenMatcher:

@@ -32,6 +32,7 @@ class CrossEncoderReranker:
         max_tokens: Longest pair, special tokens counted; the text is cut, and of the query
             what is over half of it.
         name: The model's name where it is not ``model``.
+        question_layer: The tensor inside of the graph that ``read_question`` gives out.
     """
 
     def __init__(
@@ -41,12 +42,14 @@ class CrossEncoderReranker:
         batch_size: int = 8,
         max_tokens: int = 384,
         name: str | None = None,
+        question_layer: str = "",
     ) -> None:
         self.name = name or model
         self._model = model
         self._threads = threads
         self._batch_size = batch_size
         self._max_tokens = max_tokens
+        self._question_layer = question_layer
         self._loaded = LoadOnce(self._load)
 
     @property
@@ -69,10 +72,30 @@ class CrossEncoderReranker:
         """
         return self._score(self._loaded(), query, texts)
 
+    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+        """Return shape (q + 1, d): the states of the query's tokens, after the text was read.
+
+        They are those of ``question_layer``; the last one is of the separator behind the query.
+
+        Raises:
+            BackendError: The model is missing, failed, or has no such layer.
+        """
+        loaded = self._loaded()
+        (row,) = tokenize(loaded.cutting, [text], first=self._cut_query(loaded.plain, query))
+        (batch,) = loaded.graph.run([row])
+        states: NDArray[np.float32] = batch.inner[0, 1 : len(row.ids) - int(row.type_ids.sum())]
+        return states
+
     def _load(self) -> _Loaded:
         folder = find_model(self._model)
+        graph = OnnxModel(
+            folder / "model.onnx",
+            threads=self._threads,
+            batch_size=self._batch_size,
+            inner=self._question_layer,
+        )
         loaded = _Loaded(
-            OnnxModel(folder / "model.onnx", threads=self._threads, batch_size=self._batch_size),
+            graph,
             load_tokenizer(folder, max_length=self._max_tokens, strategy="only_second"),
             load_tokenizer(folder),
         )

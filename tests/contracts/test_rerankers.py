@@ -64,6 +64,30 @@ def late_interaction() -> LateInteractionReranker:
     return built
 
 
+class TestQuestionStates:
+    """What the cross-encoder gives of a question beside its score."""
+
+    LAYER = "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0"
+
+    def reader(self, layer: str = LAYER) -> CrossEncoderReranker:
+        return CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1, question_layer=layer)
+
+    def test_a_state_for_each_token_and_the_separator(self) -> None:
+        reader = self.reader()
+        states = reader.read_question("Who wrote Hamlet?", PAIRS[1][1])
+        assert states.shape == (5, 384)
+        assert not np.allclose(states, reader.read_question("Who wrote Hamlet?", PAIRS[1][2]))
+        assert reader.read_question("x " * 1_000, "y").shape == (193, 384)
+
+    def test_scores_stay_what_they_are(self) -> None:
+        scores = self.reader().score(QUERY, TEXTS)
+        assert np.allclose(scores, _built("cross-encoder").score(QUERY, TEXTS), atol=1e-4)
+
+    def test_a_layer_that_is_not_there_is_a_backend_error(self) -> None:
+        with pytest.raises(BackendError, match=r"model\.onnx failed"):
+            self.reader("/no/such/layer").load()
+
+
 class TestEveryReranker:
     def test_one_finite_score_a_text(self, reranker: Reranker) -> None:
         scores = reranker.score(QUERY, TEXTS)

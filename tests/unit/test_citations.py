@@ -8,9 +8,12 @@ import pytest
 from numpy.typing import NDArray
 
 from qa.citations import prove
-from qa.confidence import Calibration
+from qa.confidence import Calibration, Weighing
 from qa.support import keeps_facts
 from qa.types import Answer, Draft, Passage
+from tests.doubles import BLIND, no_states
+
+QUESTION = "When was the mill built?"
 
 TEXT = "The mill was built in 1874. It does not grind rye. Anna Holt owns it."
 PASSAGE = Passage(
@@ -40,16 +43,23 @@ def no_match(query: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray
     return np.zeros((len(spans), 1), np.float32)
 
 
-CALIBRATION = Calibration(relevance=0.333, weakest_match=1.0, intercept=-0.957, provenance={})
+CALIBRATION = Calibration(
+    relevance=0.333, weakest_match=1.0, answerability=1.0, intercept=-0.957, head=BLIND,
+    provenance={},
+)  # fmt: skip
+
+
+def weighing() -> Weighing:
+    return Weighing(QUESTION, score=word_overlap, match=no_match, read=no_states, head=BLIND)
 
 
 def proved(text: str, cited: tuple[str, ...] = ("S1",), **options: float) -> Answer:
     return prove(
         Draft(text, cited, confidence=1.0, answerer="test"),
         [PASSAGE, OTHER],
-        question="When was the mill built?",
+        question=QUESTION,
         score=word_overlap,
-        match=no_match,
+        weighing=weighing(),
         estimate=CALIBRATION.estimate,
         abstain_below=options.get("abstain_below", 0.0),
     )
@@ -132,9 +142,9 @@ def heard(text: str, *, abstain_below: float = 0.0) -> tuple[Answer, list[tuple[
     answer = prove(
         Draft(text, ("S1",), confidence=1.0, answerer="test"),
         [PASSAGE, OTHER],
-        question="When was the mill built?",
+        question=QUESTION,
         score=word_overlap,
-        match=no_match,
+        weighing=weighing(),
         estimate=CALIBRATION.estimate,
         abstain_below=abstain_below,
         say=lambda piece, citation: said.append((piece, citation.quote)),

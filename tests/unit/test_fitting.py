@@ -1,10 +1,15 @@
 """The model of confidence is fitted on answers known to be right or wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from corpus.errors import InvalidDataSet
+from evaluation import training
 from evaluation.fitting import ANSWERABLE, FOREIGN, UNANSWERABLE, Point, fit_calibration
+from evaluation.training import Example, train_head
 from qa.types import Evidence
 
 
@@ -17,20 +22,59 @@ def points(count: int = 240) -> list[Point]:
         kind = kinds[number % 3]
         level = {ANSWERABLE: 4.0, UNANSWERABLE: 2.0, FOREIGN: -6.0}[kind] + draw.normal(0, 2)
         match = {ANSWERABLE: 0.8, UNANSWERABLE: 0.6, FOREIGN: 0.4}[kind] + draw.normal(0, 0.1)
-        made.append(Point(kind, f"d{number // 6}", Evidence(level, match), kind == ANSWERABLE))
+        evidence = Evidence(level, match, answerability=0.0)
+        states = drawn_states(draw, is_answered=kind == ANSWERABLE)
+        made.append(Point(kind, f"d{number // 6}", evidence, kind == ANSWERABLE, (states,)))
     return made
 
 
+def drawn_states(draw: np.random.Generator, *, is_answered: bool) -> NDArray[np.float32]:
+    """Five tokens; where there is no answer one of them stands out."""
+    states = draw.normal(0, 1, (5, 8)).astype(np.float32)
+    if not is_answered:
+        states[draw.integers(5), 0] += 4
+    return states
+
+
+def examples(count: int = 240) -> list[Example]:
+    draw = np.random.default_rng(4)
+    return [
+        Example(f"d{n // 6}", drawn_states(draw, is_answered=n % 2 == 0), n % 2 == 0)
+        for n in range(count)
+    ]
+
+
+@pytest.fixture(autouse=True)
+def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "WEIGHT_DECAY", 0.01)
+    monkeypatch.setattr(training, "LEARNING_RATE", 0.02)
+
+
+def test_a_head_learns_which_token_has_no_answer() -> None:
+    head = train_head(examples())
+    draw = np.random.default_rng(5)
+    answered = [head.estimate(drawn_states(draw, is_answered=True)) for _ in range(100)]
+    others = [head.estimate(drawn_states(draw, is_answered=False)) for _ in range(100)]
+    assert np.mean([a > b for a in answered for b in others]) > 0.9
+
+
+def test_the_same_seed_gives_the_same_head() -> None:
+    states = drawn_states(np.random.default_rng(6), is_answered=True)
+    first, second, other = (train_head(examples(60), seed=seed) for seed in (1, 1, 2))
+    assert first.estimate(states) == second.estimate(states) != other.estimate(states)
+
+
 def test_what_goes_with_right_answers_makes_them_surer() -> None:
-    fitted = fit_calibration(points(), names=["made"])
+    fitted = fit_calibration(points(), examples=examples(), names=["made"])
     assert fitted.relevance > 0
     assert fitted.weakest_match > 0
-    assert fitted.estimate(Evidence(5.0, 0.9)) > 0.7
-    assert fitted.estimate(Evidence(-6.0, 0.3)) < 0.3
+    assert fitted.answerability > 0
+    assert fitted.estimate(Evidence(5.0, 0.9, 3.0)) > 0.7
+    assert fitted.estimate(Evidence(-6.0, 0.3, -3.0)) < 0.3
 
 
 def test_the_figures_are_those_of_held_out_documents() -> None:
-    told = fit_calibration(points(), names=["made"]).provenance
+    told = fit_calibration(points(), examples=examples(), names=["made"]).provenance
     assert told["data_sets"] == ["made"]
     assert told["questions"] == {"answerable": 80, "unanswerable": 80, "foreign": 80}
     figures = told["cross_validated"]
@@ -41,15 +85,13 @@ def test_the_figures_are_those_of_held_out_documents() -> None:
 
 def test_a_feature_that_speaks_against_an_answer_is_left_out() -> None:
     turned = [
-        Point(
-            p.kind, p.group, Evidence(p.evidence.relevance, -p.evidence.weakest_match), p.is_right
-        )
+        replace(p, evidence=replace(p.evidence, weakest_match=-p.evidence.weakest_match))
         for p in points()
     ]
-    assert fit_calibration(turned, names=["made"]).weakest_match == 0.0
+    assert fit_calibration(turned, examples=examples(), names=["made"]).weakest_match == 0.0
 
 
 @pytest.mark.parametrize("few", [[], points()[:5], points()[1::3]], ids=["none", "few", "wrong"])
 def test_too_little_to_learn_from_is_refused(few: list[Point]) -> None:
-    with pytest.raises(InvalidDataSet, match="documents are needed"):
-        fit_calibration(few, names=["made"])
+    with pytest.raises(InvalidDataSet, match="subjects are needed"):
+        fit_calibration(few, examples=examples()[:4], names=["made"])

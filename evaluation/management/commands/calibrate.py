@@ -11,7 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
 from evaluation.fitting import Point, Progress, fit_calibration, gather_points
+from evaluation.training import gather_examples
 from qa.ports import build_context
+from qa.rerankers import get_judge
 
 DEFAULT_FILE = "calibration.json"
 
@@ -20,14 +22,15 @@ class Command(BaseCommand):
     help = (
         "Fit the confidence of answers on data set folders, and write it to a file for\n"
         "PKB_CALIBRATION. Each set's documents are asked its own questions and those of the\n"
-        "other sets, to which they hold no answer."
+        "other sets, to which they hold no answer. All questions that name a short document\n"
+        "teach what an answered question looks like."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
         add("dataset", type=Path, nargs="+", metavar="DATASET", help="a folder")
-        add("--queries", type=int, metavar="N", help="only so many of a set's own questions")
+        add("--queries", type=int, metavar="N", help="ask only so many of a set's own questions")
         add("--foreign", type=int, default=300, metavar="N", help="questions of other sets, a set")
         add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
         add("--seed", type=int, default=0, help="of what is drawn")
@@ -42,17 +45,21 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
+        whole = [read_dataset(folder) for folder in options["dataset"]]
         sets = [
             sample_dataset(
-                read_dataset(folder),
+                each,
                 query_count=options["queries"],
                 document_count=options["docs"],
                 seed=options["seed"],
             )
-            for folder in options["dataset"]
+            for each in whole
         ]
+        judge = get_judge()
+        examples = [example for each in whole for example in gather_examples(each, judge=judge)]
+        self.stderr.write(f"{len(examples)} questions read beside the documents they name")
         points = [point for each in sets for point in self._gather(each, sets, options)]
-        calibration = fit_calibration(points, names=[each.name for each in sets])
+        calibration = fit_calibration(points, examples=examples, names=[each.name for each in sets])
         path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
         calibration.write(path)
         self.stdout.write(json.dumps(dict(calibration.provenance), indent=2))

@@ -1,0 +1,71 @@
+"""`manage.py calibrate`, on real models and a small data set."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from qa.confidence import read_calibration
+from qa.types import Evidence
+from tests.acceptance.test_commands import run
+
+pytestmark = pytest.mark.django_db
+
+BUILT = {"mill": 1874, "ferry": 1901, "quarry": 1932, "school": 1888, "granary": 1790, "dam": 1955}
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Of each building it is told when it was built, and not by whom."""
+    corpus = [
+        {"id": name, "title": name, "text": f"The {name} of Bavoke was built in {year}."}
+        for name, year in BUILT.items()
+    ]
+    asked: list[dict[str, Any]] = []
+    for name, year in BUILT.items():
+        when, who = f"When was the {name} of Bavoke built?", f"Who designed the {name} of Bavoke?"
+        asked += [
+            {"id": f"{name}-when", "question": when, "answers": [str(year)], "doc_id": name},
+            {"id": f"{name}-who", "question": who, "doc_id": name, "answerable": False},
+        ]
+    return written(tmp_path / "bavoke", corpus=corpus, qa=asked)
+
+
+@pytest.fixture
+def strangers(tmp_path: Path) -> Path:
+    text = "Bread is baked at dawn."
+    return written(
+        tmp_path / "bread",
+        corpus=[{"id": "bread", "text": text}],
+        queries=[{"id": "q", "text": "When is bread baked?"}],
+        qrels=[{"qid": "q", "docid": "bread", "grade": 1}],
+    )
+
+
+def written(folder: Path, **rows_of: list[dict[str, Any]]) -> Path:
+    folder.mkdir()
+    for name, rows in rows_of.items():
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_the_file_it_writes_is_one_to_use(dataset: Path, strangers: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fitted.json"
+    out, err, _ = run("calibrate", dataset, strangers, "--foreign", 3, "--write", path)
+    fitted = read_calibration(path)
+    told = fitted.provenance
+    assert told["questions"] == {"answerable": 6, "unanswerable": 6, "foreign": 4}
+    assert told["examples"] == 12
+    assert told["data_sets"] == ["bavoke", "bread"]
+    assert fitted.estimate(Evidence(9.0, 0.95, 3.0)) > fitted.estimate(Evidence(-9.0, 0.3, -3.0))
+    assert "12 questions read" in err
+    assert str(path) in out
+
+
+def test_a_data_set_that_teaches_nothing_is_refused(strangers: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fitted.json"
+    with pytest.raises(CommandError, match="6 subjects are needed"):
+        run("calibrate", strangers, "--write", path)
+    assert not path.exists()
