@@ -21,6 +21,7 @@ from qa.answerers.signature import (
     answer_schema,
     clean_prediction,
     find_mistake,
+    keep_guard,
     label_passages,
     labels_of,
 )
@@ -28,6 +29,8 @@ from qa.types import Draft, Exchange, Passage
 
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
+# DSPy would keep the last 10,000 prompts and predictions of the process in memory.
+_PRIVATE: dict[str, Any] = {"trace": None, "disable_history": True}
 
 # The first that fits; a more special class stands before its parent.
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
@@ -78,15 +81,16 @@ class AnswerProgram(dspy.Module):
         """
         labels = labels_of(context)
         config = {"response_format": answer_schema(labels)} if constrained else {}
+        signature = keep_guard(self.predict.signature)
         given = {"question": question, "context": context, "config": config}
         with dspy.context(adapter=AnswerAdapter()):
             try:
-                prediction = self.predict(**given)
+                prediction = self.predict(signature=signature, **given)
                 mistake = find_mistake(prediction, labels)
             except (dspy.AdapterParseError, RecursionError):  # JSON nested too deep is the latter
                 mistake = "the output was not one JSON object with all of the fields"
             if mistake:
-                prediction = self._try_again(mistake, given)
+                prediction = self._try_again(mistake, signature, given)
         prediction.mistake = mistake
         return prediction
 
@@ -96,10 +100,10 @@ class AnswerProgram(dspy.Module):
         versions = get_dependency_versions()
         return {**self.dump_state(), "metadata": {"dependency_versions": versions}}
 
-    def _try_again(self, mistake: str, given: dict[str, Any]) -> Any:
+    def _try_again(self, mistake: str, signature: Any, given: dict[str, Any]) -> Any:
         note = dspy.InputField(desc="what was wrong with your last output; do not repeat it")
-        signature = self.predict.signature.append("mistake", note, type_=str)
-        return self.predict(signature=signature, mistake=mistake, **given)
+        asked = signature.append("mistake", note, type_=str)
+        return self.predict(signature=asked, mistake=mistake, **given)
 
     def _load_compiled(self, path: Path) -> None:
         try:
@@ -206,10 +210,9 @@ class LMAnswerer:
             BackendError: As ``answer``.
         """
         lm = self._lm(time.monotonic() + self._timeout_s)
-        private = {"trace": None, "disable_history": True}
         failure: BackendError
         try:
-            with dspy.context(lm=lm, adapter=AnswerAdapter(), **private):
+            with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
                 return program(**inputs)
         except (dspy.AdapterParseError, RecursionError):
             return None
@@ -227,7 +230,7 @@ class LMAnswerer:
         lm = self._lm_of(_EachInTime(self._engine, self._timeout_s))
         try:
             # No number of unreadable outputs ends it: the optimizer goes on to the next example.
-            with dspy.context(lm=lm, disable_history=True, max_errors=sys.maxsize):
+            with dspy.context(lm=lm, max_errors=sys.maxsize, **_PRIVATE):
                 return run()
         except dspy.DSPyError as exc:
             failure = self._failure(exc)
@@ -256,7 +259,7 @@ class LMAnswerer:
         failure: BackendError
         lm = self._lm(time.monotonic() + self._timeout_s)
         try:
-            with dspy.context(lm=lm, trace=None, disable_history=True):
+            with dspy.context(lm=lm, **_PRIVATE):
                 return rewrite_follow_up(question, history)
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
@@ -264,9 +267,7 @@ class LMAnswerer:
 
     def _draft(self, question: str, context: list[str]) -> Draft:
         lm = self._lm(time.monotonic() + self._timeout_s)
-        # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
-        private = {"trace": None, "disable_history": True}
-        with dspy.context(lm=lm, **private), dspy.track_usage() as tracker:
+        with dspy.context(lm=lm, **_PRIVATE), dspy.track_usage() as tracker:
             prediction, read_count = self._predict(question, context)
         text, cited, confidence = clean_prediction(prediction, labels_of(context[:read_count]))
         used = tracker.get_total_tokens().get(lm.model, {})

@@ -1,20 +1,22 @@
 """`manage.py optimize_answerer`, and `PKB_LM_PROGRAM`, which selects what it made."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError
 
 from evaluation.datasets import GoldQuestion
 from evaluation.optimizing import is_right
-from qa.answerers import compiling
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.programs import find_program, list_programs, store_program
+from qa.answerers.signature import GUARD
 from qa.ports import answerers, build_context
 from qa.types import Draft
 from tests.acceptance.test_commands import run
@@ -33,6 +35,7 @@ from tests.contracts.test_local_answerer import gguf  # noqa: F401  (a fixture)
 pytestmark = pytest.mark.django_db
 
 PLACES = {"Bavoke": "1874", "Silden": "1901", "Morrow": "1932", "Tarn": "1888"}
+USEFUL = "Copy the one sentence that names the place."
 SAID = "The lighthouse at {} was built in {} by the harbour master."
 
 
@@ -56,6 +59,19 @@ def invents(call: Call) -> None:
 def copies_until_shown(call: Call) -> None:
     """Gets worse by demonstrations."""
     (invents if len(call.body["messages"]) > 2 else copies)(call)
+
+
+def proposes(rules: str) -> Behaviour:
+    """A model that proposes these rules, and copies only where the useful one is given to it."""
+
+    def behave(call: Call) -> None:
+        wanted = re.search(r"starting with the field `(\[\[ ## \w+ ## \]\])`", call.prompt)
+        if wanted:
+            call.send(200, chat_reply(f"{wanted[1]}\n{rules}\n\n[[ ## completed ## ]]"))
+        else:
+            (copies if USEFUL in call.body["messages"][0]["content"] else invents)(call)
+
+    return behave
 
 
 @pytest.fixture(autouse=True)
@@ -202,9 +218,18 @@ def test_a_server_that_fails_is_told_without_its_words(dataset: Path, behave: An
         (["{}", "--name", "../x"], "--name"),
         (["{}", "--name", "answer-2"], "--name"),
         (["{}", "--train", "5"], "has 5 questions"),
+        (["{}", "--train", "1", "--optimizer", "mipro"], "at least 2 questions"),
         (["{}", "--train", "2", "--held-out", "2"], "set PKB_LM"),
     ],
-    ids=["no-folder", "no-questions", "path", "version", "too-few", "no-model"],
+    ids=[
+        "no-folder",
+        "no-questions",
+        "path",
+        "version",
+        "too-few",
+        "too-few-for-mipro",
+        "no-model",
+    ],
 )
 def test_wrong_usage_is_told(dataset: Path, arguments: list[str], reason: str) -> None:
     given = [argument.format(dataset) for argument in arguments]
@@ -212,16 +237,37 @@ def test_wrong_usage_is_told(dataset: Path, arguments: list[str], reason: str) -
         run("optimize_answerer", *given)
 
 
-@pytest.mark.parametrize(
-    ("optuna", "reason"), [(None, "pip install optuna"), ("here", "at least 2 questions")],
-    ids=["absent", "present"],
-)  # fmt: skip
-def test_mipro_tells_what_it_lacks(
-    optuna: str | None, reason: str, dataset: Path, monkeypatch: pytest.MonkeyPatch
+def test_proposed_rules_are_tried_and_the_useful_ones_kept(
+    dataset: Path, behave: Any, settings: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(compiling, "find_spec", lambda name: optuna)
-    with pytest.raises(CommandError, match=reason):
-        run("optimize_answerer", dataset, "--optimizer", "mipro", "--train", 1)
+    server = behave(proposes(USEFUL))
+    out, _, code = optimize(dataset, "--optimizer", "mipro", "--name", "coast")
+    assert code == 0
+    assert "plain 0, compiled 2" in out
+    assert capfd.readouterr() == ("", "")
+    (program,) = list_programs(settings.PKB_PROGRAMS_DIR)
+    assert program.provenance["scores"] == {"plain": 0, "compiled": 2, "of": 2}
+    assert program.provenance["optimizer"] == "mipro"
+    stored = program.path.read_text()
+    assert KEY not in stored
+    assert server.root not in stored
+    assert json.loads(stored)["predict"]["signature"]["instructions"] == USEFUL
+    assert dspy.settings.trace == []
+    server.calls.clear()
+    options = settings.PKB_ANSWERERS["default"]["OPTIONS"]
+    configure(settings, **{**options, "program": "coast@1"})
+    answerers["default"].answer(QUESTION, PASSAGES)
+    assert f"{USEFUL}\n" in server.calls[0].prompt
+    assert GUARD in server.calls[0].prompt
+
+
+def test_no_rules_help_a_model_that_is_never_right(
+    dataset: Path, behave: Any, settings: Any
+) -> None:
+    behave(proposes("Be brief."))
+    with pytest.raises(CommandError, match="right on none of 3 questions"):
+        optimize(dataset, "--optimizer", "mipro")
+    assert list_programs(settings.PKB_PROGRAMS_DIR) == []
 
 
 QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d",))

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("torch", "dspy", "langgraph", "transformers", "sentence_transformers", "onnxruntime")
+HEAVY = (
+    "torch",
+    "dspy",
+    "langgraph",
+    "transformers",
+    "sentence_transformers",
+    "onnxruntime",
+    "optuna",
+)
 
 
 def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
