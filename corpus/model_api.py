@@ -3,9 +3,9 @@
 import json
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import stamina
@@ -18,6 +18,8 @@ CONNECT_TIMEOUT_S = 10.0
 MAX_WAIT_S = 20.0
 MAX_REPLY_BYTES = 64 * 2**20
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
+
+Found = TypeVar("Found")
 
 
 class PassingFailure(BackendUnavailable):
@@ -36,6 +38,9 @@ class ModelApi:
         base_url: What paths are added to.
         api_key: Sent as a bearer token; no error, log line or repr shows it.
         timeout_s: Longest time of one try, from connecting to the last byte.
+
+    Attributes:
+        has_answered: Whether what was wanted has been read out of a reply yet.
     """
 
     def __init__(self, name: str, *, base_url: str, api_key: str, timeout_s: float) -> None:
@@ -46,6 +51,34 @@ class ModelApi:
         timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
         self._client = httpx.Client(headers=headers, timeout=timeout)
         weakref.finalize(self, self._client.close)
+        self.has_answered = False
+
+    def fetch(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        read: Callable[[dict[str, Any]], Found],
+        wanted: str,
+    ) -> Found:
+        """Return what is read out of the server's reply.
+
+        Args:
+            read: Takes it out; a KeyError, TypeError, ValueError or OverflowError is its way of
+                saying that it is not there.
+            wanted: What to call it in errors.
+
+        Raises:
+            BackendError: As ``post``, or the reply does not hold it.
+        """
+        reply = self.post(path, body)
+        try:
+            found = read(reply)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            # Without its cause, whose text may quote the reply.
+            raise BackendError(f"{self._name}: the reply holds no {wanted}.") from None
+        self.has_answered = True
+        return found
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object that the server answers.

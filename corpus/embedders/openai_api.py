@@ -1,6 +1,7 @@
 """Embedders behind an API of OpenAI's shape: OpenAI itself, vLLM, Ollama, TEI and others."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,10 @@ class OpenAIEmbedder:
         self._model = model
         self._batch_size = batch_size
         self._api = ModelApi(self.name, base_url=api_base, api_key=api_key, timeout_s=timeout_s)
-        self._has_answered = False
 
     @property
     def is_loaded(self) -> bool:
-        return self._has_answered
+        return self._api.has_answered
 
     def load(self) -> None:
         """Ask the server once.
@@ -124,16 +124,12 @@ class OpenAIEmbedder:
         native = NATIVE_DIMENSIONS.get(self._model)
         if self._model.startswith(SHORTENED) and self.dimension != native:
             body["dimensions"] = self.dimension
-        vectors = self._read(self._api.post("/embeddings", body), len(batch))
-        self._has_answered = True
-        return vectors
+        read = partial(self._read, count=len(batch))
+        return self._api.fetch("/embeddings", body, read=read, wanted="vectors")
 
-    def _read(self, reply: dict[str, Any], count: int) -> NDArray[np.float32]:
-        try:
-            rows = sorted(reply["data"], key=lambda row: row["index"])
-            found = np.array([row["embedding"] for row in rows], np.float32)
-        except (KeyError, TypeError, ValueError) as exc:
-            raise BackendError(f"{self.name}: the reply holds no vectors.") from exc
+    def _read(self, reply: dict[str, Any], *, count: int) -> NDArray[np.float32]:
+        rows = sorted(reply["data"], key=lambda row: row["index"])
+        found = np.array([row["embedding"] for row in rows], np.float32)
         if found.shape != (count, self.dimension):
             raise BackendError(
                 f"{self.name}: {count} vectors of {self.dimension} numbers were asked for, "

@@ -1,13 +1,13 @@
 """Rerankers behind an API of Cohere's shape (v2): Cohere itself, vLLM, TEI's proxies and others."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders.tokens import clean_surrogates
-from corpus.errors import BackendError
 from corpus.model_api import ModelApi
 
 # Cohere takes up to 1,000 texts a request; fewer keep a request short.
@@ -30,11 +30,10 @@ class CohereReranker:
         self.name = f"cohere/{model}"
         self._model = model
         self._api = ModelApi(self.name, base_url=api_base, api_key=api_key, timeout_s=timeout_s)
-        self._has_answered = False
 
     @property
     def is_loaded(self) -> bool:
-        return self._has_answered
+        return self._api.has_answered
 
     def load(self) -> None:
         """Ask the server once.
@@ -65,19 +64,13 @@ class CohereReranker:
             "documents": [clean_surrogates(text) or " " for text in texts],
             "top_n": len(texts),
         }
-        shares = _read(self._api.post("/rerank", body), len(texts))
-        if shares is None:
-            raise BackendError(f"{self.name}: the reply holds no relevance for each text.")
-        self._has_answered = True
-        return shares
+        read = partial(_read, count=len(texts))
+        return self._api.fetch("/rerank", body, read=read, wanted="relevance for each text")
 
 
-def _read(reply: dict[str, Any], count: int) -> NDArray[np.float64] | None:
-    try:
-        found = {int(row["index"]): float(row["relevance_score"]) for row in reply["results"]}
-    except (KeyError, TypeError, ValueError):
-        return None
-    if found.keys() != set(range(count)):
-        return None
+def _read(reply: dict[str, Any], *, count: int) -> NDArray[np.float64]:
+    found = {int(row["index"]): float(row["relevance_score"]) for row in reply["results"]}
     shares = np.array([found[i] for i in range(count)], np.float64)
-    return shares if np.isfinite(shares).all() else None
+    if len(found) > count or not np.isfinite(shares).all():
+        raise ValueError("other texts, or no finite numbers")
+    return shares

@@ -108,13 +108,14 @@ class TestOpenAI:
             embedding_reply([1.0, 0.0]),
             embedding_reply([0.0, 0.0, 0.0]),
             embedding_reply([1.0, 0.0, float("nan")]),
+            embedding_reply([1, 0, 10**400]),
             embedding_reply([1, 0, 0], [1, 0, 0]),
             embedding_reply("text"),
             {"data": [{"embedding": [1, 0, 0]}]},
             {},
             [],
         ],
-        ids=["short", "zero", "nan", "two", "text", "no index", "empty", "list"],
+        ids=["short", "zero", "nan", "huge", "two", "text", "no index", "empty", "list"],
     )
     def test_a_reply_without_the_vectors_is_a_backend_error(self, reply: Any) -> None:
         with chat_server(replies(reply)) as server, pytest.raises(BackendError):
@@ -148,11 +149,13 @@ class TestCohere:
         [
             [],
             [{"index": 1, "relevance_score": 0.5}],
+            [{"index": float("inf"), "relevance_score": 0.5}],
+            [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": 0.5}],
             [{"index": 0, "relevance_score": None}],
             [{"index": 0, "relevance_score": float("nan")}],
             5,
         ],
-        ids=["none", "other", "null", "nan", "number"],
+        ids=["none", "other", "infinite", "two", "null", "nan", "number"],
     )
     def test_a_reply_without_the_relevances_is_a_backend_error(self, rows: Any) -> None:
         with chat_server(replies({"results": rows})) as server, pytest.raises(BackendError):
