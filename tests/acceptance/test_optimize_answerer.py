@@ -270,6 +270,15 @@ def test_no_rules_help_a_model_that_is_never_right(
     assert list_programs(settings.PKB_PROGRAMS_DIR) == []
 
 
+def test_a_model_that_cannot_propose_rules_is_told(
+    dataset: Path, behave: Any, settings: Any
+) -> None:
+    behave(copies)
+    with pytest.raises(CommandError, match="gave an output that cannot be read"):
+        optimize(dataset, "--optimizer", "mipro")
+    assert list_programs(settings.PKB_PROGRAMS_DIR) == []
+
+
 QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d",))
 
 
