@@ -100,7 +100,7 @@ class Env(BaseSettings):
     )
     pkb_answer_sentences: int = Field(default=3, ge=1, le=10)
     pkb_answer_concurrency: int = Field(
-        default=4, ge=1, le=100, validate_default=True, description="answers at once, a process"
+        default=2, ge=1, le=100, validate_default=True, description="answers at once, a process"
     )
 
     pkb_session_minutes: int = Field(default=30, ge=1, le=10_080, description="after its last use")

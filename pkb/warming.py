@@ -9,6 +9,7 @@ from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError
 from qa.ports import EXTRACTIVE, answerers, default_answerer_name, get_answerer
 from qa.rerankers import get_judge, get_matcher, get_reranker, rerankers
+from qa.turns import step_back
 
 log = structlog.get_logger(__name__)
 
@@ -21,6 +22,7 @@ def start_warming() -> Thread:
 
 
 def _load_models() -> None:
+    step_back()  # and with it the models' threads, which begin here
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()

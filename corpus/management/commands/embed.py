@@ -21,6 +21,7 @@ class Command(BaseCommand):
         "Encode and store the chunks that `manage.py load` wrote; run again, it goes on. "
         "Exit 0: all in; 1: the file was altered or the model failed; 2: wrong usage."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path, metavar="chunks.json")

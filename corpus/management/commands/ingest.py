@@ -25,6 +25,7 @@ class Command(BaseCommand):
         "Exit 0: all in; 1: some failed, each named with its reason; 2: wrong usage; "
         "130: stopped by Ctrl-C, and the same command goes on."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")

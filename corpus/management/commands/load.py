@@ -18,6 +18,7 @@ class Command(BaseCommand):
         "Load a folder and cut it into chunks, into a JSON file for `manage.py embed`. "
         "Exit 0: all loaded; 1: some failed, each named with its reason; 2: wrong usage."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path, metavar="PATH")

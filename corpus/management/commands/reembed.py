@@ -24,6 +24,7 @@ class Command(BaseCommand):
         "Broken off, the same command goes on, and so does a worker. "
         "Exit 0: done; 1: vectors are lacking, nothing was switched; 2: wrong usage; 130: Ctrl-C."
     )
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--model", default="", help="build the vectors of this one")

@@ -7,6 +7,7 @@ from pkb.warming import start_warming
 
 class Command(BaseCommand):
     help = "Offer the tools search, fetch, answer and ingest to an agent, over stdin and stdout."
+    requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
         from qa.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)

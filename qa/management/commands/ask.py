@@ -14,6 +14,7 @@ from qa.serializers import AnswerShown
 
 class Command(BaseCommand):
     help = "Ask a question; print the answer, its citations with quotes, and its confidence."
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question")

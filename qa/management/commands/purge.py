@@ -10,6 +10,7 @@ MAX_DAYS = 36_500
 
 class Command(BaseCommand):
     help = "Remove expired sessions and streams, and answers older than so many days."
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
