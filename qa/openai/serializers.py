@@ -4,6 +4,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+from rest_framework.fields import empty
 
 from corpus.fields import Text, Truth, Whole
 
@@ -216,8 +217,8 @@ class EmbeddingList(serializers.Serializer[Any]):
 class RerankDocument(Text):
     """A text, or an object whose ``text`` it is."""
 
-    def to_internal_value(self, data: Any) -> str:
-        return super().to_internal_value(data["text"] if _has_text(data) else data)
+    def run_validation(self, data: Any = empty) -> str:
+        return str(super().run_validation(data["text"] if _has_text(data) else data))
 
 
 def _has_text(data: Any) -> bool:
