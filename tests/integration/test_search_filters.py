@@ -127,6 +127,8 @@ def test_the_schema_shows_the_grammar(api: APIClient) -> None:
 
 
 CHUNK_COUNT = 3_000
+# Of the 20 nearest: an HNSW index is approximate, and no two builds of it are alike.
+LEAST_FOUND = 16
 EMBEDDER = HashingEmbedder(128)
 
 
@@ -211,15 +213,17 @@ def test_as_many_come_back_as_there_are(
 def test_the_nearest_that_pass_come_first(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Against all vectors compared here."""
+    """Against all vectors compared here: all of them, or by the index nearly all."""
     vector = EMBEDDER.embed_query("stone brewery")
     rows = Embedding.objects.filter(collection=crowd)
     left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
     distances = sorted(float(1 - row.vector @ vector) for row in left)
-    for exact_rows in (5_000, 0):
-        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
-        found = left.find_nearest(vector, model=EMBEDDER.name, count=20)
-        assert [distance for _, distance in found] == pytest.approx(distances[:20], abs=2e-3)
+    exact = [distance for _, distance in left.find_nearest(vector, model=EMBEDDER.name, count=20)]
+    assert exact == pytest.approx(distances[:20], abs=2e-3)
+    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
+    found = [distance for _, distance in left.find_nearest(vector, model=EMBEDDER.name, count=20)]
+    assert found == sorted(found)
+    assert sum(distance <= distances[19] + 2e-3 for distance in found) >= LEAST_FOUND
 
 
 def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
