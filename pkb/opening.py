@@ -1,8 +1,8 @@
 """Let chats open one after the other: what is open costs nothing, a hundred openings do.
 
 Each request begins in a thread of its own, and a hundred that start together would hold up
-whatever else is asked for half a second: /health beside 100 new chats took 810 ms at worst, and
-takes 216 so, most of it the clients' own start on the same two cores (benchmarks/streaming.py).
+whatever else is asked for half a second: /health beside 100 new chats took 733 ms at worst, and 326
+with two openings at a time and nothing else changed (benchmarks/streaming.py, two cores).
 """
 
 from asyncio import Semaphore

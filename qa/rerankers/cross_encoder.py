@@ -83,6 +83,8 @@ class CrossEncoderReranker:
         loaded = self._loaded()
         (row,) = tokenize(loaded.cutting, [text], first=self._cut_query(loaded.plain, query))
         (batch,) = loaded.graph.run([row])
+        if not batch.inner.size:
+            raise BackendError(f"No layer of {self._model!r} is named to read a question from.")
         states: NDArray[np.float32] = batch.inner[0, 1 : len(row.ids) - int(row.type_ids.sum())]
         return states
 

@@ -86,6 +86,8 @@ class TestQuestionStates:
     def test_a_layer_that_is_not_there_is_a_backend_error(self) -> None:
         with pytest.raises(BackendError, match=r"model\.onnx failed"):
             self.reader("/no/such/layer").load()
+        with pytest.raises(BackendError, match="No layer"):
+            self.reader("").read_question("Who?", "A text.")
 
 
 class TestEveryReranker:
