@@ -9,7 +9,6 @@ from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError
 from qa.ports import EXTRACTIVE, answerers, default_answerer_name, get_answerer
 from qa.rerankers import get_judge, get_matcher, get_reranker, rerankers
-from qa.turns import step_back
 
 log = structlog.get_logger(__name__)
 
@@ -22,7 +21,6 @@ def start_warming() -> Thread:
 
 
 def _load_models() -> None:
-    step_back()  # and with it the models' threads, which begin here
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()

@@ -22,7 +22,6 @@ from rest_framework.utils.encoders import JSONEncoder
 from qa.chat_events import ChatRequest, Event, Teller, read_events, tell_answer
 from qa.models import ChatStream
 from qa.querysets import RESUME_TIME
-from qa.turns import step_back
 
 log = structlog.get_logger(__name__)
 
@@ -135,4 +134,4 @@ def _threads() -> ThreadPoolExecutor:
 
 @cache
 def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="chat", initializer=step_back)
+    return ThreadPoolExecutor(size, thread_name_prefix="chat")

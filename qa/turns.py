@@ -1,11 +1,9 @@
-"""Bound how many questions are answered at once in this process, and let the rest go first."""
+"""Bound how many questions are answered at once in this process."""
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import BoundedSemaphore, get_native_id
+from threading import BoundedSemaphore
 
 from django.conf import settings
 from django.db import connection
@@ -15,18 +13,9 @@ from corpus.errors import BackendUnavailable
 # Longer than this nobody waits for a turn: the service is overloaded, and says so.
 MAX_WAIT_S = 60.0
 
-# How far answering steps back behind what is done in a moment: nice(1) counts to 19.
-NICENESS = 10
-
 # Streams that are opened at once: a burst of clients must leave connections to others.
 OPENINGS = 4
 _openings = BoundedSemaphore(OPENINGS)
-
-
-def step_back() -> None:
-    """Let others go before this thread and those it starts, where threads have a priority."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, get_native_id(), NICENESS)
 
 
 @contextmanager
