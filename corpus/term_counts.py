@@ -25,6 +25,11 @@ SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint
  GROUP BY t.lexeme HAVING sum(t.chunk_count) > 0
 """
 
+_COUNT = """
+SELECT coalesce(sum(t.chunk_count), 0)
+  FROM corpus_collection c JOIN corpus_termcount t ON t.collection_id = c.id AND t.lexeme = ''
+"""
+
 _COMPACT = """
 WITH appended AS (
   DELETE FROM corpus_termcount t USING (
@@ -67,6 +72,13 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
     chunk_count, token_count = rows.pop(TOTAL, (0, 0))
     by_lexeme = {lexeme: chunks for lexeme, (chunks, _) in rows.items()}
     return Frequencies(by_lexeme, chunk_count, token_count / max(chunk_count, 1))
+
+
+def count_chunks() -> int:
+    """Count the chunks of all collections, without reading one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT)
+        return int(cursor.fetchone()[0])
 
 
 def compact_term_counts() -> int:

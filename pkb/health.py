@@ -16,7 +16,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.errors import NotReady
-from corpus.models import Chunk, Document
+from corpus.models import Document
+from corpus.term_counts import count_chunks
 from pkb.warming import are_models_loaded, is_lm_loaded
 
 _started = monotonic()
@@ -55,7 +56,7 @@ class HealthView(APIView):
 
 def _count_rows() -> tuple[int, int] | None:
     try:
-        return Document.objects.stored().count(), Chunk.objects.count()
+        return Document.objects.stored().count(), count_chunks()
     except DatabaseError:
         return None
 

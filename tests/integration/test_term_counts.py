@@ -7,7 +7,7 @@ import pytest
 from corpus.collecting import create_collection, delete_collection
 from corpus.deleting import delete_document
 from corpus.models import Chunk, Collection, TermCount
-from corpus.term_counts import compact_term_counts, read_frequencies
+from corpus.term_counts import compact_term_counts, count_chunks, read_frequencies
 from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
@@ -53,6 +53,16 @@ def test_counts_of_one_collection_leave_out_the_others(
     ingest_text_of(other)(LIGHTHOUSE)
     ingest(BAKERY)
     assert (frequency("keeper", collection), frequency("keeper", other)) == (0, 1)
+
+
+def test_chunks_of_all_collections_are_counted_without_those_deleted(ingest: Ingest) -> None:
+    ingest_text_of(create_collection("other"))(LIGHTHOUSE)
+    stored = ingest(long_text())
+    assert count_chunks() == Chunk.objects.count() == stored.chunk_count + 1
+    delete_document(UUID(stored.document_id))
+    assert count_chunks() == 1
+    delete_collection("other")
+    assert count_chunks() == 0
 
 
 def test_deleting_a_collection_leaves_no_counts(collection: Collection) -> None:
