@@ -1,0 +1,92 @@
+"""Try to get falsified quotes accepted: ``python benchmarks/falsified_quotes.py FOLDER...``.
+
+Each FOLDER is a data set whose ``corpus.jsonl.gz`` gives the documents. A thousand of their
+sentences are changed in one place (a number, a unit, a name, a word, a direction, a negation) and
+judged against the document that they come from: by a judge that finds all of it relevant, so that
+only the hard checks stand, and by the configured one. Prints how many were accepted, as
+``supported`` or ``partial``, of each kind; exits 1 if any was.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import django
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from corpus.sentences import sentence_spans
+from evaluation.datasets import read_dataset
+from qa.rerankers import get_judge
+from qa.support import judge_claim
+from tests.falsified import Falsified, falsify_all
+
+SEED = 11
+ACCEPTED = frozenset({"supported", "partial"})
+
+
+def main() -> None:
+    options = _parse_options()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
+    django.setup()
+    report = {folder.name: _measure(folder, options) for folder in options.folders}
+    print(json.dumps(report, indent=2))
+    sys.exit(any(each["accepted"] for found in report.values() for each in found["judges"]))
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--count", type=int, default=1_000, help="quotes to falsify")
+    parser.add_argument("--documents", type=int, default=600, help="documents to draw from")
+    return parser.parse_args()
+
+
+def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    documents = [each.text for each in read_dataset(folder).documents]
+    drawn = Random(SEED).sample(documents, min(options.documents, len(documents)))  # noqa: S311
+    sources = {
+        sentence: sentences
+        for sentences in ([text[a:z] for a, z in sentence_spans(text)] for text in drawn)
+        for sentence in sentences
+    }
+    falsified = falsify_all(list(sources), count=options.count, seed=SEED)
+    judges = {"finds all relevant": _credulous, "configured": get_judge().score}
+    return {
+        "falsified": Counter(each.kind for each in falsified),
+        "judges": [
+            {"judge": name} | _count_accepted(falsified, sources, score)
+            for name, score in judges.items()
+        ],
+    }
+
+
+def _credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.full(len(texts), 10.0, np.float32)
+
+
+def _count_accepted(
+    falsified: Sequence[Falsified], sources: dict[str, list[str]], score: Any
+) -> dict[str, Any]:
+    accepted = [
+        each
+        for each in falsified
+        if judge_claim(each.text, sources[each.original], score=score).verdict in ACCEPTED
+    ]
+    return {
+        "accepted": len(accepted),
+        "by kind": Counter(each.kind for each in accepted),
+        "examples": [each.text for each in accepted[:5]],
+    }
+
+
+if __name__ == "__main__":
+    main()
