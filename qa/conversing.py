@@ -85,11 +85,11 @@ def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
         Exchange(message.answer.question, message.searched, message.answer.text)
         for message in messages[:CONTEXT_MESSAGES]
     ]
-    return list(reversed(_within(exchanges, most_tokens)))
+    return list(reversed(keep_within(exchanges, most_tokens)))
 
 
-def _within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
-    """Keep the first ones that have at most so many tokens together."""
+def keep_within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
+    """Return the first ones that have at most so many tokens together."""
     kept = []
     for exchange in exchanges:
         most_tokens -= count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")

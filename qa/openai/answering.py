@@ -11,6 +11,7 @@ from corpus.embedding import get_embedder
 from corpus.errors import ModelNotFound, PkbError
 from corpus.models import Collection
 from qa.asking import answer_question
+from qa.openai.conversation import Messages, find_question, read_history
 from qa.openai.errors import openai_error
 from qa.openai.rendering import DONE, Completion, Piece, as_event, as_pieces, piece_deltas
 from qa.ports import build_context
@@ -41,18 +42,20 @@ def find_collection(model: str) -> Collection:
     return found
 
 
-def reply_to(question: str, *, collection: Collection) -> Reply:
-    """Answer from the collection; tokens are counted as its embedding model has them.
+def reply_to(messages: Messages, *, collection: Collection) -> Reply:
+    """Answer a conversation's question; tokens are counted as the embedding model has them.
 
     Raises:
         BackendError: A model failed and nothing stands in for it.
     """
+    question = find_question(messages)
     asked = answer_question(
         question,
         collection=collection.name,
         k=settings.PKB_RETRIEVAL_K,
         context=build_context(),
         route=ROUTE,
+        history=read_history(messages),
     )
     pieces = tuple(as_pieces(asked.answer))
     said = "".join(piece.text for piece in pieces)

@@ -21,7 +21,6 @@ from qa.openai.answering import (
     reply_to,
     stream_reply,
 )
-from qa.openai.conversation import find_question
 from qa.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
 from qa.openai.ranking import rank_texts
 from qa.openai.serializers import (
@@ -82,7 +81,7 @@ class ModelView(OpenAIView):
 
 
 class ChatCompletionsView(OpenAIView):
-    """Answer the last user message from the collection that the model names."""
+    """Answer a conversation's last user message from the collection that the model names."""
 
     errors: ClassVar[Errors] = {"post": [ModelNotFound]}
 
@@ -98,7 +97,7 @@ class ChatCompletionsView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = partial(reply_to, find_question(given["messages"]), collection=collection)
+        answer = partial(reply_to, given["messages"], collection=collection)
         if given["stream"]:
             options = given.get("stream_options") or {}
             events = stream_reply(

@@ -70,6 +70,16 @@ def test_a_completion_cites_what_it_says(client: OpenAI, address: str) -> None:
     assert reply.usage.total_tokens == reply.usage.prompt_tokens + reply.usage.completion_tokens
 
 
+def test_a_follow_up_is_completed_from_the_messages_before(client: OpenAI) -> None:
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "user", "content": LIGHTHOUSE_QUESTION},
+        {"role": "assistant", "content": "It was built by the engineer Orsolya Quill. [1]"},
+        {"role": "user", "content": "And how many steps does its keeper climb?"},
+    ]
+    reply = client.chat.completions.create(model=MODEL, messages=messages)
+    assert "212 steps" in (reply.choices[0].message.content or "")
+
+
 def test_a_stream_says_what_the_whole_reply_says(client: OpenAI) -> None:
     messages = asking(LIGHTHOUSE_QUESTION)
     whole = client.chat.completions.create(model=MODEL, messages=messages).choices[0].message

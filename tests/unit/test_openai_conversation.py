@@ -1,0 +1,48 @@
+"""What a conversation sent to /v1 asks, and what it is read with."""
+
+from typing import Any
+
+from qa.openai.conversation import find_question, read_history
+from qa.openai.rendering import ABSTENTION
+from qa.types import Exchange
+
+TALL = "How tall is the lighthouse at Bavoke?"
+
+
+def says(role: str, content: str | None) -> dict[str, Any]:
+    return {"role": role, "content": content}
+
+
+def test_the_last_user_message_is_the_question_and_the_others_are_history() -> None:
+    messages = [
+        says("system", "Be brief."),
+        says("user", TALL),
+        says("assistant", "It is 31 metres tall. [1]"),
+        says("user", "And who built it?"),
+        says("assistant", ABSTENTION),
+        says("user", "Where is it?"),
+        says("assistant", "The reply to be gone on with."),
+    ]
+    assert find_question(messages) == "Where is it?"
+    assert read_history(messages) == [
+        Exchange(TALL, TALL, "It is 31 metres tall. [1]"),
+        Exchange("And who built it?", "Who built the lighthouse at Bavoke?", ""),
+    ]
+
+
+def test_three_exchanges_keep_a_topic_that_came_before_them() -> None:
+    follow_ups = ["And who built it?", "And when?", "And why?"]
+    messages = [says("user", each) for each in [TALL, *follow_ups, "And for whom?"]]
+    history = read_history(messages)
+    assert [past.question for past in history] == follow_ups
+    assert "lighthouse at Bavoke" in history[-1].searched
+
+
+def test_what_says_nothing_or_too_much_is_left_out() -> None:
+    messages = [
+        says("user", "word " * 4_000),
+        says("user", None),
+        says("user", TALL),
+        says("user", "And who built it?"),
+    ]
+    assert [past.question for past in read_history(messages)] == [TALL]
