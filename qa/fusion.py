@@ -72,6 +72,15 @@ def fuse_legs(
     }
 
 
+def keep_best(lists: Iterable[Mapping[Key, float]]) -> dict[Key, float]:
+    """Return the greatest score of each key over all lists."""
+    best: dict[Key, float] = {}
+    for scores in lists:
+        for key, score in scores.items():
+            best[key] = max(score, best.get(key, score))
+    return best
+
+
 def best_first(scores: Mapping[Key, float], limit: int) -> list[Key]:
     """Return the keys of the greatest scores; equal ones in the order of their text."""
     return sorted(scores, key=lambda key: (-scores[key], str(key)))[:limit]

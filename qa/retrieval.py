@@ -1,7 +1,7 @@
 """Find candidate passages: nearest vectors and matching words, fused."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from pgvector.django import CosineDistance
 from corpus.embedding import get_embedder
 from corpus.models import Chunk, Collection, Embedding
 from corpus.telemetry import Span, span
-from qa.fusion import best_first, fuse_legs
+from qa.fusion import best_first, fuse_legs, keep_best
 from qa.legs import Legs, Scores, similarity_of
 from qa.types import Passage, Query
 
@@ -43,6 +43,9 @@ class HybridRetriever:
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved:
         """Return at most ``limit`` passages, best first.
 
+        Each wording of the query is searched; a chunk has the best of its scores. A passage's
+        similarity is that to the query's text.
+
         Args:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
 
@@ -52,14 +55,21 @@ class HybridRetriever:
         """
         collection = Collection.objects.named(query.collection)
         started = perf_counter()
-        vector = get_embedder(collection.embedding_model).embed_query(query.text)
+        embedder = get_embedder(collection.embedding_model)
+        vectors = [embedder.embed_query(wording.text) for wording in query.wordings]
         embedded = perf_counter()
         count = max(limit, self.candidate_count)
-        scores = _MODES[mode](self, Legs(query, collection, vector=vector, count=count))
+        searches = [
+            Legs(wording, collection, vector=vector, count=count)
+            for wording, vector in zip(query.wordings, vectors, strict=True)
+        ]
+        scores = keep_best(_MODES[mode](self, legs) for legs in searches)
         best = best_first(scores, limit)
-        passages = _read_passages(best, scores, vector, collection.embedding_model)
         if mode == "semantic":
-            passages = _by_exact_similarity(passages)
+            # The index ranks in half precision; order and score by the vectors themselves.
+            scores = keep_best(legs.compare(best) for legs in searches)
+            best = best_first(scores, limit)
+        passages = _read_passages(best, scores, vectors[0], collection.embedding_model)
         return Retrieved(
             passages,
             embedding_ms=(embedded - started) * 1000,
@@ -122,12 +132,6 @@ def _passage(chunk: Chunk, score: float) -> Passage:
         score=max(0.0, score),
         metadata=document.metadata,
     )
-
-
-def _by_exact_similarity(passages: list[Passage]) -> list[Passage]:
-    """The index ranks in half precision; order and score by the vectors themselves."""
-    exact = [replace(passage, score=passage.similarity) for passage in passages]
-    return sorted(exact, key=lambda passage: -passage.score)
 
 
 def default_retriever() -> HybridRetriever:

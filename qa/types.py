@@ -1,6 +1,6 @@
 """The vocabulary of question answering: frozen values that import nothing of the product."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,11 +12,12 @@ class Query:
     """A question made ready for retrieval.
 
     Attributes:
-        text: What is searched for.
+        text: What is searched for; passages are judged by it alone.
         collection: Name of the collection.
         tags: Any of them must be on a chunk; none given means all chunks.
         k: Passages to keep, 1 to 100.
         filters: What the document of a passage must be like.
+        phrasings: The text in other words, each of which is searched for too.
     """
 
     text: str
@@ -24,6 +25,13 @@ class Query:
     tags: tuple[str, ...] = ()
     k: int = 12
     filters: "Filter | None" = None
+    phrasings: tuple[str, ...] = ()
+
+    @property
+    def wordings(self) -> tuple["Query", ...]:
+        """The query by its text, and the same by each of its phrasings."""
+        texts = (self.text, *self.phrasings)
+        return tuple(replace(self, text=text, phrasings=()) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

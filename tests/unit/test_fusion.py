@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.fusion import best_first, fuse_legs, min_max, weighted_sum
+from qa.fusion import best_first, fuse_legs, keep_best, min_max, weighted_sum
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
@@ -26,6 +26,13 @@ def test_min_max_of_equal_scores_is_one() -> None:
 def test_weighted_sum_counts_what_a_leg_lacks_as_zero() -> None:
     fused = weighted_sum([(0.6, {"a": 1.0, "b": 0.0}), (0.4, {"b": 9.0, "c": 3.0})])
     assert fused == pytest.approx({"a": 0.6, "b": 0.4, "c": 0.0})
+
+
+def test_the_best_score_of_each_key_is_kept_even_one_below_zero() -> None:
+    lists = [{"a": 0.9, "b": -0.2}, {"a": 0.4, "b": -0.1, "c": 0.3}, {}]
+    assert keep_best(lists) == {"a": 0.9, "b": -0.1, "c": 0.3}
+    assert keep_best(lists[:1]) == lists[0]
+    assert keep_best([]) == {}
 
 
 def test_equal_scores_come_in_a_fixed_order() -> None:
