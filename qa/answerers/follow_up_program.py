@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import dspy
 
+from qa.answerers.lines import as_line
 from qa.types import Exchange
 
 # Longer than any question that is taken: the model went astray.
@@ -33,5 +34,5 @@ def rewrite_follow_up(question: str, history: Sequence[Exchange]) -> str:
     turns = [f"Q: {past.question}\nA: {past.answer[:ANSWER_CHARS]}" for past in history]
     with dspy.context(adapter=dspy.JSONAdapter()):
         prediction = dspy.Predict(CompleteQuestion)(conversation=turns, question=question)
-    standalone = " ".join(str(prediction.standalone or "").split())
+    standalone = as_line(str(prediction.standalone or ""))
     return standalone if 0 < len(standalone) <= MAX_CHARS else question

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from corpus.errors import BackendError
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
-from qa.types import Draft
+from qa.types import Draft, Exchange
 from tests.contracts.chat_server import (
     GOOD,
     KEY,
@@ -125,6 +125,12 @@ def test_reasoning_model_gets_no_temperature_and_room_to_think() -> None:
         (call,) = server.calls
     assert "temperature" not in call.body
     assert call.body["max_completion_tokens"] >= 16_000
+
+
+def test_a_follow_up_comes_back_as_one_line_that_can_be_searched() -> None:
+    with chat_server(says(r'{"standalone": "How\u0000tall\n is \ud800it?"}')) as server:
+        past = Exchange(QUESTION, QUESTION, "It is 330 metres tall.")
+        assert openai(server).rewrite("And it?", [past]) == "How tall is it?"
 
 
 def test_foreign_label_is_sent_back_once_and_never_kept() -> None:
