@@ -80,6 +80,9 @@ class Env(BaseSettings):
     pkb_lm_program: str = Field(
         default="", description="of manage.py optimize_answerer: NAME, NAME@VERSION or a .json file"
     )
+    pkb_query_expansions: int = Field(
+        default=0, ge=0, le=4, description="other phrasings of a question, asked of PKB_LM; 0: off"
+    )
 
     retrieval_k: int = Field(default=12, ge=1, le=50)
     # What it was chosen on stands at qa.fusion.fuse_legs.

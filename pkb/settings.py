@@ -291,6 +291,7 @@ if env.pkb_lm:
 PKB_RETRIEVAL_K = env.retrieval_k
 PKB_FUSION_ALPHA = env.fusion_alpha
 PKB_CANDIDATE_COUNT = env.pkb_candidate_count
+PKB_QUERY_EXPANSIONS = env.pkb_query_expansions
 PKB_PASSAGES_PER_DOCUMENT = env.pkb_passages_per_document
 PKB_RERANK_COUNT = env.pkb_rerank_count
 PKB_RERANK_WEIGHT = env.pkb_rerank_weight

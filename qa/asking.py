@@ -94,7 +94,9 @@ def _run_with_selection(
     """Run the graph over the selected text; over the collection if that holds no answer."""
     if not selected_text.strip():
         return _run(inputs, context)
-    state, steps = _run(inputs, replace(context, retriever=SelectedText(selected_text)))
+    # Without phrasings: a text this short is read whole.
+    selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
+    state, steps = _run(inputs, selected)
     for step in steps:
         step["name"] = f"selected.{step['name']}"
     if state["proved"].abstained:
@@ -128,6 +130,8 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
     for value in written.values():
         if isinstance(value, Query):
             summary["searched"] = value.text
+            if value.phrasings:
+                summary["phrasings"] = list(value.phrasings)
         elif isinstance(value, list):
             summary["passages"] = [
                 {"chunk_id": p.chunk_id, "score": round(p.score, 4), "relevance": p.relevance}

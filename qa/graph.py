@@ -19,6 +19,7 @@ from langgraph.runtime import Runtime
 from corpus.telemetry import Span, span
 from qa.citations import prove
 from qa.drafting import draft_answer
+from qa.expanding import expand_question
 from qa.ports import QAContext
 from qa.reranking import rerank_passages
 from qa.rewriting import rewrite_question
@@ -35,7 +36,17 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         asked = " ".join(state["question"].split())
         work = partial(rewrite_question, asked, state["history"], rewriter=context.rewriter)
         text = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
-        query = Query(text, collection=state["collection"], tags=state["tags"], k=state["k"])
+        further = partial(
+            expand_question, text, expander=context.expander, count=context.expansion_count
+        )
+        phrasings = wait_for(further, listener=context.listener, is_slow=context.has_language_model)
+        query = Query(
+            text,
+            collection=state["collection"],
+            tags=state["tags"],
+            k=state["k"],
+            phrasings=phrasings,
+        )
     return {"query": query}
 
 

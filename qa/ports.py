@@ -62,6 +62,19 @@ class Rewriter(Protocol):
 
 
 @runtime_checkable
+class Expander(Protocol):
+    """Puts a question in other words."""
+
+    def expand(self, question: str, *, count: int) -> tuple[str, ...]:
+        """Return at most ``count`` other phrasings, each of one line; none where it has none.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
 class KeyTaker(Protocol):
     """An answerer that reaches its language model by a key."""
 
@@ -116,6 +129,8 @@ class QAContext:
         calibration: Estimates the confidence.
         abstain_below: The least confidence of an answer that is given.
         rewriter: Rewrites follow-up questions; without one it is done by rule.
+        expander: Puts questions in other words, to search for these too.
+        expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
     """
 
     retriever: Retriever
@@ -130,6 +145,8 @@ class QAContext:
     calibration: Calibration
     abstain_below: float
     rewriter: Rewriter | None = None
+    expander: Expander | None = None
+    expansion_count: int = 0
     listener: Listener = field(default_factory=Silent)
 
     @property
@@ -191,4 +208,6 @@ def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
         calibration=read_calibration(settings.PKB_CALIBRATION),
         abstain_below=settings.PKB_ABSTAIN_BELOW,
         rewriter=answerer if isinstance(answerer, Rewriter) else None,
+        expander=answerer if isinstance(answerer, Expander) else None,
+        expansion_count=settings.PKB_QUERY_EXPANSIONS,
     )

@@ -14,6 +14,7 @@ from dspy.utils.saving import get_dependency_versions
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.follow_up_program import rewrite_follow_up
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
+from qa.answerers.phrasing_program import PhrasingProgram, clean_phrasings
 from qa.answerers.programs import find_program
 from qa.answerers.remote_engine import DIALECTS, RemoteEngine
 from qa.answerers.signature import (
@@ -264,6 +265,18 @@ class LMAnswerer:
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
         raise failure  # as in answer(): without its cause
+
+    def expand(self, question: str, *, count: int) -> tuple[str, ...]:
+        """Return at most ``count`` other phrasings of the question; none if none can be read.
+
+        Raises:
+            BackendError: The model fails.
+        """
+        prediction = self.run_program(
+            PhrasingProgram(), question=question, count=count, constrained=self._is_constrained
+        )
+        found = getattr(prediction, "phrasings", None)
+        return clean_phrasings(found, question=question, count=count)
 
     def _draft(self, question: str, context: list[str]) -> Draft:
         lm = self._lm(time.monotonic() + self._timeout_s)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -131,6 +132,13 @@ def test_a_follow_up_comes_back_as_one_line_that_can_be_searched() -> None:
     with chat_server(says(r'{"standalone": "How\u0000tall\n is \ud800it?"}')) as server:
         past = Exchange(QUESTION, QUESTION, "It is 330 metres tall.")
         assert openai(server).rewrite("And it?", [past]) == "How tall is it?"
+
+
+def test_phrasings_fail_in_our_own_words() -> None:
+    with chat_server(fails(401)) as server, pytest.raises(BackendError) as raised:
+        openai(server).expand(QUESTION, count=2)
+    assert str(raised.value) == "The language model openai/m refused the key (401)."
+    assert KEY not in "".join(traceback.format_exception(raised.value))
 
 
 def test_foreign_label_is_sent_back_once_and_never_kept() -> None:

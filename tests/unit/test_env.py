@@ -72,3 +72,11 @@ def test_bounds_hold(wrong: dict[str, object]) -> None:
 
 def test_further_models_are_a_list() -> None:
     assert read(pkb_embedding_models="a, /b/c,").further_embedding_models == ["a", "/b/c"]
+
+
+@pytest.mark.parametrize("count", [-1, 5, 1.5, "some"], ids=str)
+def test_other_phrasings_are_none_to_four(count: object) -> None:
+    assert read().pkb_query_expansions == 0
+    assert read(pkb_query_expansions=4).pkb_query_expansions == 4
+    with pytest.raises(ValidationError, match="pkb_query_expansions"):
+        read(pkb_query_expansions=count)
