@@ -1,7 +1,6 @@
 """Merge ranked lists into one."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -15,19 +14,6 @@ def min_max(scores: Mapping[Key, float]) -> dict[Key, float]:
     if high <= low:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - low) / (high - low) for key, score in scores.items()}
-
-
-def weighted_sum(legs: Iterable[tuple[float, Mapping[Key, float]]]) -> dict[Key, float]:
-    """Add up ``weight * min_max(scores)`` of each leg; what a leg lacks counts 0 there.
-
-    Returns:
-        Score by key, in [0, 1] where the weights add up to 1.
-    """
-    total: defaultdict[Key, float] = defaultdict(float)
-    for weight, scores in legs:
-        for key, score in min_max(scores).items():
-            total[key] += weight * score
-    return dict(total)
 
 
 # By this factor a leg whose best stands out wholly outweighs its nominal share; see ``fuse_legs``.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qa.fusion import best_first, weighted_sum
+from qa.fusion import best_first, min_max
 from qa.rerankers import Reranker
 from qa.spreading import spread_passages
 from qa.types import Passage
@@ -23,17 +23,20 @@ def rerank_passages(
 
     The first ``count`` are judged and ordered by the judgement blended with their own scores: a
     reranker alone ended below the fused order on several data sets, the blend did not. The
-    others follow in the order they have. Repeated passages, and those over a document's share,
-    come last.
+    judgements are stretched over [0, 1] first; the passages' own scores keep their distances, so
+    that the judgement decides where those lie close together. nDCG@10 on covid_faq, docs_faq
+    (1,200 documents), cranfield: .831 .745 .434, and .823 .749 .433 with both stretched.
+
+    The others follow in the order they have. Repeated passages, and those over a document's
+    share, come last.
     """
     passages = spread_passages(passages, per_document=per_document)
     judged = _judge(query, passages[:count], reranker)
-    blended = weighted_sum(
-        [
-            (weight, {key: passage.relevance or 0.0 for key, passage in judged.items()}),
-            (1 - weight, {key: passage.score for key, passage in judged.items()}),
-        ]
-    )
+    relevance = min_max({key: passage.relevance or 0.0 for key, passage in judged.items()})
+    blended = {
+        key: weight * relevance[key] + (1 - weight) * passage.score
+        for key, passage in judged.items()
+    }
     ordered = [replace(judged[key], score=blended[key]) for key in best_first(blended, count)]
     least = min(blended.values(), default=1.0)
     others = [replace(other, score=min(other.score, least)) for other in passages[count:]]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.fusion import best_first, fuse_legs, keep_best, min_max, weighted_sum
+from qa.fusion import best_first, fuse_legs, keep_best, min_max
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
@@ -21,11 +21,6 @@ def test_min_max_keeps_the_order_and_the_unit_interval(given_scores: dict[str, f
 def test_min_max_of_equal_scores_is_one() -> None:
     assert min_max({"a": 2.0, "b": 2.0}) == {"a": 1.0, "b": 1.0}
     assert min_max({}) == {}
-
-
-def test_weighted_sum_counts_what_a_leg_lacks_as_zero() -> None:
-    fused = weighted_sum([(0.6, {"a": 1.0, "b": 0.0}), (0.4, {"b": 9.0, "c": 3.0})])
-    assert fused == pytest.approx({"a": 0.6, "b": 0.4, "c": 0.0})
 
 
 def test_the_best_score_of_each_key_is_kept_even_one_below_zero() -> None:

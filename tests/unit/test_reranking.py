@@ -54,7 +54,7 @@ THREE = [
 
 @pytest.mark.parametrize(
     ("weight", "expected"),
-    [(0.0, ["c1", "c2", "c3"]), (1.0, ["c3", "c2", "c1"]), (0.5, ["c2", "c1", "c3"])],
+    [(0.0, ["c1", "c2", "c3"]), (1.0, ["c3", "c2", "c1"]), (0.5, ["c2", "c3", "c1"])],
 )
 def test_judgement_and_fused_score_are_blended(weight: float, expected: list[str]) -> None:
     assert rerank(THREE, weight=weight, count=3) == expected
@@ -67,3 +67,10 @@ def test_only_the_first_are_judged_and_the_others_follow() -> None:
 def test_no_more_than_asked_for_come_back() -> None:
     assert rerank(THREE, weight=0.5, count=3, limit=1) == ["c2"]
     assert rerank([], weight=0.5, count=3) == []
+
+
+def test_the_judgement_decides_where_fused_scores_lie_close_together() -> None:
+    close = [passage(1, relevance=0, score=0.52), passage(2, relevance=1, score=0.5)]
+    far = [passage(1, relevance=0, score=0.9), passage(2, relevance=1, score=0.2)]
+    assert rerank(close, weight=0.4, count=2) == ["c2", "c1"]
+    assert rerank(far, weight=0.4, count=2) == ["c1", "c2"]
