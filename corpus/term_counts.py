@@ -15,14 +15,14 @@ TOTAL = ""
 
 _FREQUENCIES = """
 WITH words AS (
-  SELECT lexeme FROM unnest(to_tsvector(%(language)s::regconfig, %(text)s)
-                            || to_tsvector('simple', %(ngrams)s))
-  UNION SELECT ''
+  SELECT lexeme, cardinality(positions) AS times
+    FROM unnest(to_tsvector(%(language)s::regconfig, %(text)s) || to_tsvector('simple', %(ngrams)s))
+  UNION SELECT '', 1
 )
-SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint
-  FROM corpus_termcount t JOIN words USING (lexeme)
+SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint, w.times
+  FROM corpus_termcount t JOIN words w USING (lexeme)
  WHERE t.collection_id = %(collection)s
- GROUP BY t.lexeme HAVING sum(t.chunk_count) > 0
+ GROUP BY t.lexeme, w.times HAVING sum(t.chunk_count) > 0
 """
 
 _COUNT = """
@@ -50,10 +50,12 @@ class Frequencies:
 
     Attributes:
         by_lexeme: Chunks that hold the word, for each word that is in any.
+        times: How often the text has each of these words.
         mean_tokens: Mean length of a chunk, in tokens.
     """
 
     by_lexeme: dict[str, int]
+    times: dict[str, int]
     chunk_count: int
     mean_tokens: float
 
@@ -68,10 +70,14 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
     }
     with connection.cursor() as cursor:
         cursor.execute(_FREQUENCIES, values)
-        rows = {lexeme: (chunks, tokens) for lexeme, chunks, tokens in cursor.fetchall()}
-    chunk_count, token_count = rows.pop(TOTAL, (0, 0))
-    by_lexeme = {lexeme: chunks for lexeme, (chunks, _) in rows.items()}
-    return Frequencies(by_lexeme, chunk_count, token_count / max(chunk_count, 1))
+        rows = {lexeme: numbers for lexeme, *numbers in cursor.fetchall()}
+    chunk_count, token_count, _ = rows.pop(TOTAL, (0, 0, 1))
+    return Frequencies(
+        by_lexeme={lexeme: chunks for lexeme, (chunks, _, _) in rows.items()},
+        times={lexeme: times for lexeme, (_, _, times) in rows.items()},
+        chunk_count=chunk_count,
+        mean_tokens=token_count / max(chunk_count, 1),
+    )
 
 
 def count_chunks() -> int:

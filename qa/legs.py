@@ -75,6 +75,11 @@ class Legs:
             scored = dict(rows.values_list("pk", "bm25"))  # type: ignore[misc]
         return {chunk_id: scored.get(chunk_id) or 0.0 for chunk_id in wanted}
 
+    @property
+    def word_count(self) -> int:
+        """How many of the question's words are in the collection."""
+        return len(self._words.words) if self._words else 0
+
     @cached_property
     def _words(self) -> LexicalQuery | None:
         with span(Span.READ_LEXICAL):

@@ -82,7 +82,9 @@ class HybridRetriever:
         with span(Span.RETRIEVE_FUSE):
             near |= legs.compare(worded.keys() - near.keys())
             worded |= legs.weigh(near.keys() - worded.keys())
-            return fuse_legs(near, worded, alpha=self.alpha, floor=floor)
+            return fuse_legs(
+                near, worded, alpha=self.alpha, floor=floor, word_count=legs.word_count
+            )
 
     def _semantic(self, legs: Legs) -> Scores:
         return legs.find_near()

@@ -4,6 +4,7 @@ from uuid import UUID
 
 import pytest
 
+from corpus.bm25 import read_lexical_query
 from corpus.collecting import create_collection, delete_collection
 from corpus.deleting import delete_document
 from corpus.models import Chunk, Collection, TermCount
@@ -27,6 +28,23 @@ def test_words_are_counted_by_chunk_not_by_occurrence(
     assert frequency("keeper", collection) == 1
     assert frequency("evenings", collection) == 1  # stemmed like the text
     assert frequency("volcano", collection) == 0
+
+
+def test_what_a_question_repeats_weighs_as_often(ingest: Ingest, collection: Collection) -> None:
+    ingest(LIGHTHOUSE)
+    ingest(BAKERY)
+    once, twice = (
+        read_lexical_query(text, collection_id=collection.pk, language=collection.language)
+        for text in ("keeper, caraway", "keeper, caraway, keepers")
+    )
+    assert once is not None
+    assert twice is not None
+    rarity = once.weights[0]
+    assert (once.words, once.weights) == (("caraway", "keeper"), (rarity, rarity))
+    assert (twice.words, twice.weights) == (("caraway", "keeper"), (rarity, 2 * rarity))
+    assert twice.phrase_bonus == once.phrase_bonus
+    found = Chunk.objects.matching(twice).values_list("text", flat=True)
+    assert list(found) == [LIGHTHOUSE, BAKERY]
 
 
 def test_mean_length_is_that_of_the_chunks(ingest: Ingest, collection: Collection) -> None:

@@ -39,24 +39,39 @@ def test_words_count_by_how_much_the_best_of_them_stands_out() -> None:
     telling = {"a": 0.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 0.0)}
     flat = {"a": 8.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 8.9)}
     others = dict.fromkeys("cdefghijkl", 0.5)
-    fused = fuse_legs(near | others, telling, alpha=0.5, floor=0.5)
+    fused = fuse_legs(near | others, telling, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["b"]
-    fused = fuse_legs(near | others, flat, alpha=0.5, floor=0.5)
+    fused = fuse_legs(near | others, flat, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["a"]
 
 
-@given(scores, st.floats(0, 1))
-def test_fused_scores_are_at_most_one(given_scores: dict[str, float], alpha: float) -> None:
+def test_words_count_the_more_the_longer_the_question_is() -> None:
+    near, worded = {"a": 0.8, "b": 0.5}, {"a": 6.0, "b": 9.0}
+    best = {
+        count: best_first(fuse_legs(near, worded, alpha=0.5, floor=0.4, word_count=count), 1)
+        for count in (1, 6, 30, 3_000)
+    }
+    assert best == {1: ["a"], 6: ["a"], 30: ["b"], 3_000: ["b"]}
+
+
+@given(scores, st.floats(0, 1), st.integers(0, 100))
+def test_fused_scores_are_at_most_one(
+    given_scores: dict[str, float], alpha: float, count: int
+) -> None:
     near = {key: abs(value) / 100 for key, value in given_scores.items()}
     worded = {key: abs(value) for key, value in given_scores.items()}
-    fused = fuse_legs(near, worded, alpha=alpha, floor=min(near.values()))
+    fused = fuse_legs(near, worded, alpha=alpha, floor=min(near.values()), word_count=count)
     assert max(fused.values()) <= 1 + 1e-9
     assert fused.keys() == near.keys()
 
 
 def test_a_leg_that_found_nothing_leaves_the_other() -> None:
-    assert fuse_legs({}, {}, alpha=0.5, floor=0.0) == {}
-    without_words = fuse_legs({"a": 0.9, "b": 0.3}, {"a": 0.0, "b": 0.0}, alpha=0.5, floor=0.3)
+    assert fuse_legs({}, {}, alpha=0.5, floor=0.0, word_count=3) == {}
+    without_words = fuse_legs(
+        {"a": 0.9, "b": 0.3}, {"a": 0.0, "b": 0.0}, alpha=0.5, floor=0.3, word_count=0
+    )
     assert without_words == pytest.approx({"a": 1.0, "b": 0.0})
-    without_vectors = fuse_legs({"a": 0.0, "b": 0.0}, {"a": 2.0, "b": 0.0}, alpha=0.5, floor=0.0)
+    without_vectors = fuse_legs(
+        {"a": 0.0, "b": 0.0}, {"a": 2.0, "b": 0.0}, alpha=0.5, floor=0.0, word_count=3
+    )
     assert best_first(without_vectors, 2) == ["a", "b"]
