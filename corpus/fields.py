@@ -9,11 +9,13 @@ from corpus.models import NAME_PATTERN
 
 
 class Text(serializers.CharField):
-    """A JSON string; numbers are not turned into text."""
+    """A JSON string; numbers are not turned into text, and blanks around it count."""
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         return super().to_internal_value(data)
 
 

@@ -95,6 +95,7 @@ def test_an_unknown_session_id_begins_a_session_of_that_id(api: APIClient, db: N
     [
         {"question": "Who?"},
         {"question": "q" * 2001},
+        {"question": "blanks count" + " " * 1989},
         {"question": None},
         {"session_id": "abc"},
         {"session_id": 5},
