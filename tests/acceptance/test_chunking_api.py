@@ -36,9 +36,15 @@ def test_recursive_splitting_has_its_own_defaults(api: APIClient) -> None:
     }
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(500, 50), (800, 200)])
-@pytest.mark.parametrize("strategy", [strategy.value for strategy in Collection.Strategy])
-@pytest.mark.parametrize("unit", [unit.value for unit in Collection.Unit])
+STRATEGIES = [strategy.value for strategy in Collection.Strategy]
+UNITS = [unit.value for unit in Collection.Unit]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "unit", "size", "overlap"),
+    [(strategy, unit, 500, 50) for strategy in STRATEGIES for unit in UNITS]
+    + [(strategy, "characters", 800, 200) for strategy in STRATEGIES],
+)
 def test_sizes_and_overlaps_are_kept_and_followed(
     api: APIClient, strategy: str, unit: str, size: int, overlap: int
 ) -> None:

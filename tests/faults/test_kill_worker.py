@@ -12,12 +12,19 @@ import pytest
 from tests.factories import long_text
 from tests.processes import finish, manage, own_database, read, wait_until
 
-FILE_COUNT = 16
+FILE_COUNT = 40
 KILL_COUNT = 4
 
 
 @pytest.fixture
-def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
+def database(
+    django_db_setup: None,
+    django_db_blocker: pytest.FixtureDef[None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[str]:
+    # Every process of these tests inherits it: what is tried here is how files are claimed,
+    # stored and given up, and a dozen processes that load the large model try nothing more.
+    monkeypatch.setenv("EMBEDDING_MODEL", "hashing-64")
     name = f"test_workers_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
         yield url

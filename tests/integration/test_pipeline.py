@@ -12,10 +12,19 @@ from django.core.management import CommandError, call_command
 
 from pkb.management.commands import pipeline
 from tests.factories import BAKERY, LIGHTHOUSE
-from tests.processes import manage, own_database, read
+from tests.processes import ROOT, manage, own_database, read, wait_until
 
 STEPS = {"load", "embed"}
 TIMEOUT_S = 280
+REQUIREMENTS = ROOT / "requirements-pipelines.txt"
+INSTALLED = ROOT / ".venv-pipelines" / f"{REQUIREMENTS.name}.installed"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kfp() -> None:
+    """Wait for kfp, which ``scripts/test`` installs while other tests run."""
+    wanted = REQUIREMENTS.read_bytes()
+    wait_until(lambda: INSTALLED.is_file() and INSTALLED.read_bytes() == wanted, timeout_s=240)
 
 
 @pytest.fixture

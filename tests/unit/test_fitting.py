@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_head() -> None:
 
 
 def test_what_goes_with_right_answers_makes_them_surer() -> None:
-    fitted = fit_calibration(points(), examples=examples(), names=["made"])
+    fitted = fit_calibration(points(), examples=examples(96), names=["made"])
     assert fitted.relevance > 0
     assert fitted.weakest_match > 0
     assert fitted.answerability > 0
@@ -74,7 +74,7 @@ def test_what_goes_with_right_answers_makes_them_surer() -> None:
 
 
 def test_the_figures_are_those_of_held_out_documents() -> None:
-    told = fit_calibration(points(), examples=examples(), names=["made"]).provenance
+    told = fit_calibration(points(), examples=examples(96), names=["made"]).provenance
     assert told["data_sets"] == ["made"]
     assert told["questions"] == {"answerable": 80, "unanswerable": 80, "foreign": 80}
     figures = told["cross_validated"]
@@ -88,7 +88,7 @@ def test_a_feature_that_speaks_against_an_answer_is_left_out() -> None:
         replace(p, evidence=replace(p.evidence, weakest_match=-p.evidence.weakest_match))
         for p in points()
     ]
-    assert fit_calibration(turned, examples=examples(), names=["made"]).weakest_match == 0.0
+    assert fit_calibration(turned, examples=examples(96), names=["made"]).weakest_match == 0.0
 
 
 @pytest.mark.parametrize("few", [[], points()[:5], points()[1::3]], ids=["none", "few", "wrong"])
