@@ -31,6 +31,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        # Somebody may have stopped or killed it since; asking costs a few milliseconds.
-        _server(settings.PKB_POSTGRES_DIR).start()
+        _server(settings.PKB_POSTGRES_DIR).keep_running()
         return super().get_new_connection(conn_params)

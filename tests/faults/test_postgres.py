@@ -435,6 +435,19 @@ class TestStopping:
         server.start()
         assert postmaster(server) != stopped
 
+    def test_server_that_is_kept_running_comes_back_when_killed(
+        self, server: EmbeddedPostgres
+    ) -> None:
+        server.keep_running()
+        killed = kill_postmaster(server)
+
+        def is_back() -> bool:
+            server.keep_running()
+            return server.pid not in {None, killed}
+
+        wait_until(is_back)
+        assert server.is_accepting()
+
     def test_stop_where_nothing_was_ever_started(self, directory: Path) -> None:
         EmbeddedPostgres(directory / "state").stop()
         assert not (directory / "state").exists()
