@@ -25,11 +25,6 @@ SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint, w.times
  GROUP BY t.lexeme, w.times HAVING sum(t.chunk_count) > 0
 """
 
-_COUNT = """
-SELECT coalesce(sum(t.chunk_count), 0)
-  FROM corpus_collection c JOIN corpus_termcount t ON t.collection_id = c.id AND t.lexeme = ''
-"""
-
 _COMPACT = """
 WITH appended AS (
   DELETE FROM corpus_termcount t USING (
@@ -78,13 +73,6 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
         chunk_count=chunk_count,
         mean_tokens=token_count / max(chunk_count, 1),
     )
-
-
-def count_chunks() -> int:
-    """Count the chunks of all collections, without reading one."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT)
-        return int(cursor.fetchone()[0])
 
 
 def compact_term_counts() -> int:

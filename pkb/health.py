@@ -16,8 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.errors import NotReady
-from corpus.models import Document
-from corpus.term_counts import count_chunks
+from corpus.totals import Totals, count_stored
 from pkb.warming import are_models_loaded, is_lm_loaded
 
 _started = monotonic()
@@ -39,24 +38,24 @@ class HealthView(APIView):
 
     @extend_schema(responses={200: Health})
     def get(self, request: Request) -> Response:
-        counts = _count_rows()
+        totals = _count()
         loaded = are_models_loaded()
         body = {
-            "status": "healthy" if counts and loaded else "degraded",
+            "status": "healthy" if totals and loaded else "degraded",
             "version": settings.VERSION,
             "uptime": monotonic() - _started,
-            "database_connected": counts is not None,
+            "database_connected": totals is not None,
             "model_loaded": loaded,
             "lm_connected": is_lm_loaded(),
-            "documents_count": counts[0] if counts else 0,
-            "chunks_count": counts[1] if counts else 0,
+            "documents_count": totals.document_count if totals else 0,
+            "chunks_count": totals.chunk_count if totals else 0,
         }
         return Response(Health(body).data)
 
 
-def _count_rows() -> tuple[int, int] | None:
+def _count() -> Totals | None:
     try:
-        return Document.objects.stored().count(), count_chunks()
+        return count_stored()
     except DatabaseError:
         return None
 

@@ -8,7 +8,8 @@ from corpus.bm25 import read_lexical_query
 from corpus.collecting import create_collection, delete_collection
 from corpus.deleting import delete_document
 from corpus.models import Chunk, Collection, TermCount
-from corpus.term_counts import compact_term_counts, count_chunks, read_frequencies
+from corpus.term_counts import compact_term_counts, read_frequencies
+from corpus.totals import count_stored
 from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
@@ -73,14 +74,14 @@ def test_counts_of_one_collection_leave_out_the_others(
     assert (frequency("keeper", collection), frequency("keeper", other)) == (0, 1)
 
 
-def test_chunks_of_all_collections_are_counted_without_those_deleted(ingest: Ingest) -> None:
+def test_totals_are_of_all_collections_without_what_is_deleted(ingest: Ingest) -> None:
     ingest_text_of(create_collection("other"))(LIGHTHOUSE)
     stored = ingest(long_text())
-    assert count_chunks() == Chunk.objects.count() == stored.chunk_count + 1
+    assert count_stored() == (2, Chunk.objects.count()) == (2, stored.chunk_count + 1)
     delete_document(UUID(stored.document_id))
-    assert count_chunks() == 1
+    assert count_stored() == (1, 1)
     delete_collection("other")
-    assert count_chunks() == 0
+    assert count_stored() == (0, 0)
 
 
 def test_deleting_a_collection_leaves_no_counts(collection: Collection) -> None:
