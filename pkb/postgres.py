@@ -43,7 +43,6 @@ PORT = "5432"
 START_TIMEOUT_S = 900
 STOP_TIMEOUT_S = 120
 POLL_S = 0.05
-TRUSTED_S = 1.0
 SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
 MIB = 2**20
 LOG_TAIL_LINES = 20
@@ -72,7 +71,6 @@ class EmbeddedPostgres:
         # are told from other servers' processes: /proc/*/cwd is closed to root in containers.
         self._cluster = f"pkb-{hashlib.sha256(os.fsencode(self._data)).hexdigest()[:12]}"
         self._socket_dir = self._choose_socket_dir()
-        self._answered_at = -TRUSTED_S
         self._conninfo = psycopg.conninfo.make_conninfo(
             host=str(self._socket_dir), port=PORT, user=ROLE, dbname="postgres", connect_timeout=5
         )
@@ -91,16 +89,6 @@ class EmbeddedPostgres:
             if not self._data.exists():
                 self._initialise(account)
             self._await_start(account)
-
-    def keep_running(self) -> None:
-        """Start the server if somebody has stopped or killed it since the last look.
-
-        For a second after it answered it is trusted: to ask takes it 5 ms, since it forks a
-        process for whoever asks, and every request would.
-        """
-        if time.monotonic() - self._answered_at > TRUSTED_S:
-            self.start()
-            self._answered_at = time.monotonic()
 
     def stop(self) -> None:
         """Stop the server, ending its connections; do nothing where none runs."""

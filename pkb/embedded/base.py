@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.backends.postgresql import base
 
+from pkb.embedded.keeping import Keeper
 from pkb.postgres import EmbeddedPostgres
 
 DATABASE_NAME = "pkb"
@@ -21,6 +22,11 @@ def _server(state_dir: Path) -> EmbeddedPostgres:
     return server
 
 
+@cache
+def _keeper(state_dir: Path) -> Keeper:
+    return Keeper(_server(state_dir))
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Starts the server before a connection is made, should nobody have done so."""
 
@@ -31,5 +37,5 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        _server(settings.PKB_POSTGRES_DIR).keep_running()
+        _keeper(settings.PKB_POSTGRES_DIR).keep_running()
         return super().get_new_connection(conn_params)

@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 import pkb.postgres
+from pkb.embedded.keeping import Keeper
 from pkb.postgres import MIB, EmbeddedPostgres, PostgresDidNotStart, scaled_settings
 
 REPOSITORY = Path(__file__).parents[2]
@@ -438,11 +439,12 @@ class TestStopping:
     def test_server_that_is_kept_running_comes_back_when_killed(
         self, server: EmbeddedPostgres
     ) -> None:
-        server.keep_running()
+        keeper = Keeper(server)
+        keeper.keep_running()
         killed = kill_postmaster(server)
 
         def is_back() -> bool:
-            server.keep_running()
+            keeper.keep_running()
             return server.pid not in {None, killed}
 
         wait_until(is_back)
