@@ -58,7 +58,9 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         for sentences in ([text[a:z] for a, z in sentence_spans(text)] for text in drawn)
         for sentence in sentences
     }
-    falsified = falsify_all(list(sources), count=options.count, seed=SEED)
+    made = falsify_all(list(sources), count=2 * options.count, seed=SEED)
+    # "1)." may become the "2)." that stands there too, which is no falsified quote.
+    falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
     judges = {"finds all relevant": _credulous, "configured": get_judge().score}
     return {
         "falsified": Counter(each.kind for each in falsified),
