@@ -6,6 +6,7 @@ from typing import Any
 from qa.conversing import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.follow_ups import complete_follow_up
 from qa.openai.rendering import ABSTENTION
+from qa.openai.serializers import MAX_QUESTION_CHARS
 from qa.types import Exchange
 
 Messages = Sequence[Mapping[str, Any]]
@@ -31,12 +32,12 @@ def _last_asked(messages: Messages) -> int:
 
 
 def _pairs(messages: Messages) -> list[tuple[str, str]]:
-    """Each user message that says something, with what the assistant answered to it."""
+    """Each user message that may be a question, with the beginning of what was answered to it."""
     pairs: list[tuple[str, str]] = []
     for message in messages:
         content = (message.get("content") or "").strip()
-        if message["role"] == "user" and content:
+        if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
             pairs.append((content, ""))
         elif message["role"] == "assistant" and pairs and content != ABSTENTION:
-            pairs[-1] = (pairs[-1][0], content)
+            pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
     return pairs
