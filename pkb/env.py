@@ -46,7 +46,10 @@ class Env(BaseSettings):
     postgres_password: SecretStr = SecretStr("")
     pkb_db_pool_size: int = Field(default=20, ge=2, le=200, description="connections a process")
 
-    pkb_data_dir: Path = Field(default=BASE_DIR / "var", description="models, embedded Postgres")
+    pkb_data_dir: Path = Field(default=BASE_DIR / "var", description="embedded Postgres, uploads")
+    pkb_model_dir: Path | None = Field(
+        default=None, description="what is exported of models; unset: models below PKB_DATA_DIR"
+    )
     pkb_secret_key: SecretStr | None = Field(default=None, description="unset: made once, kept")
 
     embedding_model: str = "bge-small-en-v1.5"

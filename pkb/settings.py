@@ -178,7 +178,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-_MODEL_CACHE = str(DATA_DIR / "models")
+_MODEL_CACHE = str(env.pkb_model_dir or DATA_DIR / "models")
 _THREADS = {"threads": env.pkb_model_threads}
 PKB_EMBEDDERS: dict[str, dict[str, Any]] = {
     "all-MiniLM-L6-v2": {

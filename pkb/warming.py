@@ -5,10 +5,10 @@ from threading import Thread
 import structlog
 from django.conf import settings
 
-from corpus.embedding import embedders, get_embedder
+from corpus.embedding import Embedder, embedders, get_embedder
 from corpus.errors import BackendError
-from qa.ports import EXTRACTIVE, answerers, default_answerer_name, get_answerer
-from qa.rerankers import get_judge, get_matcher, get_reranker, rerankers
+from qa.ports import EXTRACTIVE, Answerer, answerers, default_answerer_name, get_answerer
+from qa.rerankers import Reranker, get_judge, get_matcher, get_reranker, rerankers
 
 log = structlog.get_logger(__name__)
 
@@ -20,13 +20,22 @@ def start_warming() -> Thread:
     return thread
 
 
+def models_of_a_question() -> tuple[Embedder | Reranker | Answerer, ...]:
+    """Return what every question of a new collection needs."""
+    return (
+        get_embedder(settings.PKB_EMBEDDING_MODEL),
+        get_reranker(),
+        get_judge(),
+        get_matcher(),
+        get_answerer(default_answerer_name()),
+    )
+
+
 def _load_models() -> None:
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()
-    answerer = get_answerer(default_answerer_name())
-    embedder = get_embedder(settings.PKB_EMBEDDING_MODEL)
-    for model in (embedder, get_reranker(), get_judge(), get_matcher(), answerer):
+    for model in models_of_a_question():
         try:
             model.load()
         except BackendError as exc:

@@ -59,6 +59,12 @@ def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) ->
     assert name in done.stderr
 
 
+def test_exported_models_are_kept_where_it_is_said(tmp_path: Path) -> None:
+    show = "from django.conf import settings as s; print(s.PKB_RERANKERS, s.PKB_EMBEDDERS)"
+    done = run("manage.py", "shell", "--no-imports", "-c", show, PKB_MODEL_DIR=str(tmp_path))
+    assert done.stdout.count(f"'cache_dir': '{tmp_path}'") >= 3, done.stderr
+
+
 def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) -> None:
     done = run(
         "manage.py",
