@@ -180,23 +180,34 @@ SPECTACULAR_SETTINGS = {
 
 _MODEL_CACHE = str(env.pkb_model_dir or DATA_DIR / "models")
 _THREADS = {"threads": env.pkb_model_threads}
+_ONNX = {
+    "cache_dir": _MODEL_CACHE,
+    "batch_size": env.embedding_batch_size,
+    **_THREADS,
+}
 PKB_EMBEDDERS: dict[str, dict[str, Any]] = {
     "all-MiniLM-L6-v2": {
         "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
+        "OPTIONS": {"model": "all-MiniLM-L6-v2", **_ONNX},
+    },
+    "all-MiniLM-L6-v2-int8": {
+        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
         "OPTIONS": {
             "model": "all-MiniLM-L6-v2",
-            "cache_dir": _MODEL_CACHE,
-            "batch_size": env.embedding_batch_size,
-            **_THREADS,
+            "name": "all-MiniLM-L6-v2-int8",
+            "quantized": True,
+            **_ONNX,
         },
     },
     "bge-small-en-v1.5": {
         "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
+        "OPTIONS": {"model": "bge-small-en-v1.5", **_ONNX},
+    },
+    "bge-small-en-v1.5+all-MiniLM-L6-v2": {
+        "BACKEND": "corpus.embedders.concatenated.ConcatenatedEmbedder",
         "OPTIONS": {
-            "model": "bge-small-en-v1.5",
-            "cache_dir": _MODEL_CACHE,
-            "batch_size": env.embedding_batch_size,
-            **_THREADS,
+            "name": "bge-small-en-v1.5+all-MiniLM-L6-v2",
+            "weights": {"bge-small-en-v1.5": 0.6, "all-MiniLM-L6-v2-int8": 0.4},
         },
     },
 }

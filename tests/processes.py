@@ -19,6 +19,8 @@ from django.conf import settings
 from django.db import connection
 
 ROOT = Path(__file__).parents[1]
+# Shared with data folders of their own: what is in it is named by the weights it was made of.
+MODELS = Path(settings.DATA_DIR) / "models"
 
 
 @contextmanager
@@ -73,6 +75,7 @@ def manage(*arguments: str, database: str, **env: str) -> subprocess.Popen[str]:
             **os.environ,
             "DATABASE_URL": database,
             "PKB_DATA_DIR": str(settings.DATA_DIR),
+            "PKB_MODEL_DIR": str(MODELS),
             "PKB_MODEL_THREADS": "1",
             **env,
         },

@@ -5,9 +5,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from django.utils.module_loading import import_string
 from numpy.typing import NDArray
 
-from corpus.embedders.onnx import OnnxEmbedder
+from corpus.embedding import Embedder
 from pkb import settings as configured
 from qa.rerankers.cross_encoder import CrossEncoderReranker
 from qa.rerankers.late_interaction import LateInteractionReranker
@@ -15,7 +16,10 @@ from qa.rerankers.late_interaction import LateInteractionReranker
 EMBEDDER = configured.PKB_EMBEDDING_MODEL
 JUDGE, MATCHER = configured.PKB_JUDGE_MODEL, configured.PKB_MATCHER_MODEL
 REMEMBERING: dict[str, Any] = {
-    "PKB_EMBEDDERS": {EMBEDDER: {"BACKEND": "tests.remembering.RememberingEmbedder"}},
+    "PKB_EMBEDDERS": {
+        **configured.PKB_EMBEDDERS,
+        EMBEDDER: {"BACKEND": "tests.remembering.RememberingEmbedder"},
+    },
     "PKB_RERANKERS": {
         JUDGE: {"BACKEND": "tests.remembering.RememberingJudge"},
         MATCHER: {"BACKEND": "tests.remembering.RememberingMatcher"},
@@ -38,8 +42,10 @@ def _matcher() -> LateInteractionReranker:
 
 
 @cache
-def _embedder() -> OnnxEmbedder:
-    return OnnxEmbedder(**configured.PKB_EMBEDDERS[EMBEDDER]["OPTIONS"])
+def _embedder() -> Embedder:
+    spec = configured.PKB_EMBEDDERS[EMBEDDER]
+    embedder: Embedder = import_string(spec["BACKEND"])(**spec["OPTIONS"])
+    return embedder
 
 
 class RememberingJudge:

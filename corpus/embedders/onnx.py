@@ -31,6 +31,7 @@ class OnnxEmbedder:
         pooling: ``mean`` or ``cls``; unset, what the folder or the package says.
         query_prefix: Put before a query, for models trained with an instruction.
         name: The model's name where it is not ``model``.
+        quantized: Whether a graph that has to be exported gets int8 weights.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class OnnxEmbedder:
         pooling: str | None = None,
         query_prefix: str = "",
         name: str | None = None,
+        quantized: bool = False,
     ) -> None:
         self.name = name or model
         self._model = model
@@ -51,6 +53,7 @@ class OnnxEmbedder:
         self._threads = threads
         self._pooling_option = pooling
         self._query_prefix = query_prefix
+        self._quantized = quantized
         self._tokenizer = LoadOnce(lambda: load_tokenizer(self._folder))
         self._loaded = LoadOnce(self._load)
 
@@ -130,7 +133,8 @@ class OnnxEmbedder:
         for path in (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx"):
             if path.is_file():
                 return path
-        return exported_graph(self._folder, self._cache_dir, name=Path(self._model).name)
+        name = Path(self._model).name
+        return exported_graph(self._folder, self._cache_dir, name=name, quantized=self._quantized)
 
     def _embed(
         self, graph: OnnxModel, tokenizer: "Tokenizer", texts: Sequence[str]

@@ -29,10 +29,10 @@ def stored(ingest: Ingest) -> Any:
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
-        ("corpus_collection", "bge-small-en-v1.5"),
+        ("corpus_collection", "bge-small-en-v1.5+all-MiniLM-L6-v2"),
         ("corpus_document", "completed"),
         ("corpus_chunk", "Entry 0.0 says"),
-        ("corpus_embedding", "384"),
+        ("corpus_embedding", "768"),
         ("corpus_tag", "coast"),
         ("qa_answer", "Bavoke"),
     ],

@@ -30,7 +30,7 @@ def test_create_makes_a_collection(api: APIClient) -> None:
     assert made.json() == {
         "index_name": "notes",
         "status": "created",
-        "message": "Embedded by bge-small-en-v1.5, 384 dimensions.",
+        "message": "Embedded by bge-small-en-v1.5+all-MiniLM-L6-v2, 768 dimensions.",
     }
     assert api.get("/collections/notes").json()["document_count"] == 0
 
@@ -132,5 +132,5 @@ def test_a_bad_query_is_400_and_names_the_field(
 def test_the_index_of_a_model_is_made_once(api: APIClient, django_assert_num_queries: Any) -> None:
     create(api)
     with django_assert_num_queries(1):
-        ensure_vector_index(model="bge-small-en-v1.5", dimension=384)
+        ensure_vector_index(model="bge-small-en-v1.5+all-MiniLM-L6-v2", dimension=768)
     assert vector_index_name("a") != vector_index_name("b")

@@ -117,7 +117,7 @@ def test_an_unexpected_error_is_a_500_with_a_request_id(
 def test_a_collection_lives_and_dies(api: APIClient) -> None:
     made = api.post("/collections", {"name": "notes", "description": "Mine"}, format="json")
     assert made.status_code == 201
-    assert made.json()["dimension"] == 384
+    assert made.json()["dimension"] == 768
     assert made.json()["chunking"]["unit"] == "tokens"
     assert api.post("/collections", {"name": "notes"}, format="json").status_code == 409
     text = {"text": LIGHTHOUSE, "collection": "notes"}
@@ -202,7 +202,7 @@ def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
     assert api.get("/documents/stats").json() == {
         "total_documents": 1,
         "total_chunks": stored.chunk_count,
-        "embedding_dimension": 384,
+        "embedding_dimension": 768,
         "model_name": Collection.objects.named("default").embedding_model,
     }
     assert api.get("/documents/stats?collection=absent").status_code == 404

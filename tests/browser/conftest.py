@@ -5,12 +5,10 @@ import shutil
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from django.conf import settings
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.factories import BAKERY, LIGHTHOUSE
@@ -49,9 +47,6 @@ def _free_port() -> int:
 @pytest.fixture(scope="session")
 def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    models = Path(settings.DATA_DIR) / "models"
-    models.mkdir(parents=True, exist_ok=True)
-    (folder / "models").symlink_to(models)
     port, name = _free_port(), f"test_browser_{os.getpid()}"
     # Judging three passages instead of ten: what is shown is the same.
     # Nobody reads the pipes of their logs: once full, they would hold the server up.

@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from corpus.embedders.concatenated import ConcatenatedEmbedder
 from corpus.embedders.hashing import HashingEmbedder
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.openai_api import OpenAIEmbedder
 from corpus.embedders.packaged import packaged_model
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from corpus.embedders.tokens import find_token_spans, load_tokenizer
-from corpus.embedding import Embedder
+from corpus.embedding import Embedder, get_embedder
 from corpus.errors import BackendError
 from tests.contracts.chat_server import KEY
 from tests.contracts.model_server import embedding_server
@@ -28,10 +29,14 @@ ROOT = Path(__file__).parents[2]
 # The development cache: exports are named by their weights, so tests may share it.
 CACHE = str(ROOT / "var" / "models")
 
+WEIGHTS = {"bge-small-en-v1.5": 0.6, "all-MiniLM-L6-v2-int8": 0.4}
+
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "minilm-onnx": lambda: OnnxEmbedder("all-MiniLM-L6-v2", CACHE, threads=1),
     "minilm-torch": lambda: SentenceTransformerEmbedder("all-MiniLM-L6-v2", threads=1),
     "bge-onnx": lambda: OnnxEmbedder("bge-small-en-v1.5", CACHE, threads=1),
+    "minilm-int8": lambda: OnnxEmbedder("all-MiniLM-L6-v2", CACHE, threads=1, quantized=True),
+    "both": lambda: ConcatenatedEmbedder("both", WEIGHTS),
     "hashing": lambda: HashingEmbedder(96),
     "openai": lambda: OpenAIEmbedder("text-embedding-3-small", embedding_server(), KEY),
 }
@@ -223,6 +228,27 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
         )
 
         assert done.returncode == 0, done.stderr
+
+    def test_a_quantized_graph_is_near_the_exact_one(self) -> None:
+        exact, quantized = (
+            _built(key).embed_passages(TEXTS) for key in ("minilm-onnx", "minilm-int8")
+        )
+
+        assert (exact * quantized).sum(axis=1).min() > 0.97
+
+
+class TestConcatenatedEmbedder:
+    def test_a_cosine_is_the_weighted_mean_of_the_parts(self) -> None:
+        parts = [(get_embedder(name), weight) for name, weight in WEIGHTS.items()]
+        left, right = "Who built the lighthouse?", "It was built by Orsolya Quill."
+        both = _built("both")
+
+        assert both.dimension == 768
+        assert both.max_tokens == 254
+        assert both.embed_query(left) @ both.embed_query(right) == pytest.approx(
+            sum(w * (part.embed_query(left) @ part.embed_query(right)) for part, w in parts),
+            abs=1e-6,
+        )
 
 
 class TestSentenceTransformerEmbedder:

@@ -37,7 +37,7 @@ def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) 
 
 
 def finish(*arguments: str, database: str, home: Path) -> tuple[int, str]:
-    # Artifacts go below the data folder; models are of no concern to a folder of its own.
+    # Artifacts go below the data folder.
     process = manage(*arguments, database=database, PKB_DATA_DIR=str(home))
     out, err = process.communicate(timeout=TIMEOUT_S)
     return process.returncode, out + err

@@ -1,0 +1,94 @@
+"""Several embedders as one: their vectors side by side."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedding import Embedder, get_embedder
+
+
+class ConcatenatedEmbedder:
+    """Lay the unit vectors of other models side by side, each times the root of its weight.
+
+    So the cosine of two vectors is the weighted mean of the models' own. Models that differ in
+    what they were trained on miss different passages, and one index serves for all of them.
+
+    nDCG@10 with the words, of bge-small, of MiniLM in int8 and of both at .6 and .4: covid_faq .790
+    .790 .804, docs_faq (1,200 documents) .776 .776 .810, cranfield .427 .427 .440, lisa and cacm
+    (1,500 each) .642 .688 .664 and .524 .571 .600; the mean of ten sets .694 .704 .714. At .7 and
+    .3 the mean is .713, at .75 and .25 .711.
+
+    Args:
+        name: Of the whole.
+        weights: The share of each embedder by its configured name; together 1.
+    """
+
+    def __init__(self, name: str, weights: Mapping[str, float]) -> None:
+        self.name = name
+        self._weights = weights
+
+    @property
+    def dimension(self) -> int:
+        return sum(part.dimension for part, _ in self._parts)
+
+    @property
+    def max_tokens(self) -> int:
+        """The least of any, in tokens of the first."""
+        return min(part.max_tokens for part, _ in self._parts)
+
+    @property
+    def is_loaded(self) -> bool:
+        return all(part.is_loaded for part, _ in self._parts)
+
+    def load(self) -> None:
+        """Load every part.
+
+        Raises:
+            BackendError: A model is missing or does not load.
+        """
+        for part, _ in self._parts:
+            part.load()
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
+
+        Raises:
+            BackendError: A model is missing or failed.
+        """
+        readable = [self._cut(text) for text in texts]
+        return self._join(lambda part: part.embed_passages(readable))
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return shape (d,), of L2 norm 1.
+
+        Raises:
+            BackendError: A model is missing or failed.
+        """
+        readable = self._cut(text)
+        return self._join(lambda part: part.embed_query(readable))
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character span of each token of the first part, in order."""
+        return self._parts[0][0].token_spans(text)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, by the first part."""
+        return self._parts[0][0].count_tokens(texts)
+
+    @cached_property
+    def _parts(self) -> list[tuple[Embedder, float]]:
+        return [(get_embedder(name), weight) for name, weight in self._weights.items()]
+
+    def _cut(self, text: str) -> str:
+        """Leave out what not every part would read."""
+        if len(text) <= self.max_tokens:  # no token is without a character
+            return text
+        spans = self.token_spans(text)
+        return text[: spans[self.max_tokens - 1][1]] if len(spans) > self.max_tokens else text
+
+    def _join(self, embed: Callable[[Embedder], NDArray[np.float32]]) -> NDArray[np.float32]:
+        return np.concatenate(
+            [np.float32(weight**0.5) * embed(part) for part, weight in self._parts], axis=-1
+        )
