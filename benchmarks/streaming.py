@@ -2,7 +2,7 @@
 
 Start a server first (``manage.py serve``), then:
 
-    python benchmarks/streaming.py http://127.0.0.1:8000 --clients 100
+    python benchmarks/streaming.py http://127.0.0.1:8000 --clients 100 --door chat
 """
 
 import argparse
@@ -21,22 +21,36 @@ TEXT = (
     "tall and stands on black basalt."
 )
 QUESTION = "Who built the lighthouse at Bavoke?"
+# Each streaming door's path, its question, and the line that ends a stream.
+DOORS: dict[str, tuple[str, dict[str, object], str]] = {
+    "chat": ("/chat", {"question": QUESTION}, "event: done"),
+    "ask": ("/ask", {"question": QUESTION, "stream": True}, "event: done"),
+    "completions": (
+        "/v1/chat/completions",
+        {
+            "model": "pkb/default",
+            "stream": True,
+            "messages": [{"role": "user", "content": QUESTION}],
+        },
+        "data: [DONE]",
+    ),
+}
 # Without clients first: what /health costs by itself on this machine.
 ALONE_COUNT = 50
 HEALTH_EVERY_S = 0.05
 
 
-async def read_chat(client: httpx.AsyncClient) -> tuple[float, float, str]:
-    """Return the seconds to the first sentence and to the end, and the last event's kind."""
+async def read_stream(client: httpx.AsyncClient, door: str) -> tuple[float, float, bool]:
+    """Return the seconds to the first event and to the end, and whether it ended as it should."""
+    path, body, last = DOORS[door]
     started = time.perf_counter()
-    first_s, kind = float("nan"), ""
-    async with client.stream("POST", "/chat", json={"question": QUESTION}) as response:
+    first_s, is_done = 0.0, False
+    async with client.stream("POST", path, json=body) as response:
         async for line in response.aiter_lines():
-            if line.startswith("event: "):
-                kind = line.removeprefix("event: ")
-                if kind == "chunk":
-                    first_s = time.perf_counter() - started
-    return first_s, time.perf_counter() - started, kind
+            if line and not first_s:
+                first_s = time.perf_counter() - started
+            is_done = is_done or line == last
+    return first_s, time.perf_counter() - started, is_done
 
 
 def time_health(client: httpx.Client) -> float:
@@ -60,7 +74,7 @@ def describe(name: str, values: list[float], unit: str) -> None:
     print(f"{name:24} p50 {cuts[49]:8.1f}  p99 {cuts[98]:8.1f}  max {max(values):8.1f} {unit}")
 
 
-async def measure(base_url: str, clients: int) -> None:
+async def measure(base_url: str, clients: int, door: str) -> None:
     limits = httpx.Limits(max_connections=clients + 10)
     async with httpx.AsyncClient(base_url=base_url, timeout=600, limits=limits) as client:
         posted = await client.post("/ingest", json={"text": TEXT, "source_uri": "note:streaming"})
@@ -72,20 +86,20 @@ async def measure(base_url: str, clients: int) -> None:
         times: Queue[list[float]] = multiprocessing.Queue()
         watching = multiprocessing.Process(target=watch_health, args=(base_url, is_over, times))
         watching.start()
-        chats = await asyncio.gather(*(read_chat(client) for _ in range(clients)))
+        streams = await asyncio.gather(*(read_stream(client, door) for _ in range(clients)))
         is_over.set()
         beside = times.get()
-    done = sum(kind == "done" for *_, kind in chats)
-    print(f"{done} of {clients} streams ended with done")
+    print(f"{sum(done for *_, done in streams)} of {clients} streams ended as they should")
     describe("/health alone", alone, "ms")
     describe(f"/health beside {clients}", beside, "ms")
-    describe("first sentence", [first for first, *_ in chats], "s")
-    describe("end", [end for _, end, _ in chats], "s")
+    describe("first event", [first for first, *_ in streams], "s")
+    describe("end", [end for _, end, _ in streams], "s")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base_url")
     parser.add_argument("--clients", type=int, default=100)
+    parser.add_argument("--door", choices=DOORS, default="chat")
     chosen = parser.parse_args()
-    asyncio.run(measure(chosen.base_url, chosen.clients))
+    asyncio.run(measure(chosen.base_url, chosen.clients, chosen.door))

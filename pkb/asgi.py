@@ -23,7 +23,8 @@ SWITCH_INTERVAL_S = 0.0003
 sys.setswitchinterval(SWITCH_INTERVAL_S)
 set_up()
 start_warming()
-pages = open_in_turn(django_application, paths=frozenset({"/chat"}))
+QUESTIONS = frozenset({"/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions"})
+pages = open_in_turn(django_application, paths=QUESTIONS)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:

@@ -1,10 +1,11 @@
-"""Let chats open one after the other: what is open costs nothing, a hundred openings do.
+"""Let questions open one after the other: what is open costs nothing, a hundred openings do.
 
 Each request begins in a thread of its own, and a hundred that start together would hold up
-whatever else is asked for half a second: /health beside 100 new chats took 733 ms at worst, and 326
-with two openings at a time and nothing else changed (benchmarks/streaming.py, two cores).
+whatever else is asked: /health beside 100 new chats took 660 to 1,020 ms at worst in three runs,
+one after the other 73 to 82 (benchmarks/streaming.py, two cores).
 """
 
+import asyncio
 from asyncio import Semaphore
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,10 +14,15 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 """Of ASGI: its scope, receive and send."""
 
 OPENINGS = 1
+# What has not begun to answer by then is no stream, and waits for its answer; opening took 10 ms.
+OPENING_S = 0.05
 
 
 def open_in_turn(application: Application, *, paths: frozenset[str]) -> Application:
-    """Return the application; requests for these paths wait until the one before has begun."""
+    """Return the application; requests for these paths wait until the one before has begun.
+
+    It has when its answer begins, or after ``OPENING_S``.
+    """
     turns = Semaphore(OPENINGS)
 
     async def wait_for_turn(scope: Any, receive: Any, send: Any) -> None:
@@ -25,9 +31,10 @@ def open_in_turn(application: Application, *, paths: frozenset[str]) -> Applicat
             return
         turn = _Turn(turns)
         await turn.take()
+        asyncio.get_running_loop().call_later(OPENING_S, turn.give_back)
 
         async def pass_on(message: Any) -> None:
-            turn.give_back()  # at the latest when the answer begins
+            turn.give_back()
             await send(message)
 
         try:

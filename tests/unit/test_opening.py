@@ -1,4 +1,4 @@
-"""Chats open one after the other; whatever else is asked does not wait for them."""
+"""Questions open one after the other; whatever else is asked does not wait for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pkb.opening import Application, open_in_turn
+from pkb.opening import OPENING_S, Application, open_in_turn
 
 
 class Doors:
@@ -73,6 +73,18 @@ def test_other_paths_do_not_wait() -> None:
         tasks = [start(application, "chat"), start(application, "health", "/health")]
         await settle()
         assert doors.begun == ["chat", "health"]
+        for task in tasks:
+            task.cancel()
+
+    in_loop(test)
+
+
+def test_one_that_waits_for_its_answer_holds_up_nobody() -> None:
+    async def test(doors: Doors, application: Application) -> None:
+        tasks = [start(application, name) for name in ("waiting", "next")]
+        while doors.begun != ["waiting", "next"]:
+            await asyncio.sleep(OPENING_S / 10)
+        assert not doors.may_answer["waiting"].is_set()
         for task in tasks:
             task.cancel()
 
