@@ -2,12 +2,30 @@
 
 import re
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
+
+
+class Model(Protocol):
+    """Something heavy behind a port: building one is cheap, it loads at its first use."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_loaded(self) -> bool: ...
+
+    def load(self) -> None:
+        """Make ready to work at once.
+
+        Raises:
+            BackendError: It is missing or does not load.
+        """
+        ...
 
 
 class BackendRegistry:

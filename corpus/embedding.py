@@ -6,15 +6,13 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import BackendRegistry
+from corpus.backends import BackendRegistry, Model
 
 embedders = BackendRegistry("PKB_EMBEDDERS")
 
 
-class Embedder(Protocol):
+class Embedder(Model, Protocol):
     """Turn text into unit vectors of one model.
-
-    Building one is cheap; its weights load on first use or on ``load()``.
 
     Attributes:
         name: The model; vectors of two models are never compared.
@@ -24,24 +22,10 @@ class Embedder(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
-
-    @property
     def dimension(self) -> int: ...
 
     @property
     def max_tokens(self) -> int: ...
-
-    @property
-    def is_loaded(self) -> bool: ...
-
-    def load(self) -> None:
-        """Load the weights and run them once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        ...
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1."""

@@ -6,10 +6,11 @@ from threading import Thread
 import structlog
 from django.conf import settings
 
-from corpus.embedding import Embedder, embedders, get_embedder
+from corpus.backends import Model
+from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError
-from qa.ports import EXTRACTIVE, Answerer, answerers, default_answerer_name, get_answerer
-from qa.rerankers import Reranker, get_judge, get_matcher, get_reranker, rerankers
+from qa.ports import EXTRACTIVE, answerers, default_answerer_name, get_answerer
+from qa.rerankers import get_judge, get_matcher, get_reranker, rerankers
 
 log = structlog.get_logger(__name__)
 
@@ -21,7 +22,7 @@ def start_warming() -> Thread:
     return thread
 
 
-def models_of_a_question() -> tuple[Embedder | Reranker | Answerer, ...]:
+def models_of_a_question() -> tuple[Model, ...]:
     """Return what every question of a new collection needs."""
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),

@@ -6,7 +6,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from django.conf import settings
 
-from corpus.backends import BackendRegistry
+from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
 from qa.confidence import Calibration, Weighing, read_calibration
 from qa.rerankers import Judge, Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
@@ -22,22 +22,8 @@ class Retriever(Protocol):
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved: ...
 
 
-class Answerer(Protocol):
+class Answerer(Model, Protocol):
     """Writes an answer from passages, each known by its label: ``S1`` is the first."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def is_loaded(self) -> bool: ...
-
-    def load(self) -> None:
-        """Make ready to answer at once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        ...
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
         """Answer from the passages alone; an empty text where they do not hold it.

@@ -26,3 +26,22 @@ class LoadOnce(Generic[T]):
                 if not self._loaded:
                     self._loaded.append(self._load())
         return self._loaded[0]
+
+
+class LoadedOnce(Generic[T]):
+    """What every model on this machine has in common: its weights load once, when first used."""
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._loaded = LoadOnce(load)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._loaded.is_loaded
+
+    def load(self) -> None:
+        """Load the weights and run them once.
+
+        Raises:
+            BackendError: The model is missing or does not load.
+        """
+        self._loaded()

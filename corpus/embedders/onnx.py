@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders.folders import POOLINGS, ModelFacts, read_model_facts
-from corpus.embedders.loading import LoadOnce
+from corpus.embedders.loading import LoadedOnce, LoadOnce
 from corpus.embedders.onnx_export import exported_graph
 from corpus.embedders.onnx_session import Batch, OnnxModel
 from corpus.embedders.packaged import PACKAGED_MODELS, find_model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(LoadedOnce[tuple[OnnxModel, "Tokenizer"]]):
     """Run a folder's ONNX graph, or one exported from its weights.
 
     Args:
@@ -46,6 +46,7 @@ class OnnxEmbedder:
         name: str | None = None,
         quantized: bool = False,
     ) -> None:
+        super().__init__(self._load)
         self.name = name or model
         self._model = model
         self._cache_dir = Path(cache_dir)
@@ -55,7 +56,6 @@ class OnnxEmbedder:
         self._query_prefix = query_prefix
         self._quantized = quantized
         self._tokenizer = LoadOnce(lambda: load_tokenizer(self._folder))
-        self._loaded = LoadOnce(self._load)
 
     @property
     def dimension(self) -> int:
@@ -64,18 +64,6 @@ class OnnxEmbedder:
     @property
     def max_tokens(self) -> int:
         return self._facts.max_length - self._tokenizer().num_special_tokens_to_add(is_pair=False)
-
-    @property
-    def is_loaded(self) -> bool:
-        return self._loaded.is_loaded
-
-    def load(self) -> None:
-        """Open the graph, after exporting it if need be, and run it once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        self._loaded()
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.loading import LoadOnce
+from corpus.embedders.loading import LoadedOnce, LoadOnce
 from corpus.embedders.onnx_session import usable_core_count
 from corpus.embedders.packaged import PACKAGED_MODELS, packaged_model
 from corpus.embedders.tokens import clean_surrogates, count_text_tokens, find_token_spans
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class SentenceTransformerEmbedder:
+class SentenceTransformerEmbedder(LoadedOnce["SentenceTransformer"]):
     """Run a model with sentence-transformers, on the CPU.
 
     Args:
@@ -33,39 +33,27 @@ class SentenceTransformerEmbedder:
     def __init__(
         self, model: str, name: str | None = None, batch_size: int = 8, threads: int = 0
     ) -> None:
+        super().__init__(self._load)
         self.name = name or model
         self._source = model
         self._batch_size = batch_size
         self._threads = threads
-        self._model = LoadOnce(self._load)
         self._plain_tokenizer = LoadOnce(self._copy_tokenizer)
         self._running = Lock()
 
     @cached_property
     def dimension(self) -> int:
-        dimension = self._model().get_embedding_dimension()
+        dimension = self._loaded().get_embedding_dimension()
         if dimension is None:
             raise BackendError(f"The model {self._source!r} does not state its dimension.")
         return int(dimension)
 
     @cached_property
     def max_tokens(self) -> int:
-        longest = self._model().max_seq_length
+        longest = self._loaded().max_seq_length
         if longest is None:
             raise BackendError(f"The model {self._source!r} does not state its longest input.")
         return int(longest) - self._plain_tokenizer().num_special_tokens_to_add(is_pair=False)
-
-    @property
-    def is_loaded(self) -> bool:
-        return self._model.is_loaded
-
-    def load(self) -> None:
-        """Load the weights and run them once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        self._model()
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
@@ -95,7 +83,7 @@ class SentenceTransformerEmbedder:
         return count_text_tokens(self._plain_tokenizer(), texts)
 
     def _encode(self, texts: Sequence[str], *, prompt: str) -> NDArray[np.float32]:
-        model = self._model()
+        model = self._loaded()
         encode = model.encode_query if prompt == "query" else model.encode_document
         # transformers sets its tokenizer up anew at each call, which other threads must not see.
         with self._running:
@@ -134,7 +122,7 @@ class SentenceTransformerEmbedder:
         """A copy of the model's own that neither pads nor cuts."""
         from tokenizers import Tokenizer  # noqa: PLC0415  (heavy)
 
-        own = getattr(self._model().tokenizer, "backend_tokenizer", None)
+        own = getattr(self._loaded().tokenizer, "backend_tokenizer", None)
         if own is None:
             raise BackendError(f"The tokenizer of {self._source!r} gives no character offsets.")
         with self._running:

@@ -7,27 +7,13 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from corpus.backends import BackendRegistry
+from corpus.backends import BackendRegistry, Model
 
 rerankers = BackendRegistry("PKB_RERANKERS")
 
 
-class Reranker(Protocol):
+class Reranker(Model, Protocol):
     """Judges how well texts answer a query."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def is_loaded(self) -> bool: ...
-
-    def load(self) -> None:
-        """Load the weights and run them once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        ...
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,), one raw relevance a text, unbounded, great is good."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.loading import LoadOnce
+from corpus.embedders.loading import LoadedOnce
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.packaged import find_model
 from corpus.embedders.tokens import find_token_spans, load_tokenizer, tokenize
@@ -22,7 +22,7 @@ class _Loaded(NamedTuple):
     plain: "Tokenizer"
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(LoadedOnce[_Loaded]):
     """Run a cross-encoder's ONNX graph, one logit a pair.
 
     Args:
@@ -44,25 +44,13 @@ class CrossEncoderReranker:
         name: str | None = None,
         question_layer: str = "",
     ) -> None:
+        super().__init__(self._load)
         self.name = name or model
         self._model = model
         self._threads = threads
         self._batch_size = batch_size
         self._max_tokens = max_tokens
         self._question_layer = question_layer
-        self._loaded = LoadOnce(self._load)
-
-    @property
-    def is_loaded(self) -> bool:
-        return self._loaded.is_loaded
-
-    def load(self) -> None:
-        """Load the weights and run them once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        self._loaded()
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,): the logit of each text being relevant, unbounded, great is good.

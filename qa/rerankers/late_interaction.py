@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.loading import LoadOnce
+from corpus.embedders.loading import LoadedOnce
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.packaged import find_model
 from corpus.embedders.tokens import TokenRow, find_token_spans, load_tokenizer, tokenize
@@ -27,7 +27,7 @@ class _Loaded(NamedTuple):
     tokenizer: "Tokenizer"
 
 
-class LateInteractionReranker:
+class LateInteractionReranker(LoadedOnce[_Loaded]):
     """Run a ColBERT model's ONNX graph and take each query token's best match (MaxSim).
 
     The query is marked and the text is marked, as in training, but the query is not filled up
@@ -55,6 +55,7 @@ class LateInteractionReranker:
         name: str | None = None,
         cached_texts: int = 256,
     ) -> None:
+        super().__init__(self._load)
         self.name = name or model
         self._read = lru_cache(cached_texts)(self._read_text)
         self._ask = lru_cache(CACHED_QUERIES)(self._read_query)
@@ -62,19 +63,6 @@ class LateInteractionReranker:
         self._threads = threads
         self._batch_size = batch_size
         self._max_tokens = max_tokens
-        self._loaded = LoadOnce(self._load)
-
-    @property
-    def is_loaded(self) -> bool:
-        return self._loaded.is_loaded
-
-    def load(self) -> None:
-        """Load the weights and run them once.
-
-        Raises:
-            BackendError: The model is missing or does not load.
-        """
-        self._loaded()
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,): the mean of the query tokens' best similarities, in [-1, 1].
