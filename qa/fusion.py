@@ -52,7 +52,7 @@ def fuse_legs(
         near: Similarity of every candidate.
         worded: BM25 of every candidate; 0 where it has none of the words.
         alpha: Weight of the vector leg, in [0, 1]; the lexical leg has the rest, scaled.
-        floor: Similarity that counts 0: that of the last one the vector leg brought.
+        floor: Similarity that counts 0.
         word_count: Words of the question that are in the collection.
 
     Returns:

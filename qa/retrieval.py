@@ -33,7 +33,8 @@ class HybridRetriever:
 
     Attributes:
         alpha: Weight of the vector leg, in [0, 1].
-        candidate_count: Rows that each leg brings.
+        candidate_count: Rows that each leg brings, or more where more are asked for; the
+            similarity of the last of them counts 0.
     """
 
     def __init__(self, *, alpha: float, candidate_count: int) -> None:
@@ -78,13 +79,22 @@ class HybridRetriever:
 
     def _hybrid(self, legs: Legs) -> Scores:
         near, worded = legs.find_near(), legs.find_worded()
-        floor = min(near.values(), default=0.0)
+        floor = self._find_floor(near)
         with span(Span.RETRIEVE_FUSE):
             near |= legs.compare(worded.keys() - near.keys())
             worded |= legs.weigh(near.keys() - worded.keys())
             return fuse_legs(
                 near, worded, alpha=self.alpha, floor=floor, word_count=legs.word_count
             )
+
+    def _find_floor(self, near: Scores) -> float:
+        """Return the similarity that counts 0, however many rows were asked for.
+
+        With the last of 200 rows instead of the 50th, as a search for 50 brings, covid_faq had
+        nDCG@10 .786 for .804: the order of the first ten would depend on how many are shown.
+        """
+        ranked = sorted(near.values(), reverse=True)[: self.candidate_count]
+        return ranked[-1] if ranked else 0.0
 
     def _semantic(self, legs: Legs) -> Scores:
         return legs.find_near()

@@ -66,6 +66,15 @@ def test_a_passage_has_the_best_score_of_all_wordings_and_the_similarity_of_the_
 
 
 @pytest.mark.usefixtures("library")
+def test_a_passage_has_the_same_score_however_many_are_asked_for() -> None:
+    query = replace(FOREIGN, text="From whom do sailors buy victuals?")
+    few, all_of_them = find(query, limit=2, rows=2), find(query, limit=4, rows=2)
+    assert (len(few), len(all_of_them)) == (2, 4)
+    scores = {passage.title: passage.score for passage in all_of_them}
+    assert [passage.score for passage in few] == [scores[title] for title in titles(few)]
+
+
+@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
 def test_as_many_come_back_as_were_asked_for(mode: str) -> None:
     query = replace(FOREIGN, text=BREAD, phrasings=("Are goods reimbursed?", "Who winds the lens?"))
