@@ -172,6 +172,7 @@ STORY = """
 import os, signal, sys, threading, time
 from pathlib import Path
 from tests.contracts.test_local_answerer import engine_of, request_for
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 engine = engine_of(Path(sys.argv[1]))
 story = engine.stream(request_for("Tell a very long story.", max_tokens=3000))
 [next(story) for _ in range(3)]
