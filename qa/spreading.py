@@ -1,7 +1,7 @@
 """Let one document, or one text told twice, not fill the list."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,15 +26,15 @@ def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[P
     """
     first: list[Passage] = []
     behind: list[Passage] = []
-    seen: list[frozenset[tuple[str, ...]]] = []
+    seen = _Seen()
     count_of: Counter[str] = Counter()
     for passage in passages:
         shingles = _shingles(passage.text)
-        if count_of[passage.document_id] >= per_document or _repeats(shingles, seen):
+        if count_of[passage.document_id] >= per_document or seen.repeats(shingles):
             behind.append(passage)
             continue
         first.append(passage)
-        seen.append(shingles)
+        seen.add(shingles)
         count_of[passage.document_id] += 1
     least = min((passage.score for passage in first), default=1.0)
     return [*first, *(replace(each, score=min(each.score, least)) for each in behind)]
@@ -46,7 +46,21 @@ def _shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[at : at + SHINGLE_WORDS]) for at in range(count))
 
 
-def _repeats(
-    shingles: frozenset[tuple[str, ...]], seen: Sequence[frozenset[tuple[str, ...]]]
-) -> bool:
-    return any(len(shingles & other) >= REPEATED_FROM * len(shingles | other) for other in seen)
+class _Seen:
+    """Texts that were told, looked up by their shingles."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._having: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+
+    def add(self, shingles: frozenset[tuple[str, ...]]) -> None:
+        for shingle in shingles:
+            self._having[shingle].append(len(self._sizes))
+        self._sizes.append(len(shingles))
+
+    def repeats(self, shingles: frozenset[tuple[str, ...]]) -> bool:
+        shared = Counter(each for shingle in shingles for each in self._having.get(shingle, ()))
+        return any(
+            count >= REPEATED_FROM * (len(shingles) + self._sizes[each] - count)
+            for each, count in shared.items()
+        )
