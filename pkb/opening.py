@@ -14,7 +14,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 """Of ASGI: its scope, receive and send."""
 
 OPENINGS = 1
-# What has not begun to answer by then is no stream, and waits for its answer; opening took 10 ms.
+# Seconds. What has not begun to answer by then is no stream, and waits for its whole answer.
 OPENING_S = 0.05
 
 

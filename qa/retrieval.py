@@ -34,7 +34,7 @@ class HybridRetriever:
     Attributes:
         alpha: Weight of the vector leg, in [0, 1].
         candidate_count: Rows that each leg brings, or more where more are asked for; the
-            similarity of the last of them counts 0.
+            similarity of the nearest row with this number counts 0.
     """
 
     def __init__(self, *, alpha: float, candidate_count: int) -> None:

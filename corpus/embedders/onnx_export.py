@@ -183,11 +183,13 @@ def _check_agreement(
     """Compare each token's vector: a graph that is subtly wrong must never be kept."""
     rows = tokenize(load_tokenizer(folder), _PROBES)
     session = OnnxModel(graph, threads=1, batch_size=len(rows))
-    for batch in session.run(rows):
-        least = min(
-            float(_cosines(_run_torch(model, rows[i]), output[mask]).min())
-            for i, output, mask in zip(batch.rows, batch.output, batch.mask, strict=True)
-        )
+    found = (
+        (i, output[mask])
+        for batch in session.run(rows)
+        for i, output, mask in zip(batch.rows, batch.output, batch.mask, strict=True)
+    )
+    for i, vectors in found:
+        least = float(_cosines(_run_torch(model, rows[i]), vectors).min())
         if not least >= least_cosine:  # written so that NaN fails too
             raise BackendError(f"The exported graph differs from the model: cosine {least:.6f}.")
 
