@@ -23,6 +23,10 @@ PROMINENCE_SCALE = 1.6
 WORDS_IN_A_VECTOR = 6
 SHARE_A_WORD = 0.08
 MOST_FOR_LENGTH = 2.0
+# What a chunk that is far off loses at most, where the nearest has 1: with no bound, the word that
+# it alone has could not make up for it. Mean nDCG@10 of ten data sets: .714 so, at -.5 and without
+# a bound, .712 at 0.
+LEAST_NEARNESS = -0.25
 
 
 def fuse_legs(
@@ -66,10 +70,12 @@ def fuse_legs(
     length = min(MOST_FOR_LENGTH, SHARE_A_WORD * max(0, word_count - WORDS_IN_A_VECTOR))
     weight = (1 - alpha) * (PROMINENCE_SCALE * prominence + length)
     spread = max(near.values()) - floor or 1.0
+    nearness = {
+        key: max(LEAST_NEARNESS, (similarity - floor) / spread) for key, similarity in near.items()
+    }
     return {
-        key: (alpha * (similarity - floor) / spread + weight * worded[key] / best)
-        / (alpha + weight or 1.0)
-        for key, similarity in near.items()
+        key: (alpha * nearness[key] + weight * worded[key] / best) / (alpha + weight or 1.0)
+        for key in near
     }
 
 

@@ -12,6 +12,7 @@ from corpus.bm25 import LexicalQuery, read_lexical_query
 from corpus.models import Chunk, Collection, Embedding
 from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
 from corpus.telemetry import Span, span
+from qa.fusion import best_first, keep_best
 from qa.parsing import find_phrases
 from qa.types import Query
 
@@ -23,25 +24,29 @@ class Legs:
     """Both legs for one question over one collection.
 
     Args:
-        vector: The question's, float32, shape (d,), of L2 norm 1.
+        vectors: The question's, and those of its parts, float32, shape (m, d), of L2 norm 1. A
+            chunk is as near as it is to the nearest of them.
         count: Rows that each leg brings.
     """
 
     def __init__(
-        self, query: Query, collection: Collection, *, vector: NDArray[np.float32], count: int
+        self, query: Query, collection: Collection, *, vectors: NDArray[np.float32], count: int
     ) -> None:
         self._query = query
         self._collection = collection
-        self._vector = vector
+        self._vectors = vectors
         self._count = count
 
     def find_near(self) -> Scores:
         """Return the cosine similarity of the nearest chunks, clipped to 0."""
         with span(Span.RETRIEVE_VECTOR), span(Span.READ_VECTOR):
-            found = self._visible(Embedding.objects.all()).find_nearest(
-                self._vector, model=self._collection.embedding_model, count=self._count
+            rows = self._visible(Embedding.objects.all())
+            model = self._collection.embedding_model
+            found = keep_best(
+                _similarities(rows.find_nearest(vector, model=model, count=self._count))
+                for vector in self._vectors
             )
-            return {chunk_id: similarity_of(distance) for chunk_id, distance in found}
+            return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
 
     def find_worded(self) -> Scores:
         """Return BM25 of the chunks with the question's words."""
@@ -57,14 +62,15 @@ class Legs:
                 found = rows.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
             return dict(found)
 
-    def compare(self, chunk_ids: Iterable[UUID]) -> Scores:
-        """Return the similarity of each of the chunks; 0 where one has no vector yet."""
+    def compare(self, chunk_ids: Iterable[UUID], *, otherwise: float = 0.0) -> Scores:
+        """Return the similarity of each of the chunks; ``otherwise`` where one has no vector."""
         wanted = list(chunk_ids)
-        rows = Embedding.objects.filter(chunk_id__in=wanted).at_distance(
-            self._vector, model=self._collection.embedding_model
+        rows = Embedding.objects.filter(chunk_id__in=wanted)
+        model = self._collection.embedding_model
+        near = keep_best(
+            _similarities(rows.at_distance(vector, model=model)) for vector in self._vectors
         )
-        near = {pk: similarity_of(distance) for pk, distance in rows}
-        return {chunk_id: near.get(chunk_id, 0.0) for chunk_id in wanted}
+        return {chunk_id: near.get(chunk_id, otherwise) for chunk_id in wanted}
 
     def weigh(self, chunk_ids: Iterable[UUID]) -> Scores:
         """Return BM25 of each of the chunks; 0 where one has none of the words."""
@@ -94,6 +100,10 @@ class Legs:
         """Keep what the query's tags and filters leave; before anything is ranked."""
         rows = rows.filter(collection=self._collection).tagged(self._query.tags)
         return rows.satisfying(self._query.filters) if self._query.filters else rows
+
+
+def _similarities(found: Iterable[tuple[UUID, float]]) -> Scores:
+    return {chunk_id: similarity_of(distance) for chunk_id, distance in found}
 
 
 def similarity_of(distance: float | None) -> float:

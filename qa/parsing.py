@@ -1,4 +1,4 @@
-"""What of a question is meant to the letter."""
+"""What of a question is meant to the letter, and what parts it has."""
 
 import re
 
@@ -16,9 +16,28 @@ _IDENTIFIER = re.compile(
     re.VERBOSE,
 )
 
+# Each is looked for in every candidate, and adds an expression that Django nests.
+MOST_PHRASES = 16
+
+# People do not begin each sentence of a question with a capital.
+_SENTENCE_END = re.compile(r"(?<=[.?!;])\s+|(?<=[\u3002\uff1f\uff01\uff1b])")
+# Sentences of a question that are searched for by themselves, and words that make one.
+MOST_SENTENCES = 8
+WORDS_IN_A_SENTENCE = 3
+
 
 def find_phrases(text: str) -> tuple[str, ...]:
-    """Return the quoted phrases and the identifiers of a question, each once, in order."""
+    """Return the quoted phrases and the identifiers of a question, each once, in order.
+
+    At most ``MOST_PHRASES``, the first ones.
+    """
     quoted = ["".join(groups).strip() for groups in _QUOTED.findall(text)]
     identifiers = [match.group() for match in _IDENTIFIER.finditer(text)]
-    return tuple(dict.fromkeys(phrase for phrase in (*quoted, *identifiers) if phrase))
+    return tuple(dict.fromkeys(filter(None, (*quoted, *identifiers))))[:MOST_PHRASES]
+
+
+def find_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a question of several, at most ``MOST_SENTENCES``; else none."""
+    parts = [part.strip() for part in _SENTENCE_END.split(text)]
+    sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
+    return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()

@@ -1,11 +1,11 @@
-"""A query's other phrasings search as it does, and nothing comes through them beside."""
+"""What is searched beside a query's own text, and that nothing comes through it beside."""
 
 from dataclasses import replace
 
 import pytest
 
 from corpus.filters import parse_filter
-from corpus.models import Collection
+from corpus.models import Collection, Embedding
 from qa.retrieval import HybridRetriever
 from qa.types import Passage, Query
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
@@ -63,6 +63,26 @@ def test_a_passage_has_the_best_score_of_all_wordings_and_the_similarity_of_the_
         if passage.title in alone[0]:
             assert passage.similarity == alone[0][passage.title].similarity
     assert [p.score for p in found] == sorted((p.score for p in found), reverse=True)
+
+
+@pytest.mark.usefixtures("library")
+def test_each_sentence_of_a_question_is_searched_for() -> None:
+    """The same words as one sentence have one vector, which is near neither document."""
+    keeper = "Who built the lighthouse at Bavoke and how tall is its tower of basalt"
+    one, several = (
+        {p.title: p.score for p in find(replace(FOREIGN, text=f"{keeper}{end} {BREAD}"))}
+        for end in (", and", "?")
+    )
+    assert one["bakery"] + 0.01 < several["bakery"]
+    assert one["refund"] == several["refund"] == 0
+
+
+@pytest.mark.usefixtures("library")
+def test_a_chunk_without_a_vector_yet_is_found_by_its_words() -> None:
+    Embedding.objects.filter(chunk__document__title="bakery").delete()
+    found = find(replace(FOREIGN, text="Which caraway bread?"))
+    assert titles(found)[0] == "bakery"
+    assert found[0].similarity == 0
 
 
 @pytest.mark.usefixtures("library")

@@ -54,6 +54,13 @@ def test_words_count_the_more_the_longer_the_question_is() -> None:
     assert best == {1: ["a"], 6: ["a"], 30: ["b"], 3_000: ["b"]}
 
 
+def test_the_only_chunk_with_the_word_comes_first_however_far_off_it_is() -> None:
+    near = {**{f"near {n}": 0.70 + n / 1000 for n in range(50)}, "far": 0.1}
+    worded = {**dict.fromkeys(near, 0.0), "far": 9.0}
+    fused = fuse_legs(near, worded, alpha=0.5, floor=0.70, word_count=1)
+    assert best_first(fused, 1) == ["far"]
+
+
 @given(scores, st.floats(0, 1), st.integers(0, 100))
 def test_fused_scores_are_at_most_one(
     given_scores: dict[str, float], alpha: float, count: int

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.parsing import find_phrases
+from qa.parsing import MOST_PHRASES, MOST_SENTENCES, find_phrases, find_sentences
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,34 @@ def test_quoted_phrases_and_identifiers_are_found(question: str, phrases: tuple[
 
 def test_a_phrase_is_named_once() -> None:
     assert find_phrases('sha256 is "sha256"') == ("sha256",)
+
+
+def test_the_first_phrases_are_enough() -> None:
+    names = [f"a{number}" for number in range(MOST_PHRASES + 300)]
+    assert find_phrases(" ".join(names)) == tuple(names[:MOST_PHRASES])
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences"),
+    [
+        ("Who built the tower?", ()),
+        ("Thanks! Who built the tower?", ()),
+        (
+            "i look for old towers. who built them, e.g. in Bavoke? see v1.2.",
+            ("i look for old towers.", "who built them, e.g."),
+        ),
+        (
+            "We had a storm; the lamp went out. Why?",
+            ("We had a storm;", "the lamp went out."),
+        ),
+        ("", ()),
+    ],
+    ids=["one", "a greeting", "small letters", "semicolon", "empty"],
+)
+def test_a_question_of_several_sentences_is_cut(question: str, sentences: tuple[str, ...]) -> None:
+    assert find_sentences(question) == sentences
+
+
+def test_the_first_sentences_are_enough() -> None:
+    text = " ".join(f"This is sentence {number}." for number in range(MOST_SENTENCES + 5))
+    assert len(find_sentences(text)) == MOST_SENTENCES
