@@ -48,15 +48,20 @@ class Legs:
             )
             return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
 
-    def find_worded(self) -> Scores:
-        """Return BM25 of the chunks with the question's words."""
+    def find_worded(self, *, alone: bool = False) -> Scores:
+        """Return BM25 of the chunks with the question's words.
+
+        Args:
+            alone: There is no other leg to bring rows where the rarest words are in too few.
+        """
         words = self._words
         if words is None:
             return {}
         with span(Span.RETRIEVE_LEXICAL), span(Span.READ_LEXICAL):
             rows = self._visible(Chunk.objects.all())
             found = rows.matching(words).values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
-            if len(found) < self._count and (self._query.tags or self._query.filters):
+            is_filtered = bool(self._query.tags or self._query.filters)
+            if len(found) < self._count and (alone or is_filtered):
                 # The rarest words were chosen over the whole collection.
                 rows = rows.matching(words, widely=True)
                 found = rows.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]

@@ -107,7 +107,7 @@ class HybridRetriever:
         return legs.find_near()
 
     def _lexical(self, legs: Legs) -> Scores:
-        found = legs.find_worded()
+        found = legs.find_worded(alone=True)
         best = max(found.values(), default=1.0)
         return {chunk_id: score / best for chunk_id, score in found.items()}
 

@@ -209,6 +209,14 @@ def test_as_many_come_back_as_there_are(
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_rare_word_does_not_keep_those_with_the_other_words_away(crowd: Collection) -> None:
+    query = Query("stone 2017", collection=crowd.name, k=50)
+    retriever = HybridRetriever(alpha=0.5, candidate_count=50)
+    passages = retriever.retrieve(query, limit=50, mode="lexical").passages
+    assert len(passages) == 50
+    assert "2017" in passages[0].text.split()
+
+
 @pytest.mark.parametrize("most", [1, 10, 100], ids=["1", "10", "100"])
 def test_the_nearest_that_pass_come_first(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch, most: int
