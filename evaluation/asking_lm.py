@@ -6,9 +6,7 @@ from corpus.models import Document
 from corpus.sentences import sentence_spans
 from evaluation.generating import Proposal
 from qa.answerers.question_writing import write_question
-from qa.ports import get_answerer
-
-LM = "default"
+from qa.ports import LANGUAGE_MODEL, get_answerer
 
 
 def propose_by_lm(document: Document) -> Iterator[Proposal]:
@@ -17,7 +15,7 @@ def propose_by_lm(document: Document) -> Iterator[Proposal]:
     Raises:
         BackendError: The model failed.
     """
-    answerer = get_answerer(LM)
+    answerer = get_answerer(LANGUAGE_MODEL)
     for chunk in document.chunks.order_by("ordinal").defer("lexemes"):
         written = write_question(chunk.text, answerer=answerer)
         if written is not None:

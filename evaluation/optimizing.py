@@ -18,11 +18,9 @@ from qa.answerers.compiling import Case, check_optimizer, compile_program, count
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
 from qa.answerers.programs import StoredProgram, store_program
 from qa.citations import prove
-from qa.ports import QAContext, answerers, build_context, get_answerer
+from qa.ports import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
 from qa.searching import search_passages
 from qa.types import Answer, Citation, Draft, Passage, Query
-
-LM = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ def _holds_gold(answer: Answer, question: GoldQuestion, wanted: set[str]) -> boo
 
 def _language_model() -> LMAnswerer:
     """Return the configured model with the plain program."""
-    found = get_answerer(LM) if LM in answerers else None
+    found = get_answerer(LANGUAGE_MODEL) if LANGUAGE_MODEL in answerers else None
     if not isinstance(found, LMAnswerer):
         raise InvalidInput("There is no language model to compile for: set PKB_LM.")
     return found.with_program(AnswerProgram())

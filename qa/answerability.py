@@ -8,6 +8,7 @@ text had something for it. The head reads them.
 import base64
 import io
 from dataclasses import dataclass
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,8 @@ class AnswerabilityHead:
         try:
             with np.load(io.BytesIO(base64.b64decode(dumped, validate=True))) as arrays:
                 hidden, output = (arrays[name].astype(np.float32) for name in ("hidden", "output"))
-        except (KeyError, OSError, EOFError) as exc:
+        except (KeyError, OSError, EOFError, BadZipFile) as exc:
             raise ValueError(f"no answerability head: {exc}") from exc
+        if hidden.ndim != 2 or output.shape != (hidden.shape[1] + 1, 2):  # noqa: PLR2004  (axes)
+            raise ValueError(f"no answerability head: {hidden.shape} and {output.shape}")
         return cls(hidden, output)

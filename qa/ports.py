@@ -16,6 +16,8 @@ from qa.types import Citation, Draft, Exchange, Passage, Query
 answerers = BackendRegistry("PKB_ANSWERERS")
 
 EXTRACTIVE = "extractive"
+# The answerer that PKB_LM configures.
+LANGUAGE_MODEL = "default"
 
 
 class Retriever(Protocol):
@@ -162,7 +164,7 @@ def get_answerer(name: str) -> Answerer:
 
 
 def default_answerer_name() -> str:
-    return "default" if "default" in answerers else EXTRACTIVE
+    return LANGUAGE_MODEL if LANGUAGE_MODEL in answerers else EXTRACTIVE
 
 
 def build_context(*, lm: str = "", api_key: str = "") -> QAContext:

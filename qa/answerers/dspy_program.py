@@ -12,11 +12,12 @@ from django.core.exceptions import ImproperlyConfigured
 from dspy.utils.saving import get_dependency_versions
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.addressing import LOCAL, check_remote, find_model_file
 from qa.answerers.follow_up_program import rewrite_follow_up
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
 from qa.answerers.phrasing_program import PhrasingProgram, clean_phrasings
 from qa.answerers.programs import find_program
-from qa.answerers.remote_engine import DIALECTS, RemoteEngine
+from qa.answerers.remote_engine import RemoteEngine
 from qa.answerers.signature import (
     AnswerFromContext,
     answer_schema,
@@ -147,12 +148,12 @@ class LMAnswerer:
         Raises:
             ImproperlyConfigured: No such model file, program, or kind of model; no key.
         """
-        if model.startswith("local:"):
-            path = _model_file(model.removeprefix("local:"))
-            self.name = f"local:{path.name}"
+        if model.startswith(LOCAL):
+            path = find_model_file(model)
+            self.name = f"{LOCAL}{path.name}"
             self._engine: Any = LocalEngine(ModelFile(path, threads, context_tokens))
         else:
-            _check_remote(model, api_base, api_key)
+            check_remote(model, api_base=api_base, api_key=api_key)
             self.name = model
             self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
         self._program = AnswerProgram(find_program(program, folder=programs) if program else None)
@@ -347,24 +348,6 @@ class _EachInTime:
 
     def stream(self, request: Any) -> Iterator[Any]:
         yield from self._engine.until(time.monotonic() + self._timeout_s).stream(request)
-
-
-def _model_file(name: str) -> Path:
-    path = Path(name).expanduser()
-    if not path.is_file():
-        raise ImproperlyConfigured(f"PKB_LM: there is no file {path}.")
-    return path.resolve()
-
-
-def _check_remote(model: str, api_base: str, api_key: str) -> None:
-    prefix, _, name = model.partition("/")
-    if prefix not in DIALECTS or not name:
-        kinds = ", ".join(f"{kind}/..." for kind in DIALECTS)
-        raise ImproperlyConfigured(f"PKB_LM: {model!r} is none of {kinds}, local:<GGUF file>.")
-    if api_base and not api_base.startswith(("http://", "https://")):
-        raise ImproperlyConfigured("PKB_LM_API_BASE must begin with http:// or https://.")
-    if prefix == "openai" and not (api_base or api_key):
-        raise ImproperlyConfigured("PKB_LM_API_KEY or PKB_LM_API_BASE is needed for openai/...")
 
 
 def _note(mistake: str, read_count: int, given_count: int) -> str:

@@ -14,11 +14,10 @@ from typing import Any, Self
 
 from dspy import lm15
 
+from qa.answerers.addressing import DIALECTS
+
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20
-
-# The prefix of PKB_LM -> the server's dialect. ``ollama_chat`` is litellm's name for Ollama.
-DIALECTS = {"openai": "openai", "ollama_chat": "ollama"}
 
 
 class RemoteEngine:

@@ -76,3 +76,14 @@ def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) 
     )
     assert done.returncode != 0 or "no issues" in done.stdout
     assert not (tmp_path / "postgres").exists()
+
+
+@pytest.mark.parametrize("command", [["serve"], ["ask", "Who bakes?"], ["mcp"]])
+def test_commands_that_answer_do_not_start_with_what_would_fail(
+    tmp_path: Path, command: list[str]
+) -> None:
+    missing = str(tmp_path / "none.json")
+    done = run("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:/nowhere.gguf")
+    assert done.returncode == 1
+    assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in done.stderr
+    assert "(qa.E003) PKB_LM: there is no file /nowhere.gguf." in done.stderr

@@ -3,11 +3,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from pkb.warming import start_warming
+from qa.checks import CONFIGURATION
 
 
 class Command(BaseCommand):
     help = "Offer the tools search, fetch, answer and ingest to an agent, over stdin and stdout."
-    requires_system_checks = []
+    requires_system_checks = [CONFIGURATION]
 
     def handle(self, *args: Any, **options: Any) -> None:
         from qa.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)

@@ -6,10 +6,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
+from qa.checks import CONFIGURATION
+
 
 class Command(BaseCommand):
     help = "Serve the API and the pages on APP_HOST:APP_PORT, with a worker beside them."
-    requires_system_checks = []
+    requires_system_checks = [CONFIGURATION]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.PKB_HOST)

@@ -8,13 +8,14 @@ from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tagging import normalize_tags
 from qa.asking import Asked, answer_question
+from qa.checks import CONFIGURATION
 from qa.ports import build_context
 from qa.serializers import AnswerShown
 
 
 class Command(BaseCommand):
     help = "Ask a question; print the answer, its citations with quotes, and its confidence."
-    requires_system_checks = []
+    requires_system_checks = [CONFIGURATION]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question")

@@ -1,0 +1,61 @@
+"""What of the configuration would fail the first question, found before anything is served.
+
+No model is loaded and no server asked for it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+from django.core.exceptions import ImproperlyConfigured
+
+from corpus.embedding import embedders
+from qa.answerers.addressing import LOCAL, check_remote, find_model_file
+from qa.answerers.programs import find_program
+from qa.confidence import read_calibration
+from qa.ports import LANGUAGE_MODEL
+from qa.rerankers import rerankers
+
+CONFIGURATION = "configuration"
+
+
+@register(CONFIGURATION)
+def check_configuration(**kwargs: Any) -> list[CheckMessage]:
+    checks = {"qa.E001": _check_models, "qa.E002": _check_calibration, "qa.E003": _check_lm}
+    return [error for code, check in checks.items() for error in _errors(check, code)]
+
+
+def _errors(check: Callable[[], None], code: str) -> Iterator[CheckMessage]:
+    try:
+        check()
+    except (ImproperlyConfigured, ValueError) as exc:
+        yield Error(str(exc), id=code)
+
+
+def _check_models() -> None:
+    for setting, value, known in (
+        ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
+        ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),
+    ):
+        if value not in known:
+            names = ", ".join(known.names)
+            raise ImproperlyConfigured(f"{setting}: there is no {value!r}, but {names}.")
+
+
+def _check_calibration() -> None:
+    try:
+        read_calibration(settings.PKB_CALIBRATION)
+    except ValueError as exc:
+        raise ImproperlyConfigured(f"PKB_CALIBRATION: {exc}") from exc
+
+
+def _check_lm() -> None:
+    options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
+    model = options.get("model", "")
+    if model.startswith(LOCAL):
+        find_model_file(model)
+    elif model:
+        check_remote(model, api_base=options["api_base"], api_key=options["api_key"])
+    if options.get("program"):
+        find_program(options["program"], folder=options["programs"])

@@ -1,0 +1,71 @@
+"""A configuration that would fail the first question does not get as far as that."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core import checks
+
+from qa.checks import CONFIGURATION
+from qa.ports import LANGUAGE_MODEL
+
+
+def found() -> list[tuple[str | None, str]]:
+    return [(error.id, error.msg) for error in checks.run_checks(tags=[CONFIGURATION])]
+
+
+def configure_lm(settings: Any, **options: Any) -> None:
+    defaults = {"api_base": "", "api_key": "", "program": "", "programs": Path("/nowhere")}
+    settings.PKB_ANSWERERS = {
+        **settings.PKB_ANSWERERS,
+        "default": {
+            "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+            "OPTIONS": defaults | options,
+        },
+    }
+
+
+def test_the_configuration_here_is_right() -> None:
+    assert found() == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{}", '{"head": 1}', '{"head": "UEsDBAoAAAA="}', "\x00\xff"],
+    ids=["empty", "no fields", "no head", "cut off", "binary"],
+)
+def test_a_broken_calibration_is_named(settings: Any, tmp_path: Path, content: str) -> None:
+    settings.PKB_CALIBRATION = tmp_path / "calibration.json"
+    settings.PKB_CALIBRATION.write_text(content, encoding="latin-1")
+    ((code, message),) = found()
+    assert code == "qa.E002"
+    assert message.startswith(f"PKB_CALIBRATION: {settings.PKB_CALIBRATION} is no calibration")
+
+
+def test_unknown_models_are_named(settings: Any) -> None:
+    settings.PKB_EMBEDDING_MODEL = "bge-tiny"
+    ((code, message),) = found()
+    assert code == "qa.E001"
+    assert message.startswith("EMBEDDING_MODEL: there is no 'bge-tiny', but ")
+    settings.PKB_EMBEDDING_MODEL, settings.PKB_RERANKER_MODEL = "hashing-64", "best"
+    ((_, message),) = found()
+    assert message.startswith("RERANKER_MODEL: there is no 'best', but ")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"model": "local:/nowhere/model.gguf"}, "PKB_LM: there is no file /nowhere/model.gguf."),
+        ({"model": "azure/m"}, "PKB_LM: 'azure/m' is none of openai/..., ollama_chat/..., "),
+        ({"model": "openai/m"}, "PKB_LM_API_KEY or PKB_LM_API_BASE is needed"),
+        ({"model": "openai/m", "api_base": "localhost"}, "PKB_LM_API_BASE must begin with"),
+        ({"model": "ollama_chat/m", "program": "mine"}, "PKB_LM_PROGRAM: there is no program"),
+    ],
+)
+def test_a_language_model_that_cannot_be_is_named(
+    settings: Any, options: dict[str, str], reason: str
+) -> None:
+    configure_lm(settings, **options)
+    ((code, message),) = found()
+    assert code == "qa.E003"
+    assert message.startswith(reason)
