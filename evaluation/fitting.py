@@ -177,11 +177,26 @@ def _gather_features(
 def _fit(
     features: NDArray[np.float64], right: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> _Model:
+    """Return weights of at least 0 and the intercept.
+
+    Raises:
+        InvalidDataSet: No feature tells right answers from wrong ones.
+    """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (heavy)
 
-    model = LogisticRegression(C=10.0).fit(features, right, sample_weight=weights)
     # Evidence that grows never makes an answer less sure: sentences are said as they are proved.
-    relevance, weakest_match, answerability = (max(0.0, float(each)) for each in model.coef_[0])
+    # So a feature that would is left out, and the others are fitted without it.
+    kept = np.arange(features.shape[1])
+    while kept.size:
+        model = LogisticRegression(C=10.0).fit(features[:, kept], right, sample_weight=weights)
+        if model.coef_.min() >= 0:
+            break
+        kept = kept[model.coef_[0] >= 0]
+    else:
+        raise InvalidDataSet("No sign of a right answer is greater where the answers are right.")
+    coefficients = np.zeros(features.shape[1])
+    coefficients[kept] = model.coef_[0]
+    relevance, weakest_match, answerability = map(float, coefficients)
     return (relevance, weakest_match, answerability), float(model.intercept_[0])
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from corpus.chunk_settings import default_chunking
 from corpus.collecting import create_collection, delete_collection
-from corpus.errors import DuplicateDocument, EmptyDocument, TextTooShort
+from corpus.errors import BackendError, DuplicateDocument, EmptyDocument, TextTooShort
 from corpus.ingestion import Attributes, ingest_file, ingest_text
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument
@@ -67,6 +67,12 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
     for count, document in enumerate(wanted, start=1):
         missing_count += not _bring(document, collection)
         progress(count, len(wanted))
+    lacking_count = collection.chunks.lacking(collection.embedding_model).count()
+    if lacking_count:
+        raise BackendError(
+            f"{lacking_count} chunks of {name} have no vector: the embedder failed. "
+            "A worker brings them (manage.py worker), --fresh begins anew."
+        )
     return Indexed(collection, _read_ids(collection) if wanted else ids, missing_count)
 
 

@@ -9,6 +9,7 @@ from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ran
 from evaluation.results import Observation
 from qa import models
 from qa.asking import Asked, answer_question
+from qa.expanding import expand_question
 from qa.ports import QAContext
 from qa.searching import search_passages
 from qa.types import Citation, Passage, Query
@@ -42,7 +43,14 @@ def run_queries(
     observed: dict[str, Observation] = {}
     for count, query in enumerate(queries, start=1):
         found = search_passages(
-            Query(query.text, collection=collection.name, k=SEARCH_DEPTH),
+            Query(
+                query.text,
+                collection=collection.name,
+                k=SEARCH_DEPTH,
+                phrasings=expand_question(
+                    query.text, expander=context.expander, count=context.expansion_count
+                ),
+            ),
             mode="hybrid",
             threshold=0.0,
             rerank=True,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, Embedding
 from evaluation.comparing import find_falls, make_baseline
 from evaluation.models import Question
 from evaluation.overriding import overridden
@@ -81,6 +81,14 @@ def test_the_collection_is_reused_until_the_settings_change(dataset: Path) -> No
     assert Document.objects.count() == 3
     run("evaluate", dataset, "--mode", "retrieval", "--set", "CHUNK_SIZE=32")
     assert Collection.objects.filter(name__startswith="eval-coast-").count() == 2
+
+
+def test_a_corpus_without_all_its_vectors_is_not_measured(dataset: Path) -> None:
+    run("evaluate", dataset, "--mode", "retrieval")
+    Embedding.objects.filter(chunk__document__title="Bavoke").delete()
+    with pytest.raises(CommandError, match=r"1 chunks of eval-coast-\w+ have no vector"):
+        run("evaluate", dataset, "--mode", "retrieval")
+    assert run("evaluate", dataset, "--mode", "retrieval", "--fresh")[2] == 0
 
 
 def test_two_configurations_are_compared(dataset: Path) -> None:

@@ -18,10 +18,7 @@ def configure_lm(settings: Any, **options: Any) -> None:
     defaults = {"api_base": "", "api_key": "", "program": "", "programs": Path("/nowhere")}
     settings.PKB_ANSWERERS = {
         **settings.PKB_ANSWERERS,
-        "default": {
-            "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
-            "OPTIONS": defaults | options,
-        },
+        LANGUAGE_MODEL: {"BACKEND": "not.loaded", "OPTIONS": defaults | options},
     }
 
 
