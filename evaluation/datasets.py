@@ -87,6 +87,7 @@ class DataSet:
             "documents": len(self.documents),
             "queries": len(self.queries),
             "questions": len(self.questions),
+            "claims": len(self.claims),
         }
 
 
@@ -165,15 +166,17 @@ def sample_dataset(
     """
     queries = _draw(dataset.queries, query_count, seed)
     questions = _draw(dataset.questions, query_count, seed)
+    claims = _draw(dataset.claims, query_count, seed)
     documents = dataset.documents
     if document_count is not None:
         needed = {key for query in queries for key in query.relevant}
         needed |= {key for question in questions for key in question.doc_ids}
+        needed |= {str(each.get("doc_id")) for claim in claims for each in claim.evidence}
         others = [document for document in documents if document.id not in needed]
         room = max(0, document_count - len(needed))
         needed |= {document.id for document in _draw(tuple(others), room, seed)}
         documents = tuple(document for document in documents if document.id in needed)
-    return DataSet(dataset.name, documents, queries, questions, dataset.claims)
+    return DataSet(dataset.name, documents, queries, questions, claims)
 
 
 def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:

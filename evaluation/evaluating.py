@@ -10,11 +10,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from corpus.errors import InvalidDataSet
-from corpus.models import Collection
+from corpus.models import DEFAULT_COLLECTION, Collection
+from evaluation.claims import pair_claims, run_claims
 from evaluation.datasets import DataSet
 from evaluation.indexing import Indexed, index_dataset
 from evaluation.measuring import measure_all, measure_timings
-from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result
+from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Observation, Result
 from evaluation.running import run_queries, run_questions
 from qa.ports import build_context, default_answerer_name
 
@@ -50,7 +51,7 @@ class Plan:
 
     Attributes:
         k: Passages an answer is made from, and the depth of recall@k.
-        modes: Of ``retrieval`` and ``answers``; none means what the data set allows.
+        modes: Of ``retrieval``, ``answers`` and ``claims``; none means what the data set allows.
         fresh: The data set's documents are taken in anew.
         changes: Settings that differ, by the environment's names; written down only.
     """
@@ -72,7 +73,10 @@ def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -
         PkbError: A model failed, or a document cannot be taken in.
     """
     modes = choose_modes(dataset, plan.modes)
-    indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
+    if set(modes) == {CLAIMS}:
+        indexed = Indexed(Collection.objects.named(DEFAULT_COLLECTION), {})
+    else:
+        indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
     notes = [f"{indexed.missing_count} documents hold no text."] * bool(indexed.missing_count)
     return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
 
@@ -100,13 +104,21 @@ def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidDataSet: It lacks what a wanted mode needs, or allows none.
     """
-    possible = {RETRIEVAL: bool(dataset.queries), ANSWERS: bool(dataset.questions)}
+    has_corpus = bool(dataset.documents) or dataset.name.startswith("collection-")
+    possible = {
+        RETRIEVAL: bool(has_corpus and dataset.queries),
+        ANSWERS: bool(has_corpus and dataset.questions),
+        CLAIMS: bool(pair_claims(dataset.claims, dataset.documents)),
+    }
     lacking = [mode for mode in wanted if not possible[mode]]
     if lacking:
         raise InvalidDataSet(f"{dataset.name} has nothing to measure {lacking[0]} with.")
     chosen = tuple(mode for mode, there_is in possible.items() if there_is)
-    if not chosen or not (dataset.documents or dataset.name.startswith("collection-")):
-        raise InvalidDataSet(f"{dataset.name} has no corpus with queries or questions to ask it.")
+    if not chosen:
+        raise InvalidDataSet(
+            f"{dataset.name} has no corpus with queries or questions to ask it, and no claims with "
+            "evidence."
+        )
     return tuple(wanted) or chosen
 
 
@@ -138,6 +150,12 @@ def _evaluate(
             k=plan.k,
             context=context,
             progress=partial(report, "questions"),
+        )
+    if CLAIMS in modes:
+        observations[CLAIMS] = run_claims(
+            pair_claims(dataset.claims, dataset.documents),
+            context=context,
+            progress=partial(report, "claims"),
         )
     return Result(
         dataset=dataset.name,

@@ -7,7 +7,7 @@ import numpy as np
 
 from evaluation.calibration import area_under_risk, auroc, expected_calibration_error
 from evaluation.resampling import Array, Statistic, bootstrap_interval
-from evaluation.results import ANSWERS, RETRIEVAL, Figure, Observation, Observations
+from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Figure, Observation, Observations
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,12 @@ def _answerability(rows: Array) -> float:
     return auroc(rows[:, 0], rows[:, 1])
 
 
+def _support(rows: Array) -> float:
+    """Over the texts that do not speak against their claim."""
+    bearing = rows[rows[:, 2] > 0]
+    return auroc(bearing[:, 0], bearing[:, 1])
+
+
 # Judged over all questions asked; an abstention's confidence is what the product gave it.
 _RETRIEVAL = (
     Measure("ndcg", "nDCG@10", RETRIEVAL, ("ndcg", "asked"), _ratio),
@@ -101,7 +107,15 @@ _ANSWERS = (
     Measure("aurc", "area under risk and coverage", ANSWERS,
             ("confidence", "right", "answered"), _over_given(area_under_risk), "lower"),
 )  # fmt: skip
-MEASURES = (*_RETRIEVAL, *_ANSWERS)
+_CLAIMS = (
+    Measure("support_auroc", "AUROC of support, held up or not", CLAIMS,
+            ("score", "held_up", "not_against"), _support),
+    Measure("support_recall", "claims found supported, of those held up", CLAIMS,
+            ("accepted_held_up", "held_up"), _ratio),
+    Measure("contradicted_accepted", "claims found supported, of those spoken against", CLAIMS,
+            ("accepted_against", "against"), _ratio, "lower"),
+)  # fmt: skip
+MEASURES = (*_RETRIEVAL, *_ANSWERS, *_CLAIMS)
 
 
 def measure_all(observations: Observations) -> tuple[Figure, ...]:

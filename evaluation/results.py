@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-RETRIEVAL, ANSWERS = "retrieval", "answers"
-MODES = (RETRIEVAL, ANSWERS)
+RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
+MODES = (RETRIEVAL, ANSWERS, CLAIMS)
 
 Observation = Mapping[str, float]
 """What one question gave, by name: shares and counts; times end in ``_ms``."""
 
 Observations = Mapping[str, Mapping[str, Observation]]
-"""By mode, then by the question's id."""
+"""By mode, then by the id of the query, the question, or the claim and its evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Figure:
     """One measured value.
 
     Attributes:
-        mode: ``retrieval`` or ``answers``.
+        mode: ``retrieval``, ``answers`` or ``claims``.
         value: None where no question bears on it.
         low: Lower end of the 95 % bootstrap interval; ``high`` the upper one.
         n: Questions that bear on it.

@@ -32,7 +32,7 @@ def test_a_whole_data_set_is_read(tmp_path: Path) -> None:
     write(tmp_path, "claims", {"id": "c1", "claim": "It is tall.", "evidence": [{"id": "d1"}]})
     dataset = read_dataset(tmp_path)
     assert dataset.name == tmp_path.name
-    assert dataset.counts == {"documents": 2, "queries": 1, "questions": 2}
+    assert dataset.counts == {"documents": 2, "queries": 1, "questions": 2, "claims": 1}
     (query,) = dataset.queries
     assert (query.relevant, query.answers) == ({"d1": 2}, ("thirty-one",))
     assert [question.is_answerable for question in dataset.questions] == [True, False]
@@ -111,7 +111,7 @@ def test_a_sample_is_repeatable_and_keeps_what_it_needs(tmp_path: Path) -> None:
     part = sample_dataset(whole, query_count=4, document_count=10, seed=7)
     assert part == sample_dataset(whole, query_count=4, document_count=10, seed=7)
     assert part != sample_dataset(whole, query_count=4, document_count=10, seed=8)
-    assert part.counts == {"documents": 10, "queries": 4, "questions": 4}
+    assert part.counts == {"documents": 10, "queries": 4, "questions": 4, "claims": 0}
     kept = {document.id for document in part.documents}
     assert all(kept.issuperset(query.relevant) for query in part.queries)
     assert sample_dataset(whole, query_count=None, document_count=None, seed=0) == whole
