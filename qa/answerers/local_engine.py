@@ -8,13 +8,15 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Self, cast
 
 from dspy import lm15
+
+from qa.abandoning import tells_asker_left
 
 CONTEXT_TOKENS = 4_096
 # llama.cpp is stopped between batches; larger ones read a prompt only a few per cent faster.
@@ -104,11 +106,16 @@ def _generate(
     It runs in a thread of its own: its call returns only when it is done, and would swallow an
     interrupt from the keyboard.
     """
+    asker_left = tells_asker_left()
     if not _turn.acquire(timeout=_seconds_until(deadline)):
         raise lm15.TimeoutError("the local model was busy until the deadline")
+    if asker_left():
+        _turn.release()
+        raise lm15.TimeoutError("nobody waits for the local model's answer any more")
     events: SimpleQueue[Any] = SimpleQueue()
     is_over = threading.Event()
-    threading.Thread(target=_run, args=(model, body, events, is_over), daemon=True).start()
+    stops = (is_over.is_set, _is_exiting.is_set, asker_left)
+    threading.Thread(target=_run, args=(model, body, events, stops), daemon=True).start()
     try:
         while (event := events.get(timeout=_seconds_until(deadline))) is not None:
             if isinstance(event, Exception):
@@ -121,13 +128,16 @@ def _generate(
 
 
 def _run(
-    model: ModelFile, body: dict[str, Any], events: SimpleQueue[Any], is_over: threading.Event
+    model: ModelFile,
+    body: dict[str, Any],
+    events: SimpleQueue[Any],
+    stops: Sequence[Callable[[], bool]],
 ) -> None:
-    """Run one request to its end, then end the turn."""
+    """Run one request to its end, or until one of ``stops`` says so, then end the turn."""
 
     def take(event: dict[str, Any]) -> bool:
         events.put(event)
-        return is_over.is_set() or _is_exiting.is_set()
+        return any(stop() for stop in stops)
 
     try:
         _server_of(model).handle_chat_completions(body, take)

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from dspy import lm15
 
+from qa.abandoning import tells_asker_left
 from qa.answerers.addressing import DIALECTS
 
 CONNECT_TIMEOUT_S = 10.0
@@ -85,6 +86,8 @@ class _TimedTransport:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise lm15.TimeoutError("the deadline has passed")
+        if tells_asker_left()():
+            raise lm15.TimeoutError("nobody waits for the answer any more")
         request.connect_timeout = min(left, CONNECT_TIMEOUT_S)
         request.read_timeout = request.write_timeout = min(left, 3_600.0)
         return _TimedResponse(self._inner.stream(request), self._deadline)

@@ -17,6 +17,7 @@ import pytest
 from dspy import lm15
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.abandoning import abandonable_context
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
@@ -82,6 +83,20 @@ def test_answer_is_cut_off_at_the_deadline_and_the_next_one_is_not_hurt(gguf: Pa
         hasty.answer(QUESTION, [passage("A long passage on towers. " * 40)])
     assert time.monotonic() - started < 1
     assert engine_of(gguf).complete(request_for("Say hi.", max_tokens=4)).message.text
+
+
+def test_model_stops_when_the_asker_leaves(gguf: Path) -> None:
+    engine = engine_of(gguf)
+    story = request_for("Tell a very long story.", max_tokens=1_000)
+    context, asker_left = abandonable_context()
+    written = context.run(engine.stream, story)
+    for _ in range(2):  # the start and the first word
+        context.run(next, written)
+    asker_left.set()
+    assert sum(event.type == "delta" for event in context.run(list, written)) < 500
+    with pytest.raises(lm15.TimeoutError, match="nobody waits"):  # as a second try would
+        context.run(engine.complete, story)
+    assert engine.complete(request_for("Say hi.", max_tokens=4)).message.text
 
 
 def test_second_request_waits_for_its_turn_but_not_beyond_its_deadline(gguf: Path) -> None:

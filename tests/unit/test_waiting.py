@@ -7,6 +7,7 @@ import pytest
 
 from corpus.errors import AskerLeft, BackendUnavailable
 from qa import turns
+from qa.abandoning import tells_asker_left
 from qa.ports import Silent
 from qa.turns import answering_turn
 from qa.types import Citation
@@ -30,9 +31,13 @@ class Leaver:
 
 def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
     released, ended = Event(), Event()
+    told: list[bool] = []
 
     def work() -> None:
+        asker_left = tells_asker_left()
+        told.append(asker_left())
         released.wait(30)
+        told.append(asker_left())
         ended.set()
 
     with pytest.raises(AskerLeft):
@@ -40,6 +45,8 @@ def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
     assert not ended.is_set()
     released.set()
     assert ended.wait(10)
+    assert told == [False, True]
+    assert not tells_asker_left()()
 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "quick"])
