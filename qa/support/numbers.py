@@ -1,7 +1,7 @@
 """Read the numbers of a sentence with their units, in digits or in words."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, DecimalException
 from typing import NamedTuple
 
 from qa.support.words import SMALL_NUMBERS, Word
@@ -72,6 +72,8 @@ def _walk(words: Sequence[Word]) -> Iterator[Number]:
 
 def _read_value(words: Sequence[Word], at: int) -> tuple[Decimal | None, int]:
     """Read one number from ``at`` on; return its value, or None, and where it ends."""
+    if at and words[at - 1].text == "^":  # the square of a unit, or a footnote
+        return None, at
     if words[at].text in _OTHER:
         return _OTHER[words[at].text], at + 1
     total, group, end = Decimal(0), None, at
@@ -106,25 +108,45 @@ def _plain_value(word: Word) -> Decimal | None:
         return Decimal(SMALL_NUMBERS[word.text])
     if not word.is_number:
         return None
+    base, _, exponent = word.text.partition("^")
     try:
-        return Decimal(word.text)
-    except InvalidOperation:
+        value = Decimal(base) ** int(exponent or 1)
+    except DecimalException:
         return None
+    return value if value.is_finite() else None
 
 
 def _adds_up(group: Decimal, part: Decimal) -> bool:
-    """Tell "twenty five" and "two hundred five" from two numbers side by side."""
+    """Tell "twenty five" and "two hundred five" from two numbers side by side.
+
+    No word makes a group of ten thousand; the rest of a number of 30 digits cannot be told.
+    """
+    if abs(group) >= 10_000:  # noqa: PLR2004
+        return False
     if group % 100 == 0:
         return part < 100  # noqa: PLR2004
     return group % 10 == 0 and group % 100 >= 20 and part < 10  # noqa: PLR2004
 
 
 def _unit_at(words: Sequence[Word], at: int) -> str:
-    """The unit after a number; "5 per cent" is percent."""
+    """The unit after a number; "5 per cent" is percent, 5 m\u00b2 has "m^2"."""
     text = words[at].text if at < len(words) else ""
     if text == "per" and at + 1 < len(words) and words[at + 1].text == "cent":
         return "percent"
-    return _UNITS.get(text) or _UNITS.get(text.removesuffix("s"), "")
+    unit = _UNITS.get(text) or _UNITS.get(text.removesuffix("s"), "")
+    raised = [word.text for word in words[at + 1 : at + 3]]
+    return f"{unit}^{raised[1]}" if unit and raised[:1] == ["^"] and raised[1:] else unit
+
+
+def counts(word: Word) -> bool:
+    """Tell a number that what follows it may be the unit of; "one" is too often a mere pronoun."""
+    return word.text != "one" and (
+        word.is_number or word.text in SMALL_NUMBERS or word.text in _SCALES
+    )
+
+
+def is_currency(word: Word) -> bool:
+    return _UNITS.get(word.text, word.text) in _CURRENCIES
 
 
 def find_strange_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:

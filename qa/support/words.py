@@ -8,17 +8,29 @@ from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""
-    (?P<number>(?<![\w.])[-\u2212](?=\d)\d[\d,]*(?:\.\d+)?   # a minus stands before no word
-      |\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d)
-      |\d+(?:\.\d+)?)
+    (?P<number>
+      (?:(?<![\w.])[-\u2212](?=\.?\d))?                   # a minus stands before no word
+      (?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]*\d) | \d+(?:\.\d+)? | (?<![\w.])\.\d+)
+      (?:\^[-\u2212]?\d{1,3}(?!\d))?)
     |(?P<word>[^\W\d_](?:[^\W_]|'(?=\w))*)
-    |(?P<sign>[%$\u20ac\u00a3\u00a5\u00b0<>\u2264\u2265=+])
-    |(?P<mark>[,;:()\[\]\u2013\u2014]|\s-\s)
+    |(?P<sign>[%$\u20ac\u00a3\u00a5\u00b0<>\u2264\u2265\u2260\u2248~=+\u00b1\u00d7^])
+    |(?P<mark>[;()\[\]]|[,:\u2013\u2014](?!(?<=\d.)\d)|\s-\s)   # within "10:30" is none
     """,
     re.VERBOSE,
 )
 _ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])\b")
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"'})
+PLAIN = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2010": "-"}
+)
+# NFKC makes 106 of 10\u2076 and 51/2 of 5\u00bd; a sign between them keeps them apart.
+_RAISED = re.compile(r"\u207b?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079]+")
+_MIXED_FRACTION = re.compile(r"(?<=\d)(?=[\u00bc-\u00be\u2150-\u215e])")
+# A prefix that takes the meaning away makes one word with what it stands before: "non-toxic" says
+# nothing of "toxic", and is "nontoxic". UN in capitals is no prefix.
+_PREFIXED = re.compile(
+    r"\b([Nn]on|NON|[Aa]nti|ANTI|[Uu]n|[Ee]x|[Pp]seudo|[Qq]uasi|[Ss]o(?=-called)|[Ww]ould(?=-be))"
+    r"-(?=[^\W\d_])"
+)
 MONTHS = (
     "january february march april may june july august september october november december".split()
 )
@@ -54,12 +66,15 @@ class Word(NamedTuple):
         stem: Without its inflection; a number's is its value.
         is_name: Written like a name: a capital or a digit within the sentence.
         opens_clause: A comma, colon, bracket or dash stands before it.
+        is_joined: No blank stands before it: "5%", "alcohol-free", "mg/l" and "5-10" are two words
+            each, of which a quote has both or neither.
     """
 
     text: str
     stem: str
     is_name: bool
     opens_clause: bool
+    is_joined: bool = False
 
     @property
     def is_number(self) -> bool:
@@ -69,23 +84,38 @@ class Word(NamedTuple):
     def is_content(self) -> bool:
         return self.text not in FUNCTION_WORDS
 
+    @property
+    def is_sign(self) -> bool:
+        return not any(map(str.isalnum, self.text))
+
 
 @lru_cache(maxsize=4_096)
 def read_words(sentence: str) -> tuple[Word, ...]:
     """Return the words of a sentence, contractions and ISO dates written out."""
-    text = unicodedata.normalize("NFKC", sentence).translate(_QUOTES)
-    text = _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
+    text = _fold(sentence)
     words: list[Word] = []
     opens = True
+    end = len(text)
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "mark":
             opens = True
             continue
         is_name = _is_name(token[0], is_first=not words)
-        for part in _parts(token):
-            words.append(Word(part, stem(part), is_name, opens))
-            opens = False
+        gap = text[end : token.start()]
+        is_joined = not opens and not any(map(str.isspace, gap))
+        for part in filter(None, _parts(token)):
+            words.append(Word(part, stem(part), is_name, opens, is_joined))
+            opens = is_joined = False
+        end = token.end()
     return tuple(words)
+
+
+def _fold(sentence: str) -> str:
+    """Write characters plainly, prefixes and their words together, and ISO dates out."""
+    text = _RAISED.sub(lambda m: f"^{m[0]}", _MIXED_FRACTION.sub(" ", sentence))
+    text = unicodedata.normalize("NFKC", text).translate(PLAIN)
+    text = _PREFIXED.sub(r"\1", text)
+    return _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
 
 
 def _parts(token: re.Match[str]) -> Iterable[str]:
@@ -103,10 +133,13 @@ def _take_apart(text: str) -> tuple[str, ...]:
 
 
 def _plain_number(text: str) -> str:
-    plain = text.replace(",", "").replace("\u2212", "-")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    return plain
+    """Write -.50 as -0.5, and 10^06 as it is."""
+    base, raised, exponent = text.replace(",", "").replace("\u2212", "-").partition("^")
+    if "." in base:
+        whole, _, fraction = base.rstrip("0").partition(".")
+        base = whole if whole.strip("-") else f"{whole}0"
+        base += f".{fraction}" if fraction else ""
+    return base + raised + exponent
 
 
 def _is_name(text: str, *, is_first: bool) -> bool:

@@ -83,6 +83,11 @@ def test_bad_request_is_400(api: APIClient, db: None, body: dict[str, Any]) -> N
     assert response.json()["error"] == "invalid_input"
 
 
+@pytest.mark.parametrize("claim", ["It does n't.", "n't", "10\u207b\u2076 of ^", "-0^-1 five"])
+def test_odd_claim_is_judged(api: APIClient, db: None, claim: str) -> None:
+    assert verify(api, claim, text=f"{LIGHTHOUSE} {claim}").status_code == 200
+
+
 def test_unknown_collection_is_404(api: APIClient, db: None) -> None:
     assert verify(api, BUILT, collection="absent").status_code == 404
 

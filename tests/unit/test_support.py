@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from corpus.sentences import sentence_spans
@@ -112,6 +114,25 @@ def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
     assert verdict_of(claim, source) == verdict
 
 
+anything = st.text(max_size=80) | st.lists(
+    st.sampled_from(
+        ["n't", "does", "n't.", "5", ".5", "10\u2076", "^-1", "0", "-", "billion", "five",
+         "hundred", "9" * 40, "1,000", "per", "cent", "%", "if", "that", "the", "or", "'s", "non-",
+         "\u00bd", ","]
+    ),
+    max_size=12,
+).map(" ".join)  # fmt: skip
+
+
+@given(anything, anything)
+@example("It does n't.", "It does n't work.")
+@example("9" * 40 + " five", "-0^-1 hundred and five")
+def test_no_text_is_too_odd(claim: str, source: str) -> None:
+    read_numbers(read_words(claim))
+    assert judge_claim(claim, [source, claim], score=credulous).score >= 0
+    keeps_facts(claim, source)
+
+
 def test_altered_quote_is_not_saved_by_another_sentence() -> None:
     claim = "The mill at Bavoke was sold in 1874."
     assert verdict_of(claim, "The mill at Bavoke was built in 1874.", "In 1874 much was sold.") in {
@@ -142,8 +163,11 @@ def test_no_sources_support_nothing() -> None:
         ("from 1874 to 1890", [(1874, ""), (1890, "")]),
         ("at \u22125 degrees", [(-5, "degree")]),
         ("5 per cent", [(5, "percent")]),
+        (".50 kg and -.5", [(0.5, "kg"), (-0.5, "")]),
+        ("10\u2076 m\u00b2 and 10^-3 m", [(10**6, "m^2"), (0.001, "m")]),
+        ("in 12345 five", [(12345, ""), (5, "")]),
     ],
-    ids=range(7),
+    ids=range(10),
 )
 def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float, str]]) -> None:
     assert [(float(n.value), n.unit) for n in read_numbers(read_words(text))] == numbers
