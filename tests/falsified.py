@@ -30,6 +30,7 @@ _UNITS = {
     "minutes": "days", "seconds": "hours", "years": "days", "mg": "g", "kg": "mg",
 }  # fmt: skip
 _UNIT = re.compile(rf"(?<=\d)\s?({'|'.join(_UNITS)})(?!\w)")
+_LIMITED = re.compile(r"\b(?:only|unless|if|until|except|without|or)\b")
 _STOP_WORDS = frozenset(
     "that this these those with from have been were which their there they them then than when"
     " will would should could about into also such each both more most some only very other over"
@@ -97,11 +98,14 @@ def _other_number(number: str, rng: Random) -> str:
 
 
 def honest_variants(text: str) -> Iterator[str]:
-    """Yield the sentence itself, and forms that say the same or less."""
+    """Yield the sentence itself, and forms that say the same or less.
+
+    Its last clause is left out where that sets no limit to the rest.
+    """
     yield text
     yield text.lower()
     yield text.replace(" ", "  ")
     yield text.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d")
     head, comma, tail = text.rpartition(", ")
-    if comma and len(head.split()) > 4 and len(tail.split()) > 2:
+    if comma and len(head.split()) > 4 and len(tail.split()) > 2 and not _LIMITED.search(tail):
         yield f"{head}."

@@ -9,6 +9,25 @@ NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor without unable hardly scarcely barely lack lacks"
     " lacked lacking fail fails failed nowhere".split()
 )
+# What a statement stands or falls with, and what takes it back in part: none may be left out of a
+# quote, nor may a clause, or the end of one, with it.
+CONDITIONS = frozenset(
+    "only if unless until till except excepting excluding without provided providing assuming"
+    " whenever when once lest otherwise rarely seldom sometimes occasionally usually generally"
+    " mostly partly partially largely almost nearly virtually practically allegedly supposedly"
+    " purportedly reputedly ostensibly apparently seemingly presumably hypothetically theoretically"
+    " theory possibly probably potentially maybe perhaps reportedly whether".split()
+)
+# What takes the next word's meaning away, or only says that someone takes it so: "a former mill".
+_PRIVATIVES = frozenset(
+    "former formerly erstwhile fake false mock counterfeit forged sham imitation dummy simulated"
+    " artificial pseudo quasi non anti ex socalled wouldbe alleged supposed purported reputed"
+    " ostensible apparent seeming putative presumed hypothetical theoretical possible probable"
+    " potential likely unlikely doubtful questionable rumored rumoured attempted planned proposed"
+    " intended near believed believe believes thought claimed claims suspected suspects assumed"
+    " assumes expected alleges denies denied deny doubts doubted doubt seems seem seemed appears"
+    " appear appeared".split()
+)
 # What limits a statement; none of them may be left out of a quote on its own.
 LIMITS = frozenset(
     "only may might can could should must would will all every each always any some many most few"
@@ -96,7 +115,15 @@ def is_negation(word: Word) -> bool:
 
 def is_guarded(word: Word) -> bool:
     """Tell a word that must not be left out of a quote on its own."""
-    return word.text in NEGATIONS or word.text in LIMITS or word.stem in _AXES
+    return (
+        is_negation(word) or is_condition(word) or word.is_sign
+        or word.text in LIMITS or word.text in _PRIVATIVES or word.stem in _AXES
+    )  # fmt: skip
+
+
+def is_condition(word: Word) -> bool:
+    """Tell a word that no clause or end of a clause may be left out with."""
+    return word.text in CONDITIONS
 
 
 def are_opposed(word: str, other: str) -> bool:

@@ -1,10 +1,11 @@
 """Compare a claim with a sentence that it may quote: word for word, shortened, or altered."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from qa.support.numbers import find_strange_numbers, read_numbers
+from qa.support.omissions import PREPOSITIONS, may_leave_out_rest, split_clauses
 from qa.support.polarity import are_opposed, is_guarded, is_negation
 from qa.support.words import Word
 
@@ -19,19 +20,6 @@ _REORDERED_MOST = 1.5
 _FREE = frozenset({"a", "an", "the"})
 # What turns a part of a sentence into a sentence of its own.
 _LINKING = frozenset("is are was were be been being it they this these that which and".split())
-_OPENERS = frozenset(
-    "but and or which who whom whose that because if unless when while whereas although though"
-    " since so until where".split()
-)
-# A clause that one of these opens says nothing on its own when the word is left out.
-_BINDING = frozenset("which who whom whose because if unless when while although though".split())
-_PREPOSITIONS = frozenset(
-    "of in on at by for with from to since after before during under over through when if because"
-    " as within until between".split()
-)
-_RELATIVE = frozenset("which who".split())
-# Limits of what stands before them.
-_BACKWARD = frozenset("only unless except".split())
 
 
 class Comparison(NamedTuple):
@@ -57,10 +45,17 @@ def compare(claim: Sequence[Word], source: Sequence[Word]) -> Comparison:
     said, given = _without_free(claim), _without_free(source)
     if not said or not given:
         return Comparison(0.0, is_quote=False, turns=False)
-    shared = Counter(w.stem for w in said) & Counter(w.stem for w in given)
-    if len(said) > _SHORT_CLAIM and shared.total() < QUOTES_FROM * len(said):
-        return Comparison(shared.total() / len(said), is_quote=False, turns=False)
-    pairs = _align(said, given)
+    if [word.stem for word in said] == [word.stem for word in given]:
+        return Comparison(1.0, is_quote=True, turns=False)
+    shared = (Counter(w.stem for w in said) & Counter(w.stem for w in given)).total() / len(said)
+    if len(said) > _SHORT_CLAIM and shared < QUOTES_FROM:
+        return Comparison(shared, is_quote=False, turns=False)
+    return _compare_aligned(said, given, _align(said, given))
+
+
+def _compare_aligned(
+    said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
+) -> Comparison:
     is_quote = _is_shortened(said, given, pairs)
     if not is_quote and (moved := _unfront(said, given)):
         is_quote = _is_shortened(moved, given, _align(moved, given))
@@ -116,55 +111,9 @@ def _is_shortened(
     added = [word for i, word in enumerate(said) if i not in matched]
     if any(word.text not in _LINKING for word in added):
         return False
-    kept = {j for _, j in pairs}
-    return all(_may_leave_out(given, clause, kept) for clause in _clauses(given))
-
-
-def _clauses(given: Sequence[Word]) -> Iterator[range]:
-    start = 0
-    for at, word in enumerate(given):
-        if at > start and (word.opens_clause or word.text in _OPENERS):
-            yield range(start, at)
-            start = at
-    yield range(start, len(given))
-
-
-def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
-    """A clause may go as a whole; of one that stays, no word that limits or binds it may."""
-    if not kept.intersection(clause):
-        words = [given[at] for at in clause]
-        return not all(is_negation(word) or not word.is_content for word in words) or not any(
-            map(is_negation, words)
-        )
-    follows = clause.start - 1 in kept
-    runs = _runs(at for at in clause if at not in kept)
-    return all(_may_go(given, run, clause, follows=follows) for run in runs)
-
-
-def _runs(places: Iterable[int]) -> Iterator[range]:
-    """Put neighbouring places together."""
-    start = end = -1
-    for at in places:
-        if at != end:
-            if end > start:
-                yield range(start, end)
-            start = at
-        end = at + 1
-    if end > start:
-        yield range(start, end)
-
-
-def _may_go(given: Sequence[Word], run: range, clause: range, *, follows: bool) -> bool:
-    """Tell whether a run of words may be left out; ``follows``: the clause, on a kept word."""
-    words = [given[at] for at in run]
-    if any(is_negation(word) or word.text in _BACKWARD for word in words):
-        return False
-    if run.stop == clause.stop:
-        return True
-    if run.start == clause.start and words[0].text in _BINDING:
-        return follows and len(words) == 1 and words[0].text in _RELATIVE
-    hangs = words[-1].text in _PREPOSITIONS
-    return not hangs and not any(is_guarded(word) or word.is_number for word in words)
+    if not any(word.is_content and not word.is_number for word in said):
+        return False  # "8." says nothing that could be proved
+    return may_leave_out_rest(given, kept={j for _, j in pairs})
 
 
 def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
@@ -175,7 +124,7 @@ def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
 
 def _unfront(said: Sequence[Word], given: Sequence[Word]) -> list[Word]:
     """Put a phrase of place or time back from the front to the end, if the source has it there."""
-    if said[0].text not in _PREPOSITIONS:
+    if said[0].text not in PREPOSITIONS:
         return []
     starts = (at for at in range(2, len(said)) if said[at].stem == given[0].stem)
     at = next(starts, 0)
@@ -186,7 +135,7 @@ def _turns(said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[in
     """Tell whether a number, a limit or a direction is among what the alignment leaves over."""
     there, here = {i for i, _ in pairs}, {j for _, j in pairs}
     added = [word for i, word in enumerate(said) if i not in there and word.text not in _LINKING]
-    kept_clauses = [clause for clause in _clauses(given) if here.intersection(clause)]
+    kept_clauses = [clause for clause in split_clauses(given) if here.intersection(clause)]
     missing = [given[j] for clause in kept_clauses for j in clause if j not in here]
     if not added and any(is_guarded(word) for word in missing):
         return True

@@ -114,6 +114,106 @@ def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
     assert verdict_of(claim, source) == verdict
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The compound is toxic.", "The compound is non-toxic."),
+        ("The compound is toxic to rats in the lab.", "It was found to be non-toxic."),
+        ("It was a war rally.", "It was an anti-war rally."),
+        ("The president spoke.", "The ex-president spoke."),
+        ("The president spoke.", "The former president spoke."),
+        ("He is a spy.", "He is an alleged spy."),
+        ("He is a spy.", "He is a spy, allegedly."),
+        ("It is an expert panel.", "It is a so-called expert panel."),
+        ("It is a science.", "It is a pseudo-science."),
+        ("It is complete.", "It is near-complete."),
+        ("It is complete.", "It is almost complete."),
+        ("The beer is alcohol.", "The beer is alcohol-free."),
+    ],
+    ids=range(12),
+)
+def test_prefix_that_takes_the_meaning_away_is_kept(claim: str, source: str) -> None:
+    assert verdict_of(claim, source) in {"unsupported", "contradicted"}
+    assert verdict_of(source, source) == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It weighs 5 kg.", "It weighs .5 kg."),
+        ("It weighs 5.", "It weighs 5 kg."),
+        ("It weighs 5 in all.", "It weighs 5 barrels in all."),
+        ("It weighs 5 lasts.", "It weighs 5 barrels."),
+        ("It costs 5 in all.", "It costs USD 5 in all."),
+        ("It needs 5 mg.", "It needs 5 mg/l."),
+        ("It has 106 cells.", "It has 10\u2076 cells."),
+        ("It has 10 cells.", "It has 10\u2076 cells."),
+        ("It has 5 m.", "It has 5 m\u00b2."),
+        ("It is 51/2 inches.", "It is 5\u00bd inches."),
+        ("Those aged 12 are excluded.", "Those aged < 12 are excluded."),
+        ("Those aged 12 are excluded.", "Those aged \u2265 12 are excluded."),
+        ("Those aged 12 are excluded.", "Those aged 12+ are excluded."),
+        ("It rose 5 in May.", "It rose 5 % in May."),
+        ("It is 5 mm.", "It is 5 \u00b1 2 mm."),
+        ("It was 5 degrees.", "It was -5 degrees."),
+        ("They were aged 5.", "They were aged 5\u201310."),
+        ("It opens at 10.", "It opens at 10:30."),
+    ],
+    ids=range(18),
+)
+def test_number_is_kept_with_its_signs_and_unit(claim: str, source: str) -> None:
+    assert verdict_of(claim, source) in {"unsupported", "contradicted"}
+    assert verdict_of(source, source) == "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("It works.", "It works rarely."),
+        ("It works.", "It hardly works."),
+        ("It works.", "It works no longer."),
+        ("It works.", "It never works."),
+        ("It works.", "It works only if it rains."),
+        ("It works.", "It works, provided that it rains."),
+        ("It works.", "If it rains, it works."),
+        ("It works.", "It works until it rains."),
+        ("It works.", "It works without oil."),
+        ("It works.", "It works, but not in winter."),
+        ("It works.", "It works, and then only in winter."),
+        ("You may smoke.", "You may smoke unless there are children."),
+        ("All may enter.", "All may enter, except contractors."),
+        ("It excludes patients.", "It excludes patients who smoke."),
+        ("It is bread.", "It is bread or butter."),
+        ("8.", "They left at 8."),
+        ("It is faster.", "It is faster than light."),
+        ("The mill is closed.", "He denies that the mill is closed."),
+        ("The mill is closed.", "It is not true that the mill is closed."),
+        ("The mill is closed.", "It is unclear whether the mill is closed."),
+    ],
+    ids=range(20),
+)
+def test_limit_is_kept_with_what_it_limits(claim: str, source: str) -> None:
+    assert verdict_of(claim, source) in {"unsupported", "contradicted"}
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The mill is here.", "The mill is here, which opened in 1990."),
+        ("The mill was built in 1874.", "The mill was built in 1874 by the engineer."),
+        ("The mill is closed.", "We show that the mill is closed."),
+        ("It runs.", "It runs, but rusts if it is wet."),
+        ("It runs.", "It runs, and a new one usually does not."),
+        ("The mill was sold.", "The mill, which runs only in May, was sold."),
+        ("The state of the art is good.", "The state-of-the-art is good."),
+        ("The device is nontoxic.", "The device is non-toxic."),
+    ],
+    ids=range(8),
+)
+def test_what_limits_nothing_may_be_left_out(claim: str, source: str) -> None:
+    assert judge_claim(claim, [source], score=indifferent).verdict == "supported"
+
+
 anything = st.text(max_size=80) | st.lists(
     st.sampled_from(
         ["n't", "does", "n't.", "5", ".5", "10\u2076", "^-1", "0", "-", "billion", "five",
