@@ -1,13 +1,15 @@
 """Compare a claim with a sentence that it may quote: word for word, shortened, or altered."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from qa.support.language import is_english
 from qa.support.numbers import find_strange_numbers, read_numbers
 from qa.support.omissions import PREPOSITIONS, may_leave_out_rest, split_clauses
 from qa.support.polarity import are_opposed, is_guarded, is_negation
-from qa.support.words import Word
+from qa.support.words import PLAIN, Word, read_words
 
 # Share of a claim's words that stand in the source in their order, from which on the claim is a
 # quote of it: one word of three may be another. Claims of up to two words always are.
@@ -29,20 +31,34 @@ class Comparison(NamedTuple):
         likeness: Share of the claim's words that stand in the source in their order, in [0, 1].
         is_quote: It is the sentence, or what is left of it when clauses are left out.
         turns: A number, a negation or a word of direction is what differs.
+        is_english: The source is, so that what turns a claim around would have been seen.
     """
 
     likeness: float
     is_quote: bool
     turns: bool
+    is_english: bool = True
 
     @property
     def is_altered(self) -> bool:
         return self.likeness >= QUOTES_FROM and not self.is_quote
 
 
-def compare(claim: Sequence[Word], source: Sequence[Word]) -> Comparison:
+def compare(claim: str, source: str) -> Comparison:
+    """Tell how a claim stands to a source sentence.
+
+    What may be left out is known for English alone: of another language a quote is the whole
+    sentence, to the letter.
+    """
+    given = read_words(source)
+    found = _compare(_without_free(read_words(claim)), _without_free(given))
+    if is_english(given):
+        return found
+    return found._replace(is_quote=_fold(claim) == _fold(source) != "", is_english=False)
+
+
+def _compare(said: Sequence[Word], given: Sequence[Word]) -> Comparison:
     """Align the words of a claim with those of a source sentence."""
-    said, given = _without_free(claim), _without_free(source)
     if not said or not given:
         return Comparison(0.0, is_quote=False, turns=False)
     if [word.stem for word in said] == [word.stem for word in given]:
@@ -64,6 +80,12 @@ def _compare_aligned(
         likeness = max(likeness, QUOTES_FROM)
     turns = not is_quote and _turns(said, given, pairs)
     return Comparison(likeness, is_quote=is_quote, turns=turns)
+
+
+def _fold(text: str) -> str:
+    """Leave nothing of the letters' case, the white space, and the marks at both ends."""
+    plain = unicodedata.normalize("NFC", text).translate(PLAIN).casefold()
+    return " ".join(plain.split()).strip(" .!?\"'\u3002\uff01\uff1f\u061f\u0964")
 
 
 def _without_free(words: Sequence[Word]) -> list[Word]:

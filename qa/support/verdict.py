@@ -92,7 +92,7 @@ def judge_claim(claim: str, sources: Sequence[str], *, score: Scorer) -> Support
     raws = score(claim, [sources[index] for index in chosen])
     given = [read_words(sources[index]) for index in chosen]
     coverage = share_covered(said, given)
-    compared = [compare(said, words) for words in given]
+    compared = [compare(claim, sources[index]) for index in chosen]
     is_altered = any(each.is_altered for each in compared)
     judged = [
         _judge(said, words, comparison, raw=float(raw), index=index,
@@ -147,6 +147,8 @@ def _judge(
         verdict = "contradicted" if raw >= SAME_THING_FROM else "unsupported"
     elif not only_quotes and _keeps_names(said, given) and not find_strange_numbers(said, given):
         verdict = _grade(chance) if coverage >= COVERED_FROM else "unsupported"
+        if not comparison.is_english and verdict == "supported":
+            verdict = "partial"  # a negation would not have been seen
     return _Judged(verdict, chance, raw, index)
 
 

@@ -214,6 +214,29 @@ def test_what_limits_nothing_may_be_left_out(claim: str, source: str) -> None:
     assert judge_claim(claim, [source], score=indifferent).verdict == "supported"
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("Das Ger\u00e4t ist wasserdicht.", "Das Ger\u00e4t ist nicht wasserdicht."),
+        ("Das Ger\u00e4t wasserdicht.", "Das Ger\u00e4t ist wasserdicht."),
+        ("Le moulin est ouvert.", "Le moulin n'est pas ouvert."),
+        ("El molino abre.", "El molino abre, salvo en enero."),
+        ("\u8fd9\u662f \u597d\u7684", "\u8fd9\u662f \u4e0d\u597d\u7684"),
+        ("\u0915\u093f\u0924\u093e\u092c \u0939\u0948", "\u0915\u0924\u093e\u092c \u0939\u0948"),
+    ],
+    ids=range(6),
+)
+def test_text_that_is_not_english_is_quoted_whole(claim: str, source: str) -> None:
+    assert verdict_of(claim, source) != "supported"
+    assert verdict_of(source.upper(), source) == "supported"
+    assert judge_claim(source, [source], score=indifferent).verdict == "supported"
+
+
+def test_other_words_in_another_language_hold_up_in_part_at_most() -> None:
+    source = "Das Ger\u00e4t von Bavoke wird nirgends wasserdicht genannt, sagt Orsolya Quill."
+    assert verdict_of("Orsolya Quill nennt das Ger\u00e4t wasserdicht.", source) == "partial"
+
+
 anything = st.text(max_size=80) | st.lists(
     st.sampled_from(
         ["n't", "does", "n't.", "5", ".5", "10\u2076", "^-1", "0", "-", "billion", "five",
