@@ -22,6 +22,9 @@ _REORDERED_MOST = 1.5
 _FREE = frozenset({"a", "an", "the"})
 # What turns a part of a sentence into a sentence of its own.
 _LINKING = frozenset("is are was were be been being it they this these that which and".split())
+# A longer sentence is quoted whole or not at all: the table of an alignment has a cell for each
+# pair of words, and 150 times 150 cells take 13 ms on a busy core.
+MAX_ALIGNED_WORDS = 150
 
 
 class Comparison(NamedTuple):
@@ -64,7 +67,8 @@ def _compare(said: Sequence[Word], given: Sequence[Word]) -> Comparison:
     if [word.stem for word in said] == [word.stem for word in given]:
         return Comparison(1.0, is_quote=True, turns=False)
     shared = (Counter(w.stem for w in said) & Counter(w.stem for w in given)).total() / len(said)
-    if len(said) > _SHORT_CLAIM and shared < QUOTES_FROM:
+    is_long = max(len(said), len(given)) > MAX_ALIGNED_WORDS
+    if is_long or (len(said) > _SHORT_CLAIM and shared < QUOTES_FROM):
         return Comparison(shared, is_quote=False, turns=False)
     return _compare_aligned(said, given, _align(said, given))
 

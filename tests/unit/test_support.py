@@ -237,6 +237,13 @@ def test_other_words_in_another_language_hold_up_in_part_at_most() -> None:
     assert verdict_of("Orsolya Quill nennt das Ger\u00e4t wasserdicht.", source) == "partial"
 
 
+def test_long_sentence_is_quoted_whole_or_not_at_all() -> None:
+    said = " ".join(f"The mill {number} is open and old." for number in range(100, 150))
+    long = said.replace(".", "") + "."
+    assert verdict_of(long, long) == "supported"
+    assert verdict_of(long.replace(" 120 is", " 120 was not"), long) == "unsupported"
+
+
 anything = st.text(max_size=80) | st.lists(
     st.sampled_from(
         ["n't", "does", "n't.", "5", ".5", "10\u2076", "^-1", "0", "-", "billion", "five",
