@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.conf import settings
 from rest_framework import serializers
 
 from corpus.fields import CollectionName, TagList, Text
@@ -13,7 +14,11 @@ VERDICTS = ("supported", "partial", "unsupported", "contradicted")
 class ClaimInput(serializers.Serializer[Any]):
     claim = Text(max_length=MAX_CLAIM_CHARS)
     text = Text(
-        required=False, allow_null=True, trim_whitespace=False, help_text="instead of a collection"
+        required=False,
+        allow_null=True,
+        trim_whitespace=False,
+        max_length=settings.PKB_MAX_INPUT_CHARS,
+        help_text="instead of a collection",
     )
     collection = CollectionName(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)

@@ -9,12 +9,16 @@ from corpus.sentences import sentence_spans
 from qa.ports import QAContext
 from qa.reranking import rerank_passages
 from qa.support import Support, Verdict, judge_claim
+from qa.turns import answering_turn
 from qa.types import Citation, Passage, Query
 
 MAX_CLAIM_CHARS = 2_000
 MAX_SENTENCES = 40
 # Best passages of a collection whose sentences a claim is checked against.
 PASSAGE_COUNT = 5
+
+# A sentence of a passage: its half-open span in the passage's text.
+Source = tuple[Passage, int, int]
 
 _WEAKEST_FIRST: tuple[Verdict, ...] = ("contradicted", "unsupported", "partial", "supported")
 
@@ -53,16 +57,18 @@ def verify_claim(
     spans = sentence_spans(claim)
     if not spans or len(claim) > MAX_CLAIM_CHARS or len(spans) > MAX_SENTENCES:
         raise InvalidInput(
-            f"A claim has 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences."
+            f"A claim has 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
+            field="claim",
         )
     if text is not None and not text.strip():
-        raise InvalidInput("The text to check the claim against is empty.")
-    selected = None if text is None else [select_text(text)]
+        raise InvalidInput("The text to check the claim against is empty.", field="text")
+    selected = [] if text is None else _split([select_text(text)])
     verified = []
-    for start, end in spans:
-        query = Query(claim[start:end], collection=collection, tags=tuple(tags))
-        passages = _find_passages(query, context) if selected is None else selected
-        verified.append(_verify_sentence(query.text, start, passages, context))
+    with answering_turn():
+        for start, end in spans:
+            query = Query(claim[start:end], collection=collection, tags=tuple(tags))
+            sources = selected or _split(_find_passages(query, context))
+            verified.append(_verify_sentence(query.text, start, sources, context))
     return VerifiedClaim(
         support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
         score=min(found.score for found, _ in verified),
@@ -102,11 +108,14 @@ def _find_passages(query: Query, context: QAContext) -> list[Passage]:
     )
 
 
+def _split(passages: Sequence[Passage]) -> list[Source]:
+    return [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
+
+
 def _verify_sentence(
-    sentence: str, at: int, passages: Sequence[Passage], context: QAContext
+    sentence: str, at: int, places: Sequence[Source], context: QAContext
 ) -> tuple[Support, Citation | None]:
     """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
-    places = [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
     sources = [passage.text[start:end] for passage, start, end in places]
     found = judge_claim(sentence, sources, score=context.judge.score)
     if found.verdict == "unsupported":

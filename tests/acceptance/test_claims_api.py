@@ -5,12 +5,15 @@ from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from rest_framework.test import APIClient
 
 from corpus.models import Document
+from corpus.sentences import sentence_spans
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +84,26 @@ def test_bad_request_is_400(api: APIClient, db: None, body: dict[str, Any]) -> N
     response = api.post("/claims/verify", body, format="json")
     assert response.status_code == 400
     assert response.json()["error"] == "invalid_input"
+
+
+def test_claim_of_too_many_sentences_names_the_field(api: APIClient, db: None) -> None:
+    (error,) = verify(api, "It is. " * 41, text="It is.").json()["errors"]
+    assert error["field"] == "claim"
+    assert "40 sentences" in error["message"]
+    assert verify(api, "It is. " * 40, text="It is.").status_code == 200
+
+
+def test_text_is_as_long_as_one_that_is_taken_in(api: APIClient, db: None) -> None:
+    response = verify(api, "It is.", text="a" * (settings.PKB_MAX_INPUT_CHARS + 1))
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"] == "text"
+
+
+def test_text_is_split_once_for_all_sentences_of_a_claim(api: APIClient, db: None) -> None:
+    with patch("qa.verifying_claims.sentence_spans", wraps=sentence_spans) as spans:
+        shown = verify(api, f"{BUILT} {BUILT} {BUILT}", text=LIGHTHOUSE).json()
+    assert shown["support"] == "supported"
+    assert [call.args[0] for call in spans.call_args_list].count(LIGHTHOUSE) == 1
 
 
 @pytest.mark.parametrize("claim", ["It does n't.", "n't", "10\u207b\u2076 of ^", "-0^-1 five"])
