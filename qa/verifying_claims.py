@@ -67,7 +67,7 @@ def verify_claim(
     with answering_turn():
         for start, end in spans:
             query = Query(claim[start:end], collection=collection, tags=tuple(tags))
-            sources = selected or _split(_find_passages(query, context))
+            sources = _split(_find_passages(query, context)) if text is None else selected
             verified.append(_verify_sentence(query.text, start, sources, context))
     return VerifiedClaim(
         support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
