@@ -137,7 +137,8 @@ class Citation:
 
     Attributes:
         quote: Equals ``raw_text[start_char:end_char]`` of the document version.
-        score: How well the quote supports that part of the answer, in [0, 1].
+        score: Where that part is the quote itself, its passage's; else the chance that the quote
+            supports it. In [0, 1].
         support: ``supported`` or ``partial``.
     """
 
