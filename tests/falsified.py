@@ -30,6 +30,21 @@ _UNITS = {
     "minutes": "days", "seconds": "hours", "years": "days", "mg": "g", "kg": "mg",
 }  # fmt: skip
 _UNIT = re.compile(rf"(?<=\d)\s?({'|'.join(_UNITS)})(?!\w)")
+# What is taken out, and nothing put in its place.
+_DROPPED = {
+    "prefix dropped": re.compile(
+        r"\b(?:(?:non|anti|pseudo|quasi|ex)-(?=[A-Za-z])"
+        r"|(?:so-called|former|alleged|supposed|purported|fake|almost|nearly) (?=[a-z]))",
+        re.IGNORECASE,
+    ),
+    "sign dropped": re.compile(r"[<>\u2264\u2265\u00b1] ?(?=\d)|(?<=\d) ?%"),
+    "unit dropped": re.compile(rf"(?<=\d)\s?({'|'.join(_UNITS)})(?!\w)"),
+    "limit dropped": re.compile(
+        r"(?<=\w),? (?:unless|except|until|without|only if|if|provided that|rarely|no longer)\b"
+        r"[^.,;:()]*(?=[.!?]?\s*$)"
+    ),
+    "decimal point dropped": re.compile(r"(?<![\w.,])0?\.(?=\d)"),
+}
 _LIMITED = re.compile(r"\b(?:only|unless|if|until|except|without|or)\b")
 _STOP_WORDS = frozenset(
     "that this these those with from have been were which their there they them then than when"
@@ -79,6 +94,7 @@ def _falsify(
         "word": (_WORD, word),
         "direction": (_DIRECTION, lambda m: _DIRECTIONS[m[0]]),
         "unit": (_UNIT, lambda m: f" {_UNITS[m[1]]}"),
+        **{kind: (pattern, lambda m: "") for kind, pattern in _DROPPED.items()},
     }
     for kind, (pattern, change) in ways.items():
         places = [m for m in pattern.finditer(text) if m[0] not in _STOP_WORDS or kind != "word"]

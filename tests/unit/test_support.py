@@ -31,6 +31,16 @@ def verdict_of(claim: str, *sources: str) -> str:
     return judge_claim(claim, sources, score=credulous).verdict
 
 
+# Of what the documents have little: prefixes, signs, limits, decimal points.
+EASILY_FALSIFIED = [
+    "The compound is non-toxic and costs 5 euros.", "The panel of so-called experts met twice.",
+    "Patients aged < 12 are excluded.", "Sales rose 5 % in May.",
+    "It weighs .5 kg when it is dry.", "It was \u00b1 3 mm in the test.",
+    "It works rarely.", "You may smoke unless there are children.",
+    "All may enter, except contractors.", "The dose was 0.25 mg, which was not raised.",
+]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def paragraphs() -> dict[str, list[str]]:
     """Each sentence of the documents with those around it."""
@@ -45,13 +55,14 @@ def paragraphs() -> dict[str, list[str]]:
 
 
 def test_no_falsified_quote_is_held_up(paragraphs: dict[str, list[str]]) -> None:
-    falsified = falsify_all(list(paragraphs), count=1_000, seed=11)
+    sources = paragraphs | {sentence: [sentence] for sentence in EASILY_FALSIFIED}
+    falsified = falsify_all(list(sources), count=1_000, seed=11)
     assert len(falsified) == 1_000
-    assert len({each.kind for each in falsified}) == 8
+    assert len({each.kind for each in falsified}) == 13
     accepted = [
         each
         for each in falsified
-        if verdict_of(each.text, *paragraphs[each.original]) in {"supported", "partial"}
+        if verdict_of(each.text, *sources[each.original]) in {"supported", "partial"}
     ]
     assert accepted == []
 
