@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, zip_longest
+from itertools import zip_longest
 
 import dspy
 import numpy as np
@@ -29,10 +29,6 @@ MATCH_WEIGHT = 20.0
 # 20 and 40, .902 at 60, .897 at 120. (Answerability of the best three passages instead: .900 to
 # .905, for three more runs of the cross-encoder.)
 PASSAGE_WEIGHT = 40.0
-# What a passage's score of 1, by search and reranker, adds. Of 300 other questions of squad2, over
-# 400 paragraphs, at 0 / 5 / 10 / 20: right document cited in .897 .910 .913 .913, share of
-# citations into it .916 .927 .929 .919, gold .867 .877 .880 .880.
-SCORE_WEIGHT = 10.0
 # How far below the best sentence a further one of its passage may be, in logits. Of 400 answerable
 # questions, gold at 6 in .85 with 1.4 sentences, at 9 in .87 with 1.6, without a bound in .88 with
 # 2.2. Sentences of other passages bring gold to .86 at 6, but the share of citations into the
@@ -47,7 +43,6 @@ class Candidate:
     Attributes:
         match: Mean of its best cosines to the question's tokens.
         passage_match: The same of its whole passage.
-        passage_score: The passage's own, in [0, 1].
     """
 
     passage: int
@@ -55,15 +50,10 @@ class Candidate:
     text: str
     match: float
     passage_match: float
-    passage_score: float
 
     @property
     def prominence(self) -> float:
-        return (
-            MATCH_WEIGHT * self.match
-            + PASSAGE_WEIGHT * self.passage_match
-            + SCORE_WEIGHT * self.passage_score
-        )
+        return MATCH_WEIGHT * self.match + PASSAGE_WEIGHT * self.passage_match
 
 
 class ExtractiveProgram(dspy.Module):
@@ -83,28 +73,17 @@ class ExtractiveProgram(dspy.Module):
         self.max_sentences = max_sentences
 
     def forward(
-        self,
-        question: str,
-        context: list[str],
-        leads: Sequence[str] = (),
-        scores: Sequence[float] = (),
+        self, question: str, context: list[str], leads: Sequence[str] = ()
     ) -> dspy.Prediction:
-        """Choose from the passages.
-
-        Args:
-            question: As asked.
-            context: Passages that begin with their labels.
-            leads: The titles' lines that they begin with.
-            scores: How well each was found, in [0, 1].
-        """
-        candidates = list(self._candidates(question, context, leads, scores))
+        """Choose from the passages; ``leads`` are the titles' lines that they begin with."""
+        candidates = list(self._candidates(question, context, leads))
         candidates.sort(key=lambda candidate: -candidate.match)
         judged = candidates[:JUDGED_COUNT]
         if not judged:
             return dspy.Prediction(answer="", citations=[], confidence=0.0)
         relevance = self.score(question, [candidate.text for candidate in judged])
-        merits = relevance + np.array([candidate.prominence for candidate in judged])
-        chosen = _choose(judged, merits, self.max_sentences)
+        scores = relevance + np.array([candidate.prominence for candidate in judged])
+        chosen = _choose(judged, scores, self.max_sentences)
         return dspy.Prediction(
             answer=join_sentences([candidate.text for candidate in chosen]),
             citations=[f"S{chosen[0].passage + 1}"],
@@ -112,16 +91,12 @@ class ExtractiveProgram(dspy.Module):
         )
 
     def _candidates(
-        self,
-        question: str,
-        context: Sequence[str],
-        leads: Sequence[str],
-        scores: Sequence[float],
+        self, question: str, context: Sequence[str], leads: Sequence[str]
     ) -> Iterator[Candidate]:
-        passages = islice(zip_longest(context, leads, scores), PASSAGE_COUNT)
-        for number, (labelled, lead, score) in enumerate(passages):
+        passages = zip_longest(context[:PASSAGE_COUNT], leads[:PASSAGE_COUNT], fillvalue="")
+        for number, (labelled, lead) in enumerate(passages):
             text = labelled_text(labelled)
-            skipped = len(lead or "")
+            skipped = len(lead)
             spans = [(a + skipped, z + skipped) for a, z in sentence_spans(text[skipped:])]
             matches = self.match(question, text, spans)
             of_passage = _mean_of(matches.max(axis=0, initial=0.0))
@@ -129,9 +104,8 @@ class ExtractiveProgram(dspy.Module):
                 sentence = text[start:end]
                 if not sentence.startswith("#"):
                     yield Candidate(
-                        number, ordinal, sentence, _mean_of(matches[ordinal]), of_passage,
-                        score or 0.0,
-                    )  # fmt: skip
+                        number, ordinal, sentence, _mean_of(matches[ordinal]), of_passage
+                    )
 
 
 def _mean_of(matches: NDArray[np.float32]) -> float:
@@ -139,14 +113,14 @@ def _mean_of(matches: NDArray[np.float32]) -> float:
 
 
 def _choose(
-    candidates: Sequence[Candidate], merits: NDArray[np.float64], most: int
+    candidates: Sequence[Candidate], scores: NDArray[np.float64], most: int
 ) -> list[Candidate]:
     """The best sentence and others of its passage close to it, each text once, in reading order."""
-    best_first = np.argsort(-merits, kind="stable")
+    best_first = np.argsort(-scores, kind="stable")
     best = best_first[0]
     chosen: dict[str, Candidate] = {}
     for index in best_first:
-        if len(chosen) == most or merits[index] < merits[best] - MARGIN:
+        if len(chosen) == most or scores[index] < scores[best] - MARGIN:
             break
         if candidates[index].passage == candidates[best].passage:
             chosen.setdefault(candidates[index].text, candidates[index])
@@ -177,12 +151,8 @@ class ExtractiveAnswerer:
             max_sentences=self.max_sentences,
         )
         context = label_passages([passage.as_ranked for passage in passages])
-        prediction = program(
-            question=question,
-            context=context,
-            leads=[passage.lead for passage in passages],
-            scores=[passage.score for passage in passages],
-        )
+        leads = [passage.lead for passage in passages]
+        prediction = program(question=question, context=context, leads=leads)
         return Draft(
             text=prediction.answer,
             cited=tuple(prediction.citations),
