@@ -1,20 +1,18 @@
 """Check the claims of a data set against their evidence, and note what the check said of each."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from corpus.models import DEFAULT_COLLECTION
 from evaluation.datasets import Claim, GoldDocument
-from evaluation.results import Observation
+from evaluation.results import Observation, Progress
 from qa.ports import QAContext
 from qa.verifying_claims import verify_claim
 
 # What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
 HELD_UP = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
 SPOKEN_AGAINST = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

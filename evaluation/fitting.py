@@ -1,7 +1,7 @@
 """Fit the model of confidence on questions whose right answers are known."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -14,6 +14,7 @@ from corpus.errors import InvalidDataSet
 from evaluation.calibration import auroc, expected_calibration_error
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.indexing import Indexed, index_dataset
+from evaluation.results import Progress
 from evaluation.running import judge_answer
 from evaluation.training import Example, group_of, train_head
 from qa import models
@@ -29,8 +30,6 @@ FOREIGN_WEIGHT = 0.4
 # Evidence of an abstention: as sure a no as there can be.
 NOTHING_SAID = Evidence(relevance=-12.0, weakest_match=0.0, answerability=-6.0)
 ANSWERABLE, UNANSWERABLE, FOREIGN = "answerable", "unanswerable", "foreign"
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

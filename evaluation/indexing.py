@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -17,13 +17,12 @@ from corpus.ingestion import Attributes, ingest_file, ingest_text
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument
 from evaluation.overriding import overridden
+from evaluation.results import Progress
 
 PREFIX = "eval-"
 # The key, in a document's metadata, of its ids in the data set: two where two texts are the same.
 IDS = "dataset_ids"
 HASH_CHARS = 10
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What an evaluation found: figures with intervals, and what each question gave."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -12,6 +12,10 @@ Observation = Mapping[str, float]
 
 Observations = Mapping[str, Mapping[str, Observation]]
 """By mode, then by the id of the query, the question, or the claim and its evidence."""
+
+
+Progress = Callable[[int, int], None]
+"""Told how much is done, and of how much."""
 
 
 @dataclass(frozen=True, slots=True)

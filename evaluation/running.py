@@ -1,12 +1,12 @@
 """Ask the product itself, in this process, and note what each question gave."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 from corpus.models import Collection, Document
 from evaluation.datasets import GoldQuery, GoldQuestion
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
-from evaluation.results import Observation
+from evaluation.results import Observation, Progress
 from qa import models
 from qa.asking import Asked, answer_question
 from qa.expanding import expand_question
@@ -22,8 +22,6 @@ RIGHT_FROM_F1 = 0.5
 
 Ids = Mapping[str, Sequence[str]]
 """The data set's ids of a document, by the document's own id."""
-
-Progress = Callable[[int, int], None]
 
 
 def run_queries(

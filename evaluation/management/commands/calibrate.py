@@ -10,7 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
-from evaluation.fitting import Point, Progress, fit_calibration, gather_points
+from evaluation.fitting import Point, fit_calibration, gather_points
+from evaluation.results import Progress
 from evaluation.training import gather_examples
 from qa.ports import build_context
 from qa.rerankers import get_judge
