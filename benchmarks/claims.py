@@ -3,7 +3,7 @@
 FOLDER holds ``claims.jsonl.gz`` and ``sentences.jsonl.gz`` (SciFact's claims with their abstracts).
 Prints JSON: AUROC of the score, evidence that supports against abstracts without evidence, and the
 share of each verdict by label, for claims of even number (on which the constants of
-qa/support/verdict.py were fitted) and of odd number apart. ``--fit`` prints new constants.
+qa/proof/support/verdict.py were fitted) and of odd number apart. ``--fit`` prints new constants.
 """
 
 import argparse
@@ -21,10 +21,10 @@ from sklearn.metrics import roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from qa.rerankers.cross_encoder import CrossEncoderReranker
-from qa.support import Support, judge_claim
-from qa.support.verdict import COVERAGE_WEIGHT, RELEVANCE_WEIGHT, share_covered
-from qa.support.words import read_words
+from qa.proof.support import Support, judge_claim
+from qa.proof.support.verdict import COVERAGE_WEIGHT, RELEVANCE_WEIGHT, share_covered
+from qa.proof.support.words import read_words
+from qa.search.rerankers.cross_encoder import CrossEncoderReranker
 
 SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
 

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
-from qa.rerankers.cross_encoder import CrossEncoderReranker
-from qa.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.late_interaction import LateInteractionReranker
 
 WORDS = (
     "the refund is paid within ten days of a return when goods arrive in their original box and "

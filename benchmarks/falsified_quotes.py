@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.sentences import sentence_spans
 from evaluation.datasets import read_dataset
-from qa.rerankers import get_judge
-from qa.support import judge_claim
+from qa.proof.support import judge_claim
+from qa.search.rerankers import get_judge
 from tests.falsified import Falsified, falsify_all
 
 SEED = 11

@@ -21,8 +21,8 @@ django.setup()
 from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 SYNC = (
-    "from corpus.ingestion.jobs import start_sync;"
-    "from corpus.ingestion.options import SyncOptions;"
+    "from corpus.jobs.states import start_sync;"
+    "from corpus.ingestion.files import SyncOptions;"
     "from corpus.models import Collection;"
     "options = SyncOptions(paths=({folder!r},), mirror=True);"
     "start_sync(Collection.objects.named('default'), options)"

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.errors import PkbError, UnsupportedMediaType
 from corpus.loaders import load_file
-from corpus.loaders.decoding import decode
+from corpus.loaders.charset import decode
 
 _TOKEN = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--.*?-->", re.S)

@@ -13,7 +13,7 @@ from unfold.admin import ModelAdmin
 
 from corpus.errors import PkbError
 from corpus.ingestion import reingest_document
-from corpus.ingestion.jobs import cancel_job, retry_job
+from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import (
     Chunk,
     Collection,

@@ -6,6 +6,6 @@ class CorpusConfig(AppConfig):
     name = "corpus"
 
     def ready(self) -> None:
-        from corpus.collecting import ensure_default_collection  # noqa: PLC0415
+        from corpus.catalogue import ensure_default_collection  # noqa: PLC0415
 
         post_migrate.connect(ensure_default_collection, sender=self)

@@ -16,9 +16,9 @@ from django.db.models.functions import Cast, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
-from corpus.bm25 import Bm25Score, LexicalQuery
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
+from corpus.lexical import Bm25Score, LexicalQuery
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 

@@ -10,10 +10,10 @@ from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.jobs import Status
 
-from corpus.ingestion.jobs import close_left_behind, enqueue_left_behind
-from corpus.ingestion.running import advance_job
-from corpus.queueing import QUEUE, RUN_JOB, enqueue_job
-from corpus.term_counts import compact_term_counts
+from corpus.jobs.run import advance_job
+from corpus.jobs.states import close_left_behind, enqueue_left_behind
+from corpus.lexical import compact_term_counts
+from corpus.queue import QUEUE, RUN_JOB, enqueue_job
 
 # A worker does one thing at a time: after this long another job gets its turn.
 TURN_S = 20.0

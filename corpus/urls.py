@@ -1,6 +1,7 @@
 from django.urls import path
 
-from corpus import job_views, views
+from corpus import views
+from corpus.jobs import views as job_views
 
 urlpatterns = [
     path("ingest", views.IngestView.as_view(), name="ingest"),

@@ -16,8 +16,13 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from corpus.collecting import change_collection, create_collection, delete_collection
-from corpus.deleting import delete_document, delete_tag
+from corpus.catalogue import (
+    change_collection,
+    create_collection,
+    delete_collection,
+    delete_document,
+    delete_tag,
+)
 from corpus.errors import (
     CollectionExists,
     CollectionNotEmpty,
@@ -31,8 +36,7 @@ from corpus.errors import (
 )
 from corpus.idempotency import MAX_KEY_CHARS, answered_once
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
-from corpus.job_serializers import IngestFolder, JobShown
-from corpus.job_views import ingest_folder
+from corpus.jobs.views import IngestFolder, JobShown, ingest_folder
 from corpus.models import Chunk, Collection, Document, Tag
 from corpus.pagination import ByCreation, ByName, ByOrdinal
 from corpus.serializers import (
@@ -54,7 +58,7 @@ from corpus.serializers import (
     Stats,
     TagShown,
 )
-from corpus.tagging import normalize_tags
+from corpus.tags import normalize_tags
 
 REPLY = PolymorphicProxySerializer("IngestReply", [Ingested, IngestedInPart], None)
 KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from evaluation.models import Question
-from evaluation.proposing import decide_questions
+from evaluation.questions import decide_questions
 
 
 @admin.register(Question)

@@ -1,11 +1,14 @@
-"""Judge one ranking or one answer against what is right: pure functions."""
+"""What is measured of answers and searches: scores, calibration, intervals by resampling. Pure."""
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pytrec_eval
+from numpy.typing import NDArray
 
 NDCG_DEPTH = 10
 # The depths of the recall curve; the k of a run is added to them.
@@ -81,3 +84,141 @@ def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
     size = len(part)
     starts = range(len(whole) - size + 1)
     return bool(size) and any(whole[start : start + size] == part for start in starts)
+
+
+BIN_COUNT = 10
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The answers with confidence in ``[low, high)``; the last bin has its upper end too."""
+
+    low: float
+    high: float
+    count: int
+    mean_confidence: float
+    right_share: float
+
+
+def reliability_bins(confidence: Array, right: Array) -> list[Bin]:
+    """Return the bins of equal width that hold an answer, in order."""
+    places = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
+    bins = []
+    for place in np.unique(places):
+        here = places == place
+        low, high = place / BIN_COUNT, (place + 1) / BIN_COUNT
+        means = float(confidence[here].mean()), float(right[here].mean())
+        bins.append(Bin(float(low), float(high), int(here.sum()), *means))
+    return bins
+
+
+def expected_calibration_error(confidence: Array, right: Array) -> float:
+    """Return the mean distance of confidence and share of right answers, over bins; in [0, 1].
+
+    Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017.
+    """
+    if not len(confidence):
+        return float("nan")
+    places = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
+    gaps = np.bincount(places, weights=confidence - right, minlength=BIN_COUNT)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def auroc(score: Array, positive: Array) -> float:
+    """Return the chance that a positive scores above a negative, ties counting half.
+
+    Not a number where either kind is missing.
+    """
+    is_positive = positive > 0
+    positives, negatives = int(is_positive.sum()), int((~is_positive).sum())
+    if not positives or not negatives:
+        return float("nan")
+    _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
+    ends = counts.cumsum()
+    ranks = (ends - (counts - 1) / 2)[place]
+    wins = ranks[is_positive].sum() - positives * (positives + 1) / 2
+    return float(wins / (positives * negatives))
+
+
+def risk_coverage(confidence: Array, right: Array) -> tuple[Array, Array]:
+    """Return coverage and risk as ever less sure answers are let in, both shape (n,).
+
+    Risk is the share of wrong ones among the answers so far. Answers of the same confidence are
+    let in together: their order says nothing.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    sure, wrong = confidence[order], 1 - right[order]
+    counts = np.arange(1, len(sure) + 1)
+    risk = wrong.cumsum() / counts
+    last = np.searchsorted(-sure, -sure, side="right") - 1
+    return counts / max(1, len(sure)), risk[last]
+
+
+def area_under_risk(confidence: Array, right: Array) -> float:
+    """Return the mean risk over all coverages (AURC), in [0, 1]; small is good.
+
+    Source: Geifman and El-Yaniv, Selective Classification for Deep Neural Networks, NeurIPS 2017.
+    """
+    if not len(confidence):
+        return float("nan")
+    return float(risk_coverage(confidence, right)[1].mean())
+
+
+Statistic = Callable[[Array], float]
+"""From rows, one a question, shape (n, c), to one number; not a number where none bears on it."""
+
+ROUNDS = 1_000
+SEED = 20_260_101
+
+
+def bootstrap_interval(
+    rows: Array, statistic: Statistic, *, rounds: int = ROUNDS, seed: int = SEED
+) -> tuple[float, float]:
+    """Return the percentile interval that holds 95 % of the resampled values.
+
+    Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.
+    """
+    random = np.random.default_rng(seed)
+    size = len(rows)
+    drawn = [statistic(rows[random.integers(0, size, size)]) for _ in range(rounds)]
+    values = np.array(drawn)
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return float("nan"), float("nan")
+    low, high = np.quantile(values, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def paired_p_value(
+    before: Array,
+    after: Array,
+    statistic: Statistic,
+    *,
+    rounds: int = ROUNDS,
+    seed: int = SEED,
+) -> float:
+    """Return how often chance alone moves the statistic as far, two-sided.
+
+    Under the null hypothesis the two configurations can be exchanged at any question; each round
+    does so at random.
+
+    Args:
+        before: Rows of one configuration, shape (n, c); ``after`` those of the other for the
+            same questions in the same order.
+
+    Source: Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for
+        Information Retrieval Evaluation, CIKM 2007.
+    """
+    seen = abs(statistic(after) - statistic(before))
+    if np.isnan(seen):
+        return float("nan")
+    random = np.random.default_rng(seed)
+    as_far = 0
+    for _ in range(rounds):
+        swap = random.integers(0, 2, (len(before), 1)).astype(bool)
+        moved = statistic(np.where(swap, before, after)) - statistic(np.where(swap, after, before))
+        # Rounding must not decide on a difference that is the same.
+        as_far += np.isnan(moved) or abs(moved) >= seen - 1e-12
+    return (as_far + 1) / (rounds + 1)

@@ -6,14 +6,14 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 
-from pkb.handler import OneThreadHandler
+from pkb.http.handler import OneThreadHandler
 
 django_application = OneThreadHandler()
 
-from pkb.opening import open_in_turn  # noqa: E402
+from pkb.http.handler import open_in_turn  # noqa: E402
+from pkb.preload import start_warming  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
-from pkb.warming import start_warming  # noqa: E402
-from qa.mcp.transport import serve_mcp  # noqa: E402
+from qa.api.mcp.transport import serve_mcp  # noqa: E402
 
 # Seconds after which a thread that computes lets others go on: the event loop among them.
 # /health beside 100 new chats, worst of three runs: 106 ms at .001, 56 at .0003; the chats took as

@@ -33,7 +33,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
         }
     else:
         postgres_dir = choose_postgres_dir(data_dir)
-        database = {"ENGINE": "pkb.embedded", "NAME": "pkb"}
+        database = {"ENGINE": "pkb.postgres.engine", "NAME": "pkb"}
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
     return {"default": database}, postgres_dir
 

@@ -88,7 +88,7 @@ class Env(BaseSettings):
     )
 
     retrieval_k: int = Field(default=12, ge=1, le=50)
-    # What it was chosen on stands at qa.fusion.fuse_legs.
+    # What it was chosen on stands at qa.search.fusion.fuse_legs.
     fusion_alpha: float = Field(default=0.5, ge=0, le=1, description="weight of the vector leg")
     pkb_candidate_count: int = Field(default=50, ge=1, le=1_000, description="rows a leg")
     pkb_passages_per_document: int = Field(default=5, ge=1, le=1_000)

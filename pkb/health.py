@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
-from corpus.totals import Totals, count_stored
-from pkb.warming import are_models_loaded, is_lm_loaded
+from pkb.preload import are_models_loaded, is_lm_loaded
 
 _started = monotonic()
 

@@ -57,18 +57,18 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
-    "pkb.limits.BodyLimitMiddleware",
+    "pkb.http.middleware.BodyLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "pkb.request_logging.LogMiddleware",
-    "pkb.request_logging.RequestIdMiddleware",
+    "pkb.http.middleware.LogMiddleware",
+    "pkb.http.middleware.RequestIdMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "pkb.csp.PolicyMiddleware",
+    "pkb.http.middleware.PolicyMiddleware",
     "web.errors.PageErrorMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
@@ -145,16 +145,16 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
 
-# Uploads and JSON bodies are bounded by pkb.limits, which answers 413.
+# Uploads and JSON bodies are bounded by pkb.http.middleware, which answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
 
 REST_FRAMEWORK = {
-    "EXCEPTION_HANDLER": "pkb.api.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "pkb.openapi.ProblemAutoSchema",
+    "EXCEPTION_HANDLER": "pkb.http.problems.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "pkb.http.openapi.ProblemAutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["pkb.parsing.ObjectParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pkb.parsing.ProblemNegotiation",
+    "DEFAULT_PARSER_CLASSES": ["pkb.http.negotiation.ObjectParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pkb.http.negotiation.ProblemNegotiation",
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
@@ -249,7 +249,7 @@ PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS: dict[str, dict[str, Any]] = {
     "ms-marco-MiniLM-L-12-v2": {
-        "BACKEND": "qa.rerankers.cross_encoder.CrossEncoderReranker",
+        "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
         "OPTIONS": {
             "model": "ms-marco-MiniLM-L-12-v2",
             # Of its 12 layers, the one from which answerability is read best; docs/evaluation.md.
@@ -258,11 +258,11 @@ PKB_RERANKERS: dict[str, dict[str, Any]] = {
         },
     },
     "answerai-colbert-small-v1": {
-        "BACKEND": "qa.rerankers.late_interaction.LateInteractionReranker",
+        "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
         "OPTIONS": {"model": "answerai-colbert-small-v1", **_THREADS},
     },
     "cohere/<model>": {
-        "BACKEND": "qa.rerankers.cohere_api.CohereReranker",
+        "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
         "PATTERN": r"cohere/(?P<model>.+)",
         "OPTIONS": {
             "api_base": env.pkb_reranker_api_base,
@@ -270,7 +270,7 @@ PKB_RERANKERS: dict[str, dict[str, Any]] = {
             "timeout_s": env.pkb_model_timeout_s,
         },
     },
-    "none": {"BACKEND": "qa.rerankers.identity.IdentityReranker"},
+    "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
 }
 PKB_RERANKER_MODEL = env.reranker_model
 # What judges sentences, and what compares them word by word: thresholds and the calibration hold

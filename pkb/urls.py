@@ -4,12 +4,12 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerView
 
 from pkb import health
-from pkb.schema import SchemaView
+from pkb.http.schema import SchemaView
 
 urlpatterns = [
     path("", include("corpus.urls")),
     path("", include("qa.urls")),
-    path("v1/", include("qa.openai.urls")),
+    path("v1/", include("qa.api.openai.urls")),
     path("", include("web.urls")),
     path("health", health.HealthView.as_view(), name="health"),
     path("ready", health.ReadyView.as_view(), name="ready"),
@@ -20,7 +20,7 @@ urlpatterns = [
     path("admin", RedirectView.as_view(url="/admin/login/?next=/admin/")),
     path("admin/", admin.site.urls),
 ]
-handler400 = "pkb.api.bad_request"
-handler403 = "pkb.api.permission_denied"
-handler404 = "pkb.api.not_found"
-handler500 = "pkb.api.server_error"
+handler400 = "pkb.http.problems.bad_request"
+handler403 = "pkb.http.problems.permission_denied"
+handler404 = "pkb.http.problems.not_found"
+handler500 = "pkb.http.problems.server_error"

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.admin import ModelAdmin, TabularInline
 
-from qa.feedback import accept_feedback, dismiss_feedback
 from qa.models import Answer, Citation, Feedback, Message, Session
+from qa.records import accept_feedback, dismiss_feedback
 
 # What links of documents and chunks ask the list of answers for.
 CITING_LOOKUPS = {"citations__document__id__exact", "citations__chunk__id__exact"}

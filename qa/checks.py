@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
-from corpus.embedding import embedders
-from qa.answerers.addressing import LOCAL, check_remote, find_model_file
-from qa.answerers.programs import find_program
-from qa.confidence import read_calibration
-from qa.ports import LANGUAGE_MODEL
-from qa.rerankers import rerankers
+from corpus.embedders import embedders
+from qa.answerers.model_address import LOCAL, check_remote, find_model_file
+from qa.answerers.program_files import find_program
+from qa.context import LANGUAGE_MODEL
+from qa.proof.confidence import read_calibration
+from qa.search.rerankers import rerankers
 
 CONFIGURATION = "configuration"
 

@@ -17,15 +17,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Span, span
-from qa.citations import prove
-from qa.drafting import draft_answer
-from qa.expanding import expand_question
-from qa.ports import QAContext
-from qa.reranking import rerank_passages
-from qa.rewriting import rewrite_question
+from qa.cancellation import wait_for
+from qa.context import QAContext
+from qa.language_model import draft_answer, expand_question, rewrite_question
+from qa.proof.citations import prove
+from qa.search.ranking import rerank_passages
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
-from qa.waiting import wait_for
 
 Update = dict[str, Any]
 

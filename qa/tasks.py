@@ -2,8 +2,8 @@
 
 from procrastinate.contrib.django import app
 
-from corpus.queueing import QUEUE
-from qa.purging import purge
+from corpus.queue import QUEUE
+from qa.retention import purge
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -1,16 +1,16 @@
 from django.urls import path
 
-from qa import asking_views, claim_views, views
+from qa.api import answers, claims, sessions
 
 urlpatterns = [
-    path("answer", views.AnswerView.as_view(), name="answer"),
-    path("query", views.IndexQueryView.as_view(), name="query"),
-    path("claims/verify", claim_views.VerifyClaimView.as_view(), name="verify-claim"),
-    path("ask", asking_views.AskView.as_view(), name="ask"),
-    path("ask-selected", asking_views.AskSelectedView.as_view(), name="ask-selected"),
-    path("chat", asking_views.ChatView.as_view(), name="chat"),
-    path("chat/<uuid:chat_id>", asking_views.ChatEventsView.as_view(), name="chat-events"),
-    path("answers/<uuid:answer_id>", asking_views.StoredAnswerView.as_view(), name="stored-answer"),
-    path("answers/<uuid:answer_id>/feedback", asking_views.FeedbackView.as_view(), name="feedback"),
-    path("search", views.SearchView.as_view(), name="search"),
+    path("answer", answers.AnswerView.as_view(), name="answer"),
+    path("query", answers.IndexQueryView.as_view(), name="query"),
+    path("claims/verify", claims.VerifyClaimView.as_view(), name="verify-claim"),
+    path("ask", sessions.AskView.as_view(), name="ask"),
+    path("ask-selected", sessions.AskSelectedView.as_view(), name="ask-selected"),
+    path("chat", sessions.ChatView.as_view(), name="chat"),
+    path("chat/<uuid:chat_id>", sessions.ChatEventsView.as_view(), name="chat-events"),
+    path("answers/<uuid:answer_id>", sessions.StoredAnswerView.as_view(), name="stored-answer"),
+    path("answers/<uuid:answer_id>/feedback", sessions.FeedbackView.as_view(), name="feedback"),
+    path("search", answers.SearchView.as_view(), name="search"),
 ]

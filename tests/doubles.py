@@ -11,7 +11,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from qa.answerability import AnswerabilityHead
+from qa.proof.confidence import AnswerabilityHead
 
 # Finds every text as little of an answer as every other.
 BLIND = AnswerabilityHead(np.zeros((2, 1), np.float32), np.zeros((2, 2), np.float32))

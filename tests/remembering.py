@@ -8,10 +8,10 @@ import numpy as np
 from django.utils.module_loading import import_string
 from numpy.typing import NDArray
 
-from corpus.embedding import Embedder
+from corpus.embedders import Embedder
 from pkb import settings as configured
-from qa.rerankers.cross_encoder import CrossEncoderReranker
-from qa.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.late_interaction import LateInteractionReranker
 
 EMBEDDER = configured.PKB_EMBEDDING_MODEL
 JUDGE, MATCHER = configured.PKB_JUDGE_MODEL, configured.PKB_MATCHER_MODEL

@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from corpus.errors import InvalidInput
 from corpus.models import DEFAULT_COLLECTION, Document, Job
-from corpus.tagging import normalize_tags
+from corpus.tags import normalize_tags
 
 MODES = [
     ("hybrid", "Meaning and words"),

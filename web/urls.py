@@ -1,22 +1,22 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from web.views import asking, documents, jobs, library, quality, searching
+from web.views import ask, documents, jobs, library, quality, search
 
 app_name = "web"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="web:home"), name="root"),
     path("ui/", RedirectView.as_view(pattern_name="web:ask"), name="home"),
-    path("ui/ask", asking.ask, name="ask"),
-    path("ui/ask/nearest", asking.nearest, name="nearest"),
-    path("ui/search", searching.search, name="search"),
+    path("ui/ask", ask.ask, name="ask"),
+    path("ui/ask/nearest", ask.nearest, name="nearest"),
+    path("ui/search", search.search, name="search"),
     path("ui/library", library.library, name="library"),
     path("ui/library/upload", library.upload, name="upload"),
     path("ui/library/paste", library.paste, name="paste"),
     path("ui/library/folder", library.sync_folder, name="sync_folder"),
     path("ui/library/collection", library.add_collection, name="add_collection"),
     path("ui/documents/<uuid:document_id>", documents.document, name="document"),
-    path("ui/documents/<uuid:document_id>/passage", asking.passage, name="passage"),
+    path("ui/documents/<uuid:document_id>/passage", ask.passage, name="passage"),
     path("ui/documents/<uuid:document_id>/tags", documents.tag, name="tag"),
     path("ui/documents/<uuid:document_id>/reingest", documents.reingest, name="reingest"),
     path("ui/documents/<uuid:document_id>/delete", documents.delete, name="delete"),

@@ -1,0 +1,53 @@
+"""The port through which the product turns text into vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.backends import BackendRegistry, Model
+
+embedders = BackendRegistry("PKB_EMBEDDERS")
+
+
+class Embedder(Model, Protocol):
+    """Turn text into unit vectors of one model.
+
+    Attributes:
+        name: The model; vectors of two models are never compared.
+        dimension: Length of a vector, d.
+        max_tokens: Longest input, in tokens of the model, special tokens not counted;
+            what is longer would be cut off.
+    """
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int: ...
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1."""
+        ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return shape (d,), of L2 norm 1."""
+        ...
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character span of each token, in order, special tokens left out."""
+        ...
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens not counted."""
+        ...
+
+
+def get_embedder(name: str) -> Embedder:
+    """Return the embedder of that name.
+
+    Raises:
+        ImproperlyConfigured: No such embedder is configured.
+    """
+    return cast("Embedder", embedders[name])

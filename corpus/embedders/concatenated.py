@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedding import Embedder, get_embedder
+from corpus.embedders import Embedder, get_embedder
 
 
 class ConcatenatedEmbedder:

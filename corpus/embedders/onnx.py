@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.folders import POOLINGS, ModelFacts, read_model_facts
-from corpus.embedders.loading import LoadedOnce, LoadOnce
+from corpus.embedders.model_files import (
+    PACKAGED_MODELS,
+    POOLINGS,
+    LoadedOnce,
+    LoadOnce,
+    ModelFacts,
+    find_model,
+    read_model_facts,
+)
 from corpus.embedders.onnx_export import exported_graph
 from corpus.embedders.onnx_session import Batch, OnnxModel
-from corpus.embedders.packaged import PACKAGED_MODELS, find_model
 from corpus.embedders.tokens import count_text_tokens, find_token_spans, load_tokenizer, tokenize
 from corpus.errors import BackendError
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.cl100k import find_cl100k_spans
-from corpus.embedders.tokens import clean_surrogates
+from corpus.embedders.tokens import clean_surrogates, find_cl100k_spans
 from corpus.errors import BackendError
 from corpus.model_api import ModelApi
 

@@ -1,7 +1,8 @@
-"""Text to tokens with the ``tokenizers`` library alone: for embedders and rerankers alike."""
+"""Text to tokens, offline: those of packaged models, and those that OpenAI's models count."""
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.folders import read_json
+from corpus.embedders.model_files import read_json
 
 if TYPE_CHECKING:
+    from tiktoken import Encoding
     from tokenizers import Tokenizer
 
 # A lone surrogate has no UTF-8, and the library refuses it; one character stands in for one.
@@ -142,3 +144,22 @@ def _block_edges(text: str) -> list[int]:
 
 def _blocks(texts: Sequence[str]) -> list[Sequence[str]]:
     return [texts[i : i + _BLOCK_TEXTS] for i in range(0, len(texts), _BLOCK_TEXTS)]
+
+
+def find_cl100k_spans(text: str) -> list[tuple[int, int]]:
+    """Return the half-open character span of each token; tokens may share a character."""
+    encoding = _encoding()
+    _, starts = encoding.decode_with_offsets(encoding.encode_ordinary(text))
+    return [(start, max(start + 1, end)) for start, end in pairwise([*starts, len(text)])]
+
+
+def count_cl100k_tokens(text: str) -> int:
+    return len(_encoding().encode_ordinary(text))
+
+
+@cache
+def _encoding() -> "Encoding":
+    # Reads the file below TIKTOKEN_CACHE_DIR, which pkb.settings points at a copy that is here.
+    import tiktoken  # noqa: PLC0415  (heavy)
+
+    return tiktoken.get_encoding("cl100k_base")

@@ -1,6 +1,6 @@
 """Bring a document into the corpus."""
 
-from corpus.ingestion.pipeline import ingest_file, ingest_text, reingest_document
-from corpus.ingestion.storing import Attributes, StoredDocument
+from corpus.ingestion.ingest import ingest_file, ingest_text, reingest_document
+from corpus.ingestion.store import Attributes, StoredDocument
 
 __all__ = ["Attributes", "StoredDocument", "ingest_file", "ingest_text", "reingest_document"]

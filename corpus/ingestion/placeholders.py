@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from corpus.ingestion.paths import FileContent
+from corpus.ingestion.disk import FileContent
 from corpus.models import Collection, Document
 
 Status = Document.Status

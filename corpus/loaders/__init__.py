@@ -3,16 +3,16 @@ From a file to text with structure.
 
 ``load_file`` names the media type by content, name and declaration (``detecting``), reads plain
 formats in this process and all others in a child process with limits (``sandbox``). What is read
-by which module is in ``registry``; each such module is one ``corpus.loading.Loader``.
+by which module is in ``registry``; each such module is one ``corpus.loaders.base.Loader``.
 """
 
 from corpus.errors import EmptyDocument, TooLarge
-from corpus.loaders.detecting import detect_media_type
-from corpus.loaders.limits import LoaderLimits
-from corpus.loaders.reading import read
+from corpus.loaders.base import LoadedDocument
+from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.media_types import detect_media_type
+from corpus.loaders.read import read
 from corpus.loaders.registry import FORMATS, supported_extensions
 from corpus.loaders.sandbox import read_in_child
-from corpus.loading import LoadedDocument
 
 __all__ = ["LoaderLimits", "load_file", "supported_extensions"]
 

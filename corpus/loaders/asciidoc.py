@@ -2,9 +2,9 @@
 
 import re
 
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.plain import paragraphs, unified
-from corpus.loading import Block, LoadedDocument
 
 _TITLE = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
 _LISTING = re.compile(r"(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")

@@ -4,10 +4,10 @@ import csv
 from itertools import islice
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.sheets import is_header
 from corpus.loaders.tables import record_blocks
-from corpus.loading import LoadedDocument
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20

@@ -6,14 +6,18 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
-from corpus.loaders.omml import tex_of
-from corpus.loaders.ooxml import core_properties, relations
-from corpus.loaders.ooxmlcharts import chart_blocks
-from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_blocks
-from corpus.loaders.stating import stated_number
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.bounds import stated_number
+from corpus.loaders.docx_math import tex_of
+from corpus.loaders.docx_styles import Numbering, Styles, W
+from corpus.loaders.ooxml import (
+    COMMENT_PARTS,
+    chart_blocks,
+    comment_blocks,
+    core_properties,
+    relations,
+)
 from corpus.loaders.tables import table_blocks
-from corpus.loaders.wordstyles import Numbering, Styles, W
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from corpus.errors import PkbError, UnreadableFile
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.plain import paragraphs
-from corpus.loaders.reading import Attachment
-from corpus.loading import Block, LoadedDocument
+from corpus.loaders.read import Attachment
 
 if TYPE_CHECKING:
     from email.message import Message

@@ -8,9 +8,9 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.markup import html_blocks, parse_html
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

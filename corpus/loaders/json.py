@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.decoding import decode
-from corpus.loading import Block, LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

@@ -1,9 +1,9 @@
 """JSON Lines: one block a record."""
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.json import parsed, value_blocks
-from corpus.loading import Block, LoadedDocument
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

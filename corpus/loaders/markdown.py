@@ -5,9 +5,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.plain import unified
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

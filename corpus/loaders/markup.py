@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.stating import stated_number
+from corpus.loaders.base import Block
+from corpus.loaders.bounds import stated_number
 from corpus.loaders.tables import table_blocks
-from corpus.loading import Block
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.markdown import markdown_blocks
 from corpus.loaders.plain import paragraphs
-from corpus.loading import Block, LoadedDocument
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

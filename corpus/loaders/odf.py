@@ -7,10 +7,10 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.bounds import stated_number
 from corpus.loaders.sheets import sheet_blocks
-from corpus.loaders.stating import stated_number
 from corpus.loaders.tables import table_blocks
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

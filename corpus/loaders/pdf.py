@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.pdflayout import Line, Outline, blocks_from_pages
-from corpus.loading import LoadedDocument
+from corpus.loaders.base import LoadedDocument
+from corpus.loaders.pdf_layout import Line, Outline, blocks_from_pages
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage

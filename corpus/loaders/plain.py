@@ -2,8 +2,8 @@
 
 import re
 
-from corpus.loaders.decoding import decode
-from corpus.loading import Block, LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 # A form feed ends a page, and with it a paragraph.

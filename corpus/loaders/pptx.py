@@ -7,13 +7,19 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
-from corpus.loaders.omml import tex_of
-from corpus.loaders.ooxml import RELATION, core_properties, relations
-from corpus.loaders.ooxmlcharts import chart_blocks
-from corpus.loaders.ooxmlcomments import COMMENT_PARTS, comment_authors, comment_blocks
-from corpus.loaders.stating import stated_number
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.bounds import stated_number
+from corpus.loaders.docx_math import tex_of
+from corpus.loaders.ooxml import (
+    COMMENT_PARTS,
+    RELATION,
+    chart_blocks,
+    comment_authors,
+    comment_blocks,
+    core_properties,
+    relations,
+)
 from corpus.loaders.tables import table_blocks
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

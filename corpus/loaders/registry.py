@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from corpus.errors import UnsupportedMediaType
-from corpus.loading import Loader
+from corpus.loaders.base import Loader
 
 OOXML = "application/vnd.openxmlformats-officedocument."
 ODF = "application/vnd.oasis.opendocument."

@@ -4,9 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.plain import unified
-from corpus.loading import Block, LoadedDocument
 
 _LINE = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
 _MAX_LEVEL = 6

@@ -30,8 +30,8 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.loaders.limits import LoaderLimits
-from corpus.loading import Block, LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.bounds import LoaderLimits
 
 logger = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from corpus.loaders.base import Block
 from corpus.loaders.tables import record_blocks, table_blocks
-from corpus.loading import Block
 
 # Cells of one row, by column from 0; empty cells are "".
 Row = Sequence[str]

@@ -3,9 +3,9 @@
 import html
 import re
 
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.plain import paragraphs
-from corpus.loading import Block, LoadedDocument
 
 _TIMES = re.compile(r"(?:\d+:)?\d\d:\d\d[.,]\d+\s+-->")
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from corpus.loading import Block
+from corpus.loaders.base import Block
 
 # A table longer than this is cut between rows, and each piece begins with the header again:
 # a row that is retrieved alone must say what its columns are.

@@ -27,8 +27,8 @@ from typing import Any, BinaryIO
 from corpus.errors import PkbError
 from corpus.loaders import registry
 from corpus.loaders.archives import unpacked_bytes
-from corpus.loaders.limits import LoaderLimits
-from corpus.loaders.reading import read
+from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from corpus.loaders.archives import parse_xml
-from corpus.loaders.decoding import decode
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
 from corpus.loaders.tables import table_blocks
-from corpus.loading import Block, LoadedDocument
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -12,11 +12,10 @@ from django.core.exceptions import ImproperlyConfigured
 from dspy.utils.saving import get_dependency_versions
 
 from corpus.errors import BackendError, BackendUnavailable
-from qa.answerers.addressing import LOCAL, check_remote, find_model_file
-from qa.answerers.follow_up_program import rewrite_follow_up
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
-from qa.answerers.phrasing_program import PhrasingProgram, clean_phrasings
-from qa.answerers.programs import find_program
+from qa.answerers.model_address import LOCAL, check_remote, find_model_file
+from qa.answerers.program_files import find_program
+from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
 from qa.answerers.signature import (
     AnswerFromContext,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpus.sentences import join_sentences, sentence_spans
 from qa.answerers.signature import AnswerFromContext, label_passages, labelled_text
-from qa.rerankers import get_judge, get_matcher
+from qa.search.rerankers import get_judge, get_matcher
 from qa.types import Draft, Passage
 
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]

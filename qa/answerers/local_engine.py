@@ -16,7 +16,7 @@ from typing import Any, Self, cast
 
 from dspy import lm15
 
-from qa.abandoning import tells_asker_left
+from qa.cancellation import tells_asker_left
 
 CONTEXT_TOKENS = 4_096
 # llama.cpp is stopped between batches; larger ones read a prompt only a few per cent faster.

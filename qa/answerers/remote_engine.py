@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from dspy import lm15
 
-from qa.abandoning import tells_asker_left
-from qa.answerers.addressing import DIALECTS
+from qa.answerers.model_address import DIALECTS
+from qa.cancellation import tells_asker_left
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from qa.confidence import read_calibration
+from qa.proof.confidence import read_calibration
 from qa.types import Evidence
 from tests.acceptance.test_commands import run
 

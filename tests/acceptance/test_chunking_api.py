@@ -5,7 +5,7 @@ import pytest
 from django.conf import settings
 from rest_framework.test import APIClient
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.models import Collection
 from tests.factories import long_text
 

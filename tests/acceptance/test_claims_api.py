@@ -100,7 +100,7 @@ def test_text_is_as_long_as_one_that_is_taken_in(api: APIClient, db: None) -> No
 
 
 def test_text_is_split_once_for_all_sentences_of_a_claim(api: APIClient, db: None) -> None:
-    with patch("qa.verifying_claims.sentence_spans", wraps=sentence_spans) as spans:
+    with patch("qa.verify_claim.sentence_spans", wraps=sentence_spans) as spans:
         shown = verify(api, f"{BUILT} {BUILT} {BUILT}", text=LIGHTHOUSE).json()
     assert shown["support"] == "supported"
     assert [call.args[0] for call in spans.call_args_list].count(LIGHTHOUSE) == 1

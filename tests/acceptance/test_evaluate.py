@@ -8,12 +8,12 @@ import pytest
 from django.core.management import CommandError
 
 from corpus.models import Collection, Document, Embedding
-from evaluation.comparing import find_falls, make_baseline
+from evaluation.comparison import find_falls, make_baseline
 from evaluation.models import Question
-from evaluation.overriding import overridden
-from evaluation.proposing import decide_questions, propose_questions, read_accepted
-from evaluation.reporting import latest_results
-from pkb.overriding import settings_under
+from evaluation.overrides import overridden
+from evaluation.questions import decide_questions, propose_questions, read_accepted
+from evaluation.reports import latest_results
+from pkb.trial_settings import settings_under
 from tests.acceptance.test_commands import run
 from tests.contracts.chat_server import chat_server, says
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest

@@ -12,10 +12,10 @@ import pytest
 
 from corpus.embedders.hashing import HashingEmbedder
 from corpus.models import Document
-from evaluation import running
+from evaluation import runs
 from pkb.env import BASE_DIR
 from qa import models
-from qa.asking import Asked, answer_question
+from qa.answer_question import Asked, answer_question
 from tests.acceptance.test_commands import run
 from tests.remembering import MATCHER, REMEMBERING
 
@@ -58,7 +58,7 @@ def test_an_embedder_that_hashes_badly_is_seen(parts: Any) -> None:
     parts.PKB_EMBEDDING_MODEL = "hashing-2"
     # Words and the reranker make up for a bad embedder on a corpus this small.
     parts.PKB_FUSION_ALPHA = 1.0
-    identity = {"BACKEND": "qa.rerankers.identity.IdentityReranker"}
+    identity = {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"}
     parts.PKB_RERANKERS = {**parts.PKB_RERANKERS, "none": identity}
     parts.PKB_RERANKER_MODEL = "none"
     fell, code = evaluate("retrieval")
@@ -85,7 +85,7 @@ def test_citations_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch)
         asked = answer_question(question, **arguments)
         return replace(asked, answer=replace(asked.answer, citations=_elsewhere(asked)))
 
-    monkeypatch.setattr(running, "answer_question", swap)
+    monkeypatch.setattr(runs, "answer_question", swap)
     fell, code = evaluate("answers")
     assert code == 1
     assert "citation precision" in fell

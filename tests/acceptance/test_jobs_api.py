@@ -10,7 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from corpus.errors import BackendError
-from corpus.ingestion.running import advance_job
+from corpus.jobs.run import advance_job
 from corpus.models import Document, Job
 from tests.factories import BAKERY, LIGHTHOUSE
 
@@ -242,8 +242,8 @@ def test_a_document_without_all_its_vectors_says_so(
     def fail(*args: Any, **kwargs: Any) -> Any:
         raise BackendError("the model is gone")
 
-    monkeypatch.setattr("corpus.ingestion.completing.encode_chunks", fail)
-    monkeypatch.setattr("corpus.ingestion.completing.TRIES", 1)
+    monkeypatch.setattr("corpus.ingestion.vectors.encode_chunks", fail)
+    monkeypatch.setattr("corpus.ingestion.vectors.TRIES", 1)
     response = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
     assert response.status_code == 201
     body = response.json()

@@ -13,7 +13,7 @@ from django.conf import settings
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
-from qa.mcp.server import build_server
+from qa.api.mcp.server import build_server
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import ROOT, own_database, served
 

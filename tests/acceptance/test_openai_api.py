@@ -11,10 +11,10 @@ from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types.chat import ChatCompletionMessageParam
 from rest_framework.test import APIClient
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
-from qa.openai.rendering import ABSTENTION
+from qa.api.openai.completions import ABSTENTION
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.processes import own_database, served
 
@@ -203,7 +203,7 @@ def test_a_failing_model_is_an_event_of_the_stream(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise BackendUnavailable("The model does not answer.")
 
-    monkeypatch.setattr("qa.openai.answering.answer_question", fail)
+    monkeypatch.setattr("qa.api.openai.completions.answer_question", fail)
     assert chat(api).status_code == 503
     with pytest.warns(Warning, match="asynchronous iterators"):
         body = b"".join(chat(api, stream=True)).decode()

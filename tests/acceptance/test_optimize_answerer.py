@@ -13,11 +13,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError
 
 from evaluation.datasets import GoldQuestion
-from evaluation.optimizing import is_right
+from evaluation.optimize import is_right
 from qa.answerers.dspy_program import LMAnswerer
-from qa.answerers.programs import find_program, list_programs, store_program
+from qa.answerers.program_files import find_program, list_programs, store_program
 from qa.answerers.signature import GUARD
-from qa.ports import answerers, build_context
+from qa.context import answerers, build_context
 from qa.types import Draft
 from tests.acceptance.test_commands import run
 from tests.contracts.chat_server import (

@@ -8,10 +8,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from corpus.collecting import create_collection, delete_collection
-from corpus.deleting import delete_document
-from corpus.ingestion.mapping import draw_map
-from corpus.ingestion.running import advance_job
+from corpus.catalogue import create_collection, delete_collection, delete_document
+from corpus.jobs.kinds.collection_map import draw_map
+from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
@@ -76,7 +75,7 @@ def test_all_uploads_go_with_their_collection(
     ],
 )
 def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
-    from corpus.ingestion.uploads import _fit_name  # noqa: PLC0415
+    from corpus.jobs.uploads import _fit_name  # noqa: PLC0415
 
     assert _fit_name(Path(name).name if "/" in name else name) == kept
 

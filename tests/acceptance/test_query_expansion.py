@@ -11,9 +11,10 @@ from rest_framework.test import APIClient
 
 from corpus.errors import AskerLeft
 from corpus.models import Chunk
-from qa.asking import answer_question
+from qa.answer_question import answer_question
+from qa.cancellation import Silent
+from qa.context import build_context
 from qa.models import Answer
-from qa.ports import Silent, build_context
 from tests.contracts.chat_server import (
     Behaviour,
     Call,

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.vector_index import ensure_vector_index
-from qa.asking import answer_question
-from qa.ports import build_context
+from qa.answer_question import answer_question
+from qa.context import build_context
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 # An operation; two thirds of their time goes into drawing them.

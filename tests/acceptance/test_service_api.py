@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
-from qa.rerankers import get_judge, get_matcher, get_reranker
+from qa.search.rerankers import get_judge, get_matcher, get_reranker
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +106,7 @@ def test_an_unexpected_error_is_a_500_with_a_request_id(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("qa.views.answer_question", fail)
+    monkeypatch.setattr("qa.api.answers.answer_question", fail)
     client = APIClient(raise_request_exception=False)
     response = client.get("/answer", {"q": "Who is it?"})
     assert response.status_code == 500

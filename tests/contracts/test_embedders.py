@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from corpus.embedders import Embedder, get_embedder
 from corpus.embedders.concatenated import ConcatenatedEmbedder
 from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.openai_api import OpenAIEmbedder
-from corpus.embedders.packaged import packaged_model
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from corpus.embedders.tokens import find_token_spans, load_tokenizer
-from corpus.embedding import Embedder, get_embedder
 from corpus.errors import BackendError
 from tests.contracts.chat_server import KEY
 from tests.contracts.model_server import embedding_server

@@ -17,10 +17,10 @@ import pytest
 from dspy import lm15
 
 from corpus.errors import BackendError, BackendUnavailable
-from qa.abandoning import abandonable_context
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
+from qa.cancellation import abandonable_context
 from tests.contracts.chat_server import PASSAGES, QUESTION, passage
 from tests.contracts.test_answerers import ROOT, AnswererContract
 

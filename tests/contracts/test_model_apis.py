@@ -10,12 +10,12 @@ import stamina
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus import model_api
+from corpus.embedders import embedders, get_embedder
 from corpus.embedders.openai_api import OpenAIEmbedder
-from corpus.embedding import embedders, get_embedder
 from corpus.errors import BackendError, BackendUnavailable
-from qa.rerankers import rerankers
-from qa.rerankers.cohere_api import CohereReranker
-from qa.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers import rerankers
+from qa.search.rerankers.cohere_api import CohereReranker
+from qa.search.rerankers.late_interaction import LateInteractionReranker
 from tests.contracts.chat_server import (
     KEY,
     Behaviour,
@@ -137,7 +137,7 @@ class TestCohere:
         assert scores.tolist() == pytest.approx([-13.8, 13.8], abs=0.1)
 
     def test_many_texts_go_in_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("qa.rerankers.cohere_api.BATCH_SIZE", 2)
+        monkeypatch.setattr("qa.search.rerankers.cohere_api.BATCH_SIZE", 2)
         with chat_server(rerank) as server:
             scores = CohereReranker("m", f"{server.root}/v2").score("c", ["a", "b", "c"])
             assert len(server.calls) == 2

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qa.citations import prove
-from qa.confidence import Weighing
-from qa.ports import build_context
+from qa.context import build_context
+from qa.proof.citations import prove
+from qa.proof.confidence import Weighing
 from qa.types import Answer, Evidence
 from tests.contracts.chat_server import QUESTION, answers, chat_server, openai, passage
 from tests.doubles import BLIND, no_states

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from corpus.errors import BackendError
-from qa.rerankers import Reranker
-from qa.rerankers.cohere_api import CohereReranker
-from qa.rerankers.cross_encoder import CrossEncoderReranker
-from qa.rerankers.identity import IdentityReranker
-from qa.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers import Reranker
+from qa.search.rerankers.cohere_api import CohereReranker
+from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.identity import IdentityReranker
+from qa.search.rerankers.late_interaction import LateInteractionReranker
 from tests.contracts.chat_server import KEY
 from tests.contracts.model_server import rerank_server
 
@@ -173,8 +173,8 @@ class TestJudgingRerankers:
     def test_judging_imports_no_torch(self) -> None:
         program = """
 import sys
-from qa.rerankers.cross_encoder import CrossEncoderReranker
-from qa.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.late_interaction import LateInteractionReranker
 assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "heavy imports before first use"
 CrossEncoderReranker("ms-marco-MiniLM-L-12-v2").score("a", ["b"])
 LateInteractionReranker().score("a", ["b"])

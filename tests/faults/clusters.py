@@ -16,7 +16,7 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
-from pkb.postgres import EmbeddedPostgres
+from pkb.postgres.server import EmbeddedPostgres
 
 REPOSITORY = Path(__file__).parents[2]
 IS_ROOT = os.geteuid() == 0
@@ -26,7 +26,7 @@ only_linux = pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux'
 STARTER = """
 import sys
 from pathlib import Path
-from pkb.postgres import EmbeddedPostgres
+from pkb.postgres.server import EmbeddedPostgres
 server = EmbeddedPostgres(Path(sys.argv[1]))
 server.start()
 print(server.pid)
@@ -59,7 +59,7 @@ time.sleep(600)
 AS_NOBODY = (
     """
 import os, pwd, sys
-from pkb.postgres import EmbeddedPostgres, PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres, PostgresDidNotStart
 nobody = pwd.getpwnam("nobody")
 os.setgroups([])
 os.setgid(nobody.pw_gid)

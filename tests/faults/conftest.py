@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pkb.postgres import EmbeddedPostgres
+from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import REPOSITORY, cluster_in, reachable_directory
 
 

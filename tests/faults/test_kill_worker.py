@@ -57,8 +57,8 @@ def start_sync(folder: Path, database: str) -> None:
     """Queue a sync, as the API does."""
     program = (
         "import django; django.setup();"
-        "from corpus.ingestion.jobs import start_sync;"
-        "from corpus.ingestion.options import SyncOptions;"
+        "from corpus.jobs.states import start_sync;"
+        "from corpus.ingestion.files import SyncOptions;"
         "from corpus.models import Collection;"
         f"options = SyncOptions(paths=({str(folder)!r},), mirror=True);"
         "start_sync(Collection.objects.named('default'), options)"

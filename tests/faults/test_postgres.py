@@ -15,7 +15,7 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
-from pkb.postgres import MIB, EmbeddedPostgres, PostgresDidNotStart, scaled_settings
+from pkb.postgres.server import MIB, EmbeddedPostgres, PostgresDidNotStart, scaled_settings
 from tests.faults.clusters import (
     IS_ROOT,
     LINGERING_CLIENT,

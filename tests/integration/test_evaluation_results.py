@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.reporting import RESULT_FILE, latest_results, results_folder
+from evaluation.reports import RESULT_FILE, latest_results, results_folder
 from evaluation.results import Figure, Result
 
 RESULT = Result(

@@ -7,9 +7,9 @@ from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from evaluation.models import Question
-from evaluation.proposing import adopt_feedback, read_accepted
-from qa.feedback import accept_feedback, give_feedback
+from evaluation.questions import adopt_feedback, read_accepted
 from qa.models import Feedback
+from qa.records import accept_feedback, give_feedback
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db

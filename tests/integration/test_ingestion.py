@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.errors import BackendError, BinaryText, DuplicateDocument, TextTooLong, TextTooShort
 from corpus.ingestion import Attributes, ingest_file, reingest_document
+from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, Embedding
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +117,7 @@ class CountingEmbedder:
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> CountingEmbedder:
     counter = CountingEmbedder(get_embedder(collection.embedding_model))
-    monkeypatch.setattr("corpus.ingestion.pipeline.get_embedder", lambda name: counter)
+    monkeypatch.setattr("corpus.ingestion.ingest.get_embedder", lambda name: counter)
     return counter
 
 

@@ -12,21 +12,21 @@ from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 from psycopg.conninfo import make_conninfo
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.errors import BackendError, JobNotFound, JobStateConflict
-from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, held, runner
-from corpus.ingestion.jobs import (
+from corpus.ingestion.files import SyncOptions
+from corpus.invariants import find_violations
+from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, held, runner
+from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.states import (
     cancel_job,
     close_left_behind,
     enqueue_left_behind,
     retry_job,
     start_sync,
 )
-from corpus.ingestion.options import SyncOptions
-from corpus.ingestion.running import advance_job, begin_job
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.tasks import rescue_jobs
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -255,9 +255,9 @@ class FailingEmbedder:
 @pytest.fixture
 def embedder(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> FailingEmbedder:
     failing = FailingEmbedder(get_embedder(collection.embedding_model))
-    for module in ("pipeline", "completing"):
+    for module in ("ingest", "vectors"):
         monkeypatch.setattr(f"corpus.ingestion.{module}.get_embedder", lambda name: failing)
-    monkeypatch.setattr("corpus.ingestion.completing.TRIES", 1)
+    monkeypatch.setattr("corpus.ingestion.vectors.TRIES", 1)
     return failing
 
 
@@ -283,7 +283,7 @@ def test_a_document_without_vectors_is_stored_and_completed_by_a_job(
 def test_the_vectors_of_batches_that_worked_are_kept(
     ingest: Ingest, embedder: FailingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corpus.ingestion.completing.BATCH_SIZE", 1)
+    monkeypatch.setattr("corpus.ingestion.vectors.BATCH_SIZE", 1)
     embedder.after = 2
     stored = ingest(long_text(6))
     assert stored.embedded_count == Embedding.objects.count() == 2

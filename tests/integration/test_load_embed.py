@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.embedding import get_embedder
+from corpus.embedders import get_embedder
 from corpus.errors import BackendError
-from corpus.ingestion.sync import sync_tree
+from corpus.invariants import find_violations
+from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding
-from qa.retrieval import HybridRetriever
+from qa.search.hybrid import HybridRetriever
 from qa.types import Passage, Query
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from corpus.collecting import create_collection
-from corpus.embedding import get_embedder
-from corpus.ingestion.normalizing import join_blocks
-from corpus.loading import Block
+from corpus.catalogue import create_collection
+from corpus.embedders import get_embedder
+from corpus.ingestion.normal_form import join_blocks
+from corpus.loaders.base import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
 from tests.factories import ingest_text_of
 

@@ -11,7 +11,7 @@ from procrastinate.contrib.django import app
 
 from corpus.models import Collection
 from qa.models import Answer, ChatStream, Feedback, Message, Session
-from qa.purging import purge
+from qa.retention import purge
 
 pytestmark = pytest.mark.django_db
 

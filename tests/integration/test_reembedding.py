@@ -11,18 +11,17 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from corpus.collecting import create_collection
-from corpus.deleting import delete_document
+from corpus.catalogue import create_collection, delete_document
 from corpus.embedders.hashing import HashingEmbedder
 from corpus.errors import BackendError, ModelNotReady
-from corpus.ingestion import reembedding
-from corpus.ingestion.claiming import MAX_ATTEMPTS, claim_item, runner
-from corpus.ingestion.completing import complete_document
-from corpus.ingestion.jobs import cancel_job, retry_job
-from corpus.ingestion.reembedding import count_lacking, roll_back, start_reembed, switch_model
-from corpus.ingestion.running import advance_job, begin_job
+from corpus.ingestion.vectors import complete_document
+from corpus.invariants import find_violations
+from corpus.jobs.kinds import reembed
+from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, runner
+from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Document, Embedding, Job
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
@@ -159,7 +158,7 @@ def test_switch_refuses_while_vectors_lack(notes: Collection) -> None:
 def test_switch_refuses_where_it_cannot_keep_up(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembedding, "bring_vectors", lambda document, model: 0)
+    monkeypatch.setattr(reembed, "bring_vectors", lambda document, model: 0)
     with pytest.raises(ModelNotReady, match="chunks of 'notes'"):
         switch_model(notes, NEW)
     assert model_of(notes) == (OLD, 64, "", None)
@@ -181,7 +180,7 @@ def test_a_failed_job_is_taken_up_by_retry(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(reembedding, "enqueue_job", lambda job_id: None)
+        patch.setattr(reembed, "enqueue_job", lambda job_id: None)
         job = start_reembed(notes, NEW)
         assert job is not None
     job.items.update(attempts=MAX_ATTEMPTS)
@@ -251,7 +250,7 @@ def test_rollback_is_a_few_statements_and_loads_no_model(
     def refuse(name: str) -> Any:
         raise AssertionError(name)
 
-    monkeypatch.setattr(reembedding, "get_embedder", refuse)
+    monkeypatch.setattr(reembed, "get_embedder", refuse)
     with CaptureQueriesContext(connection) as queries:
         assert roll_back(notes) is None
     assert len(queries) < 10

@@ -12,7 +12,7 @@ from corpus.embedders.hashing import HashingEmbedder
 from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.vector_index import ensure_vector_index
-from qa.retrieval import HybridRetriever
+from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import Ingest
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from corpus.errors import BackendError
-from corpus.ingestion.sync import sync_tree
+from corpus.invariants import find_violations
+from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
@@ -70,8 +70,8 @@ def test_a_second_sync_loads_and_encodes_nothing(
     def load(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("an unchanged file was loaded")
 
-    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", load)
-    monkeypatch.setattr("corpus.ingestion.pipeline.get_embedder", load)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_file", load)
+    monkeypatch.setattr("corpus.ingestion.ingest.get_embedder", load)
     os.utime(folder / "a.md", (1, 1))
     job = sync(folder, collection)
     assert set(outcomes(job).values()) == {"unchanged"}
@@ -179,7 +179,7 @@ def test_a_known_failure_is_told_again_without_loading(
 ) -> None:
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
     reason = sync(folder, collection).errors[0]["reason"]
-    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", None)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_file", None)
     job = sync(folder, collection)
     assert outcomes(job)["bad.pdf"] == "failed"
     assert job.errors[0]["reason"] == reason
@@ -269,7 +269,7 @@ def test_files_are_listed_as_pending_documents_at_once(
         seen.append(dict(Document.objects.values_list("file_path", "status")))
         raise BackendError("not now")
 
-    monkeypatch.setattr("corpus.ingestion.pipeline.load_file", look)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_file", look)
     job = sync(folder, collection)
     assert sorted(seen[0].values()) == ["pending", "pending", "processing"]
     assert job.failed == 3

@@ -4,13 +4,10 @@ from uuid import UUID
 
 import pytest
 
-from corpus.bm25 import read_lexical_query
-from corpus.collecting import create_collection, delete_collection
-from corpus.deleting import delete_document
+from corpus.catalogue import count_stored, create_collection, delete_collection, delete_document
+from corpus.invariants import find_violations
+from corpus.lexical import compact_term_counts, read_frequencies, read_lexical_query
 from corpus.models import Chunk, Collection, TermCount
-from corpus.term_counts import compact_term_counts, read_frequencies
-from corpus.totals import count_stored
-from corpus.verifying import find_violations
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from numpy.typing import NDArray
 
-from corpus.collecting import create_collection
+from corpus.catalogue import create_collection
 from corpus.models import Embedding
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of

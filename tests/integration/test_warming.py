@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from pkb.warming import are_models_loaded, models_of_a_question
+from pkb.preload import are_models_loaded, models_of_a_question
 
 
 def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.core import checks
 
 from qa.checks import CONFIGURATION
-from qa.ports import LANGUAGE_MODEL
+from qa.context import LANGUAGE_MODEL
 
 
 def found() -> list[tuple[str | None, str]]:

@@ -3,11 +3,10 @@ from itertools import pairwise
 
 import pytest
 
-from corpus.ingestion.chunkers import CHUNKERS
-from corpus.ingestion.chunking import ChunkingRule, Span, split_text
-from corpus.ingestion.measuring import CharacterRuler, TokenRuler
-from corpus.ingestion.normalizing import Outline, join_blocks
-from corpus.loading import Block
+from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
+from corpus.ingestion.chunkers.rulers import CharacterRuler, TokenRuler
+from corpus.ingestion.normal_form import Outline, join_blocks
+from corpus.loaders.base import Block
 
 LIMIT = 20
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.cl100k import count_cl100k_tokens, find_cl100k_spans
-from corpus.ingestion.chunkers import CHUNKERS
-from corpus.ingestion.chunking import ChunkingRule, Span, split_text
-from corpus.ingestion.measuring import CharacterRuler, Ruler, TokenRuler
-from corpus.ingestion.normalizing import Outline, join_blocks, normalize_text
-from corpus.loading import Block
+from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
+from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
+from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
+from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
+from corpus.loaders.base import Block
 
 EMBEDDER_LIMIT = 30
 # The machine may be busy; the first example loads a vocabulary.

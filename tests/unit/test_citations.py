@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qa.citations import prove
-from qa.confidence import Calibration, Weighing
-from qa.support import keeps_facts
+from qa.proof.citations import prove
+from qa.proof.confidence import Calibration, Weighing
+from qa.proof.support import keeps_facts
 from qa.types import Answer, Draft, Passage
 from tests.doubles import BLIND, no_states
 

@@ -9,8 +9,7 @@ import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
-from qa.answerability import AnswerabilityHead
-from qa.confidence import Calibration, Weighing, read_calibration
+from qa.proof.confidence import AnswerabilityHead, Calibration, Weighing, read_calibration
 from qa.types import Evidence
 from tests.doubles import BLIND, no_states
 

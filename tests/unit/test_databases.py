@@ -31,7 +31,7 @@ def test_a_given_host_is_used(tmp_path: Path) -> None:
 def test_without_either_the_embedded_one_is_used(tmp_path: Path) -> None:
     databases, postgres_dir = read_databases(Env(database_url=None, postgres_host=""), tmp_path)
     assert postgres_dir is not None
-    assert databases["default"]["ENGINE"] == "pkb.embedded"
+    assert databases["default"]["ENGINE"] == "pkb.postgres.engine"
 
 
 def test_files_are_where_the_server_may_go(tmp_path: Path) -> None:

@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from evaluation.calibration import (
+from evaluation.metrics import (
+    Array,
     area_under_risk,
     auroc,
+    bootstrap_interval,
+    contains_gold,
+    exact_match,
     expected_calibration_error,
+    judge_ranking,
+    paired_p_value,
     reliability_bins,
     risk_coverage,
+    token_f1,
 )
-from evaluation.metrics import contains_gold, exact_match, judge_ranking, token_f1
-from evaluation.resampling import Array, bootstrap_interval, paired_p_value
 
 
 def mean(rows: Array) -> float:

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from corpus.errors import InvalidDataSet
-from evaluation import training
-from evaluation.fitting import ANSWERABLE, FOREIGN, UNANSWERABLE, Point, fit_calibration
-from evaluation.training import Example, train_head
+from evaluation import fit_answerability
+from evaluation.fit_answerability import Example, train_head
+from evaluation.fit_confidence import ANSWERABLE, FOREIGN, UNANSWERABLE, Point, fit_calibration
 from qa.types import Evidence
 
 
@@ -46,8 +46,8 @@ def examples(count: int = 240) -> list[Example]:
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "WEIGHT_DECAY", 0.01)
-    monkeypatch.setattr(training, "LEARNING_RATE", 0.02)
+    monkeypatch.setattr(fit_answerability, "WEIGHT_DECAY", 0.01)
+    monkeypatch.setattr(fit_answerability, "LEARNING_RATE", 0.02)
 
 
 def test_a_head_learns_which_token_has_no_answer() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.follow_ups import complete_follow_up, find_topic, is_follow_up
+from qa.questions import complete_follow_up, find_topic, is_follow_up
 from qa.types import Exchange
 
 ASKED = "Who built the lighthouse at Bavoke?"

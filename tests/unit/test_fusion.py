@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.fusion import best_first, fuse_legs, keep_best, min_max
+from qa.search.fusion import best_first, fuse_legs, keep_best, min_max
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8

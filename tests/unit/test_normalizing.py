@@ -3,8 +3,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corpus.errors import BinaryText
-from corpus.ingestion.normalizing import Outline, join_blocks, normalize_text
-from corpus.loading import Block
+from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
+from corpus.loaders.base import Block
 
 
 @pytest.mark.parametrize(

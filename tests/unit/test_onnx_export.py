@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from corpus.embedders import onnx_export
+from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
-from corpus.embedders.packaged import packaged_model
 from corpus.errors import BackendError
 
 ROOT = Path(__file__).parents[2]

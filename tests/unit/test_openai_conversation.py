@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from qa.openai.conversation import find_question, read_history
-from qa.openai.rendering import ABSTENTION
+from qa.api.openai.completions import ABSTENTION, find_question, read_history
 from qa.types import Exchange
 
 TALL = "How tall is the lighthouse at Bavoke?"

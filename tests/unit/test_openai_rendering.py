@@ -1,6 +1,6 @@
 """Markers and annotations of a proved answer."""
 
-from qa.openai.rendering import ABSTENTION, as_pieces
+from qa.api.openai.completions import ABSTENTION, as_pieces
 from qa.types import Answer, Citation, Passage
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)

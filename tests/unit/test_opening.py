@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pkb.opening import OPENING_S, Application, open_in_turn
+from pkb.http.handler import OPENING_S, Application, open_in_turn
 
 
 class Doors:

@@ -5,10 +5,9 @@ from datetime import date
 import numpy as np
 import pytest
 
-from corpus.ingestion.mapping import project
+from corpus.jobs.kinds.collection_map import project
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
-from web.highlighting import split_at_terms
-from web.overlays import Span, lay_over
+from web.marks import Span, lay_over, split_at_terms
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.parsing import MOST_PHRASES, MOST_SENTENCES, find_phrases, find_sentences
+from qa.questions import MOST_PHRASES, MOST_SENTENCES, find_phrases, find_sentences
 
 
 @pytest.mark.parametrize(

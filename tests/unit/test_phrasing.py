@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa.answerers.lines import as_line
-from qa.answerers.phrasing_program import MAX_CHARS, clean_phrasings
+from qa.answerers.question_programs import MAX_PHRASING_CHARS, as_line, clean_phrasings
 
 QUESTION = "How tall is the tower?"
 
@@ -28,7 +27,7 @@ def test_phrasings_stay_in_their_order_and_at_most_so_many_are_taken() -> None:
         ([QUESTION, "HOW TALL IS THE TOWER", " how tall is the tower ?"], ()),
         (["How high?", "how HIGH?", "How high"], ("How high?",)),
         (["Wie groß?", "WIE GROSS?"], ("Wie groß?",)),
-        (["h" * MAX_CHARS, "i" * (MAX_CHARS + 1)], ("h" * MAX_CHARS,)),
+        (["h" * MAX_PHRASING_CHARS, "i" * (MAX_PHRASING_CHARS + 1)], ("h" * MAX_PHRASING_CHARS,)),
         (["How\x00high\x1b?", "How \ud800wide?"], ("How high ?", "How wide?")),
     ],
     ids=["one line", "empty", "itself", "twice", "folded", "long", "controls"],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpus.ingestion.normalizing import Heading
-from evaluation.generating import propose_from_rules
+from corpus.ingestion.normal_form import Heading
+from evaluation.question_rules import propose_from_rules
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """One document, or one text told twice, does not fill the list."""
 
-from qa.spreading import spread_passages
+from qa.search.ranking import spread_passages
 from qa.types import Passage
 
 WORDS = "the quick brown fox jumps over the lazy dog near the old stone bridge at dawn".split()

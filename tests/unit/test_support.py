@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from corpus.sentences import sentence_spans
-from qa.support import judge_claim, keeps_facts
-from qa.support.numbers import read_numbers
-from qa.support.words import read_words
+from qa.proof.support import judge_claim, keeps_facts
+from qa.proof.support.numbers import read_numbers
+from qa.proof.support.words import read_words
 from tests.falsified import falsify_all, honest_variants
 
 DOCUMENTS = Path(__file__).parents[2] / "data" / "documents"

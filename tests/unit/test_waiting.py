@@ -7,11 +7,9 @@ import pytest
 
 from corpus.errors import AskerLeft, BackendUnavailable
 from qa import turns
-from qa.abandoning import tells_asker_left
-from qa.ports import Silent
+from qa.cancellation import Silent, tells_asker_left, wait_for
 from qa.turns import answering_turn
 from qa.types import Citation
-from qa.waiting import wait_for
 
 
 class Leaver:

@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.errors import JobNotFound
-from corpus.ingestion.jobs import cancel_job, retry_job
+from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Job
 from web.forms import JobFilter
 

@@ -8,12 +8,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from corpus.collecting import create_collection
+from corpus.catalogue import create_collection
 from corpus.ingestion import Attributes, ingest_text
-from corpus.ingestion.jobs import start_sync
-from corpus.ingestion.options import SyncOptions
-from corpus.ingestion.roots import find_allowed
-from corpus.ingestion.uploads import start_upload
+from corpus.ingestion.disk import find_allowed
+from corpus.ingestion.files import SyncOptions
+from corpus.jobs.states import start_sync
+from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job, Tag
 from web.forms import (
     CollectionForm,

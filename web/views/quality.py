@@ -1,17 +1,110 @@
+"""The page of quality: what people said by day, evaluations, and the map of a collection."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.errors import NotFound
-from corpus.ingestion.mapping import start_map
-from corpus.models import Collection, Job
-from evaluation.reporting import latest_results
-from qa.models import Answer
-from web.charts import AXIS, BARS_HEIGHT, HEIGHT, WIDTH
+from corpus.jobs.kinds.collection_map import start_map
+from corpus.models import Chunk, Collection, CollectionMap, Document, Job
+from evaluation.reports import latest_results
+from qa.models import Answer, Feedback
+from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
-from web.mapping import read_map
-from web.rating import read_feedback
+
+DAYS = 30
+REASONS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackShown:
+    """Ratings of the last ``DAYS`` days, and the latest reasons given."""
+
+    bars: list[DayBar]
+    reasons: list[Feedback]
+
+    @property
+    def up(self) -> int:
+        return sum(bar.up for bar in self.bars)
+
+    @property
+    def down(self) -> int:
+        return sum(bar.down for bar in self.bars)
+
+
+def read_feedback(collection: Collection) -> FeedbackShown:
+    """Return the ratings of a collection's answers."""
+    rows = Feedback.objects.filter(answer__collection=collection)
+    by_day = rows.order_by().annotate(day=TruncDate("created_at")).values_list("day")
+    counts = by_day.annotate(
+        up=Count("pk", filter=Q(rating="up")), down=Count("pk", filter=Q(rating="down"))
+    )
+    reasons = rows.exclude(comment="").select_related("answer").order_by("-created_at")
+    return FeedbackShown(
+        day_bars(list(counts), last=timezone.now().date(), days=DAYS),
+        list(reasons[:REASONS_SHOWN]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """A chunk on the map."""
+
+    chunk: Chunk
+    document: Document
+    dot: Dot
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMap:
+    """A collection's map.
+
+    Attributes:
+        legend: The documents with most dots, by hue; the others share their hues.
+    """
+
+    plotted: list[Plotted]
+    legend: list[tuple[int, Document]]
+    variance_share: float
+    computed_at: datetime
+
+
+def read_map(collection: Collection) -> DrawnMap | None:
+    """Return the map as it was last computed, without what was deleted since; None for none."""
+    kept = CollectionMap.objects.filter(collection=collection).first()
+    if kept is None:
+        return None
+    places = {point["chunk_id"]: (point["x"], point["y"]) for point in kept.points}
+    rows = Chunk.objects.filter(pk__in=places).select_related("document")
+    chunks = list(
+        rows.only(
+            "text_preview", "start_char", "end_char", "heading_path",
+            "document__title", "document__source_uri",
+        )
+    )  # fmt: skip
+    counts: dict[Document, int] = {}
+    for chunk in chunks:
+        counts[chunk.document] = counts.get(chunk.document, 0) + 1
+    by_size = sorted(counts, key=lambda document: (-counts[document], document.pk))
+    hues = {document.pk: rank for rank, document in enumerate(by_size)}
+    plotted = [
+        Plotted(
+            chunk,
+            chunk.document,
+            place_dot(*places[str(chunk.pk)], hue=hues[chunk.document_id]),
+        )
+        for chunk in chunks
+    ]
+    legend = list(enumerate(by_size[:HUES]))
+    return DrawnMap(plotted, legend, kept.variance_share, kept.computed_at)
+
 
 UNANSWERED_SHOWN = 12
 

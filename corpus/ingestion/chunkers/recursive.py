@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.packing import cut_hard, pack
-from corpus.ingestion.measuring import Room, SpanPair
-from corpus.ingestion.normalizing import Outline
-from corpus.ingestion.sections import (
+from corpus.ingestion.chunkers.pack import cut_hard, pack
+from corpus.ingestion.chunkers.rulers import Room, SpanPair
+from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
     find_sections,
@@ -13,6 +12,7 @@ from corpus.ingestion.sections import (
     tightest_room,
     trim_spans,
 )
+from corpus.ingestion.normal_form import Outline
 
 # From coarse to fine; after the last one any place will do.
 SEPARATORS = ("\n\n", "\n", ". ", " ")

@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-from corpus.ingestion.chunkers.packing import cut_hard, widen
-from corpus.ingestion.measuring import MAX_CHARS_PER_TOKEN, Room, SpanPair
-from corpus.ingestion.normalizing import Outline
-from corpus.ingestion.sections import (
+from corpus.ingestion.chunkers.pack import cut_hard, widen
+from corpus.ingestion.chunkers.rulers import MAX_CHARS_PER_TOKEN, Room, SpanPair
+from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
     find_sections,
@@ -15,6 +14,7 @@ from corpus.ingestion.sections import (
     tightest_room,
     trim_spans,
 )
+from corpus.ingestion.normal_form import Outline
 
 # semchunk goes one call deeper for each different length of a run of white space.
 _LONG_GAP = re.compile(r"\s{64,}")

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.packing import find_units, pack
-from corpus.ingestion.measuring import SpanPair
-from corpus.ingestion.normalizing import Outline
-from corpus.ingestion.sections import (
+from corpus.ingestion.chunkers.pack import find_units, pack
+from corpus.ingestion.chunkers.rulers import SpanPair
+from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
     find_blocks,
@@ -13,6 +12,7 @@ from corpus.ingestion.sections import (
     place_spans,
     tightest_room,
 )
+from corpus.ingestion.normal_form import Outline
 
 
 def split_sentences(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.packing import find_units, pack
-from corpus.ingestion.measuring import Room, SpanPair
-from corpus.ingestion.normalizing import Outline
-from corpus.ingestion.sections import (
+from corpus.ingestion.chunkers.pack import find_units, pack
+from corpus.ingestion.chunkers.rulers import Room, SpanPair
+from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Section,
     Span,
@@ -14,6 +13,7 @@ from corpus.ingestion.sections import (
     merge_small_sections,
     page_at,
 )
+from corpus.ingestion.normal_form import Outline
 
 
 def split_structure(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:

@@ -5,11 +5,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError, UnreadableFile
-from corpus.ingestion.chunk_files import ChunkFile, read_chunk_file
-from corpus.ingestion.fingerprints import settings_sha256
-from corpus.ingestion.paths import Outcome
+from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
+from corpus.ingestion.bulk.embed import SOURCE, upsert_documents
+from corpus.ingestion.disk import Outcome
+from corpus.ingestion.files import settings_sha256
 from corpus.ingestion.placeholders import mark_failed
-from corpus.ingestion.upserting import SOURCE, upsert_documents
 from corpus.models import Collection
 
 DEFAULT_BATCH_SIZE = 32

@@ -8,12 +8,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
 from corpus.ingestion import Attributes, ingest_text
-from corpus.ingestion.jobs import close_left_behind
-from corpus.ingestion.options import SyncOptions
-from corpus.ingestion.paths import FileResult, Outcome, find_files
-from corpus.management.commands._ingesting import Interruption, Report, run_job_here
+from corpus.ingestion.disk import FileResult, Outcome, find_files
+from corpus.ingestion.files import SyncOptions
+from corpus.jobs.states import close_left_behind
+from corpus.management.commands._progress import Interruption, Report, run_job_here
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.tagging import normalize_tags
+from corpus.tags import normalize_tags
 
 STDIN = Path("-")
 MAX_WORKERS = 64

@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.ingestion.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
-from corpus.ingestion.fingerprints import settings_sha256
-from corpus.ingestion.paths import find_files
-from corpus.ingestion.preparing import prepare_files
+from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
+from corpus.ingestion.bulk.load import prepare_files
+from corpus.ingestion.disk import find_files
+from corpus.ingestion.files import settings_sha256
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.tagging import normalize_tags
+from corpus.tags import normalize_tags
 
 
 class Command(BaseCommand):

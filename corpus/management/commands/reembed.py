@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.ingestion.claiming import held
-from corpus.ingestion.reembedding import count_lacking, roll_back, start_reembed, switch_model
-from corpus.ingestion.running import begin_job, finish_job, run_items
-from corpus.management.commands._ingesting import LINE_EVERY, Interruption, run_in_processes
+from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.leases import held
+from corpus.jobs.run import begin_job, finish_job, run_items
+from corpus.management.commands._progress import LINE_EVERY, Interruption, run_in_processes
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 
 MAX_WORKERS = 64

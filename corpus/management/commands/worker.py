@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from corpus.ingestion.running import run_items
+from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.tasks import rescue_left_behind, run_worker
 

@@ -10,11 +10,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
-from evaluation.fitting import Point, fit_calibration, gather_points
+from evaluation.fit_answerability import gather_examples
+from evaluation.fit_confidence import Point, fit_calibration, gather_points
 from evaluation.results import Progress
-from evaluation.training import gather_examples
-from qa.ports import build_context
-from qa.rerankers import get_judge
+from qa.context import build_context
+from qa.search.rerankers import get_judge
 
 DEFAULT_FILE = "calibration.json"
 

@@ -4,8 +4,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION, Collection
-from evaluation.proposing import Propose, propose_by_rules, propose_questions
-from qa.ports import answerers
+from evaluation.questions import Propose, propose_by_rules, propose_questions
+from qa.context import answerers
 
 LM = "default"
 
@@ -38,6 +38,6 @@ class Command(BaseCommand):
 def _choose_propose() -> Propose:
     if LM not in answerers:
         return propose_by_rules
-    from evaluation.asking_lm import propose_by_lm  # noqa: PLC0415  (dspy takes half a second)
+    from evaluation.lm_questions import propose_by_lm  # noqa: PLC0415  (dspy takes half a second)
 
     return propose_by_lm

@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import read_dataset
-from evaluation.evaluating import Report, silent
-from evaluation.optimizing import Compilation, Compiled, optimize_answerer
-from qa.answerers.compiling import BOOTSTRAP, OPTIMIZERS
-from qa.answerers.programs import StoredProgram, is_program_name, list_programs
+from evaluation.evaluate import Report, silent
+from evaluation.optimize import Compilation, Compiled, optimize_answerer
+from qa.answerers.compile import BOOTSTRAP, OPTIMIZERS
+from qa.answerers.program_files import StoredProgram, is_program_name, list_programs
 
 
 class Command(BaseCommand):

@@ -11,15 +11,14 @@ from rich.console import Console
 
 from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
-from evaluation.comparing import compare, find_falls, make_baseline
+from evaluation.comparison import compare, find_falls, make_baseline
 from evaluation.datasets import read_dataset, sample_dataset
-from evaluation.evaluating import Plan, Report, evaluate_collection, evaluate_dataset, silent
-from evaluation.overriding import overridden
-from evaluation.printing import print_differences, print_result
-from evaluation.proposing import read_accepted
-from evaluation.reporting import keep_result, write_report
+from evaluation.evaluate import Plan, Report, evaluate_collection, evaluate_dataset, silent
+from evaluation.overrides import overridden
+from evaluation.questions import read_accepted
+from evaluation.reports import keep_result, print_differences, print_result, write_report
 from evaluation.results import MODES, Result
-from pkb.overriding import settings_under
+from pkb.trial_settings import settings_under
 
 # What /answer takes at most.
 MAX_K = 50

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.errors import BackendError
-from pkb.warming import models_of_a_question
+from pkb.preload import models_of_a_question
 
 
 class Command(BaseCommand):

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pkb.warming import start_warming
+from pkb.preload import start_warming
 from qa.checks import CONFIGURATION
 
 
@@ -11,7 +11,7 @@ class Command(BaseCommand):
     requires_system_checks = [CONFIGURATION]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from qa.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)
+        from qa.api.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)
 
         start_warming()
         build_server().run("stdio")

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pkb.postgres import EmbeddedPostgres, PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres, PostgresDidNotStart
 
 EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
 

@@ -6,11 +6,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
-from corpus.tagging import normalize_tags
-from qa.asking import Asked, answer_question
+from corpus.tags import normalize_tags
+from qa.answer_question import Asked, answer_question
+from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
-from qa.ports import build_context
-from qa.serializers import AnswerShown
+from qa.context import build_context
 
 
 class Command(BaseCommand):

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from qa.purging import purge
+from qa.retention import purge
 
 MAX_DAYS = 36_500
 

@@ -2,8 +2,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from corpus import verifying as corpus_verifying
-from qa import verifying as qa_verifying
+from corpus import invariants as corpus_invariants
+from qa import invariants as qa_invariants
 
 
 class Command(BaseCommand):
@@ -12,7 +12,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count = 0
-        for find in (corpus_verifying.find_violations, qa_verifying.find_violations):
+        for find in (corpus_invariants.find_violations, qa_invariants.find_violations):
             for violation in find():
                 count += 1
                 self.stdout.write(violation)

@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
-from corpus.tagging import normalize_tags
-from qa.claim_serializers import ClaimShown
-from qa.ports import EXTRACTIVE, build_context
-from qa.verifying_claims import VerifiedClaim, verify_claim
+from corpus.tags import normalize_tags
+from qa.api.claims import ClaimShown
+from qa.context import EXTRACTIVE, build_context
+from qa.verify_claim import VerifiedClaim, verify_claim
 
 
 class Command(BaseCommand):

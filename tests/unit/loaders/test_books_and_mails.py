@@ -3,7 +3,7 @@ from email.message import EmailMessage
 import pytest
 
 from corpus.errors import UnreadableFile
-from corpus.loading import Block
+from corpus.loaders.base import Block
 from tests.unit.loaders.making import (
     Pdf,
     docx,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import BinaryText
-from corpus.loaders.decoding import declared_encoding, decode
+from corpus.loaders.charset import declared_encoding, decode
 
 GERMAN = "Größe, Äpfel und Öl: für jeden etwas dabei, sagte der Müller über den Fluß. " * 4
 CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy, řekl šéf a odešel do lesa. " * 4

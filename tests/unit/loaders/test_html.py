@@ -1,8 +1,8 @@
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders.base import Block
 from corpus.loaders.markup import html_blocks, parse_html
-from corpus.loading import Block
 from tests.unit.loaders.making import headings, loaded, texts
 
 PROSE = "The mallard is a dabbling duck that breeds throughout the temperate zones of the world. "

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import UnreadableFile
+from corpus.loaders.base import Block
 from corpus.loaders.markdown import markdown_blocks
-from corpus.loading import Block
 from tests.unit.loaders.making import headings, loaded, texts
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loading import Block
+from corpus.loaders.base import Block
 from tests.unit.loaders.making import (
     OFFICE,
     cell,

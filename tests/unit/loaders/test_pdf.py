@@ -1,8 +1,8 @@
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.pdflayout import Line, blocks_from_pages
-from corpus.loading import Block
+from corpus.loaders.base import Block
+from corpus.loaders.pdf_layout import Line, blocks_from_pages
 from tests.unit.loaders.making import Pdf, headings, loaded, texts
 
 SENTENCE = "A line of text that is as wide as the column it stands in"

@@ -10,8 +10,8 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders import load_file, registry, sandbox
-from corpus.loaders.limits import LoaderLimits
-from corpus.loading import LoadedDocument
+from corpus.loaders.base import LoadedDocument
+from corpus.loaders.bounds import LoaderLimits
 from tests.unit.loaders.making import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
 
 PAGE = b"<html><body><p>Hello</p></body></html>"
@@ -136,7 +136,7 @@ def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     finally:
         worker.close()
     assert crash["failure"] == "TypeError in the parser"
-    assert "reading.py" in crash["traceback"]
+    assert "read.py" in crash["traceback"]
     assert reply["document"]["title"] == "a"
 
 

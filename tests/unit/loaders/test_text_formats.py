@@ -3,7 +3,7 @@ import json
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loading import Block
+from corpus.loaders.base import Block
 from tests.unit.loaders.making import headings, loaded, texts
 
 

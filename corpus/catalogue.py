@@ -1,0 +1,178 @@
+"""Make, change and remove what is kept: collections, documents, tags; and count it."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError, connection, transaction
+
+from corpus.chunk_settings import ChunkSettings, settle_chunking
+from corpus.embedders import embedders, get_embedder
+from corpus.errors import (
+    CollectionExists,
+    CollectionNotEmpty,
+    CollectionProtected,
+    DocumentNotFound,
+    InvalidInput,
+    NotFound,
+)
+from corpus.jobs.uploads import drop_upload, uploads_of
+from corpus.languages import ENGLISH
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.vector_index import ensure_vector_index
+
+
+def create_collection(
+    name: str,
+    *,
+    description: str = "",
+    embedding_model: str | None = None,
+    dimension: int | None = None,
+    chunking: Mapping[str, Any] | None = None,
+    language: str = ENGLISH,
+) -> Collection:
+    """Make an empty collection and its model's index.
+
+    Args:
+        chunking: Fields of ``ChunkSettings``; what is not given is by default.
+        language: By which words are stemmed, one of ``LANGUAGES``.
+
+    Raises:
+        CollectionExists: The name is taken.
+        InvalidInput: The model is not configured, its vectors have another dimension, or the
+            chunk settings do not go together.
+    """
+    model = embedding_model or settings.PKB_EMBEDDING_MODEL
+    if model not in embedders:
+        known = ", ".join(embedders.names)
+        raise InvalidInput(f"Unknown model {model!r}; there are {known}.", field="embedding_model")
+    embedder = get_embedder(model)
+    if dimension not in {None, embedder.dimension}:
+        raise InvalidInput(
+            f"{model} gives {embedder.dimension} dimensions, not {dimension}.", field="dimension"
+        )
+    settled = settle_chunking(chunking or {})
+    if Collection.objects.filter(name=name).exists():
+        raise CollectionExists(f"There is a collection {name!r} already.")
+    ensure_vector_index(model=model, dimension=embedder.dimension)
+    try:
+        with transaction.atomic():
+            return Collection.objects.create(
+                name=name,
+                description=description,
+                embedding_model=model,
+                dimension=embedder.dimension,
+                language=language,
+                **settled.as_fields(),
+            )
+    except IntegrityError as exc:
+        raise CollectionExists(f"There is a collection {name!r} already.") from exc
+
+
+def change_collection(
+    name: str, *, description: str | None = None, chunking: Mapping[str, Any] | None = None
+) -> None:
+    """Change what was given; documents are cut anew only when they are ingested again.
+
+    Raises:
+        CollectionNotFound: There is none of that name.
+        InvalidInput: The chunk settings do not go together.
+    """
+    collection = Collection.objects.named(name)
+    if description is not None:
+        collection.description = description
+    settled = settle_chunking(chunking or {}, current=ChunkSettings.of(collection))
+    for name_of_field, value in settled.as_fields().items():
+        setattr(collection, name_of_field, value)
+    collection.save()
+
+
+def delete_collection(name: str, *, if_empty: bool = False) -> None:
+    """Remove a collection with all it holds.
+
+    Raises:
+        CollectionNotFound: There is none of that name.
+        CollectionProtected: It is the default one.
+        CollectionNotEmpty: It holds documents, and ``if_empty`` was asked for.
+    """
+    if name == DEFAULT_COLLECTION:
+        raise CollectionProtected(f"The collection {name!r} always exists.")
+    with transaction.atomic():
+        collection = Collection.objects.select_for_update().named(name)
+        if if_empty and collection.documents.exists():
+            raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
+        uploads = uploads_of(collection)
+        collection.delete()
+        for path in uploads:
+            transaction.on_commit(partial(drop_upload, path))
+
+
+def ensure_default_collection(**kwargs: object) -> None:
+    """Make the collection ``default`` unless it is there; runs after every migration.
+
+    Raises:
+        ImproperlyConfigured: ``EMBEDDING_DIM`` is not the dimension of ``EMBEDDING_MODEL``.
+    """
+    if Collection.objects.filter(name=DEFAULT_COLLECTION).exists():
+        return
+    try:
+        create_collection(DEFAULT_COLLECTION, dimension=settings.PKB_EMBEDDING_DIM)
+    except InvalidInput as exc:
+        raise ImproperlyConfigured(str(exc)) from exc
+
+
+# Chunks are not counted but read from the kept word counts, whose empty lexeme is every chunk's.
+_TOTALS = """
+SELECT (SELECT count(*) FROM corpus_document WHERE content_sha256 <> ''),
+       (SELECT coalesce(sum(t.chunk_count), 0)::bigint
+          FROM corpus_collection c
+          JOIN corpus_termcount t ON t.collection_id = c.id AND t.lexeme = '')
+"""
+
+
+class Totals(NamedTuple):
+    """Counts over all collections."""
+
+    document_count: int
+    chunk_count: int
+
+
+def count_stored() -> Totals:
+    """Count the documents that have a text, and the chunks."""
+    with connection.cursor() as cursor:
+        cursor.execute(_TOTALS)
+        return Totals(*cursor.fetchone())
+
+
+@transaction.atomic
+def delete_document(document_id: UUID) -> None:
+    """Remove a document, its chunks, vectors, text-search entries, and its quotes in citations.
+
+    A file that was uploaded for it goes too.
+
+    Raises:
+        DocumentNotFound: There is none of that id.
+    """
+    rows = Document.objects.select_for_update().only("id", "file_path")
+    document = rows.filter(pk=document_id).first()
+    if document is None:
+        raise DocumentNotFound(f"There is no document {document_id}.")
+    path = document.file_path
+    document.delete()
+    transaction.on_commit(lambda: drop_upload(path))
+
+
+@transaction.atomic
+def delete_tag(name: str) -> None:
+    """Take a tag off everything; documents and chunks stay.
+
+    Raises:
+        NotFound: There is no such tag.
+    """
+    tag = Tag.objects.select_for_update().filter(name=name).first()
+    if tag is None:
+        raise NotFound(f"There is no tag {name!r}.")
+    tag.delete()

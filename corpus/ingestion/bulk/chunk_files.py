@@ -1,0 +1,212 @@
+"""Chunks between two steps: a JSON file that ``manage.py load`` writes and ``embed`` reads."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+
+from corpus.errors import BinaryText, UnreadableFile
+from corpus.ingestion.chunkers.sections import Span
+from corpus.ingestion.chunks import NewChunk
+from corpus.ingestion.normal_form import normalize_text
+
+VERSION: Literal[1] = 1
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Level = Annotated[int, Field(ge=1, le=6)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class ChunkEntry(_Entry):
+    """The slice ``text[start_char:end_char]`` of a document, as ``corpus.models.Chunk`` has it."""
+
+    ordinal: NonNegativeInt
+    start_char: NonNegativeInt
+    end_char: NonNegativeInt
+    text: str
+    context: str
+    heading_path: tuple[str, ...]
+    heading_level: Level | None
+    page: NonNegativeInt | None
+    token_count: NonNegativeInt
+
+    @classmethod
+    def of(cls, chunk: NewChunk, *, ordinal: int) -> "ChunkEntry":
+        return cls(
+            ordinal=ordinal,
+            start_char=chunk.span.start,
+            end_char=chunk.span.end,
+            text=chunk.text,
+            context=chunk.context,
+            heading_path=chunk.span.heading_path,
+            heading_level=chunk.span.heading_level,
+            page=chunk.span.page,
+            token_count=chunk.token_count,
+        )
+
+    def to_chunk(self) -> NewChunk:
+        span = Span(
+            self.start_char,
+            self.end_char,
+            heading_path=self.heading_path,
+            heading_level=self.heading_level,
+            page=self.page,
+        )
+        return NewChunk(span, self.text, self.context, self.token_count)
+
+
+class OutlineEntry(_Entry):
+    """``[start, end, level, words]`` of headings and ``[start, number]`` of pages."""
+
+    headings: tuple[tuple[NonNegativeInt, NonNegativeInt, Level, str], ...] = ()
+    pages: tuple[tuple[NonNegativeInt, int], ...] = ()
+
+
+class DocumentEntry(_Entry):
+    """A file that was loaded and cut; the bounds are those of ``corpus.models.Document``."""
+
+    source_uri: str = Field(min_length=1, max_length=2048)
+    file_path: str = Field(min_length=1, max_length=4096)
+    file_hash: Sha256
+    last_modified: datetime
+    title: str = Field(max_length=512)
+    media_type: str = Field(max_length=150)
+    chapter: str = Field(max_length=512)
+    section: str = Field(max_length=512)
+    tags: tuple[str, ...]
+    metadata: dict[str, Any]
+    text: str = Field(min_length=1)
+    outline: OutlineEntry
+    content_sha256: Sha256
+    chunks: tuple[ChunkEntry, ...]
+
+
+class FailedEntry(_Entry):
+    """A file that could not be loaded, and why."""
+
+    path: str = Field(min_length=1, max_length=4096)
+    reason: str
+
+
+class Header(_Entry):
+    """How the chunks of a file were made.
+
+    Attributes:
+        tags: Put on every document besides its own.
+        settings_sha256: Of the collection's settings and ``tags``; see ``fingerprints``.
+    """
+
+    version: Literal[1]
+    collection: str
+    embedding_model: str
+    tags: tuple[str, ...]
+    settings_sha256: Sha256
+
+
+class ChunkFile(Header):
+    documents: tuple[DocumentEntry, ...]
+    failed: tuple[FailedEntry, ...]
+
+
+def write_chunk_file(
+    path: Path, *, header: Header, entries: Iterable[DocumentEntry | FailedEntry]
+) -> Iterator[DocumentEntry | FailedEntry]:
+    """Write entries as they come, one document a line, and yield each after it is written.
+
+    The file appears under its name when all are written; what was there before stays till then.
+    """
+    partial = path.with_name(f"{path.name}.part")
+    failed: list[FailedEntry] = []
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(f"{header.model_dump_json(indent=1)[:-2]},\n")
+            file.write(' "documents": [')
+            separator = "\n  "
+            for entry in entries:
+                if isinstance(entry, FailedEntry):
+                    failed.append(entry)
+                else:
+                    file.write(f"{separator}{entry.model_dump_json()}")
+                    separator = ",\n  "
+                yield entry
+            said = [entry.model_dump() for entry in failed]
+            file.write(f'\n ],\n "failed": {json.dumps(said, ensure_ascii=False)}\n}}\n')
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_chunk_file(path: Path) -> ChunkFile:
+    """Read a file whole and check that every chunk is the span it names.
+
+    Raises:
+        UnreadableFile: It is no such file, or it was altered; the message says where.
+        OSError: It is not there or not readable.
+    """
+    try:
+        read = ChunkFile.model_validate_json(path.read_bytes())
+    except ValidationError as exc:
+        raise UnreadableFile(f"{path} is no file of chunks: {first_error(exc)}") from exc
+    _refuse_twice(path, [entry.source_uri for entry in read.documents])
+    _refuse_twice(path, [entry.file_path for entry in read.documents])
+    for entry in read.documents:
+        wrong = _what_is_wrong(entry)
+        if wrong:
+            raise UnreadableFile(f"{path} was altered: {entry.source_uri}: {wrong}")
+    return read
+
+
+def first_error(error: ValidationError) -> str:
+    """Say in one line what is wrong first, and where."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+def _refuse_twice(path: Path, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise UnreadableFile(f"{path} was altered: {name} is there twice.")
+        seen.add(name)
+
+
+def _what_is_wrong(entry: DocumentEntry) -> str:
+    """Say how a document differs from what was written, or nothing."""
+    if sha256(entry.text.encode()).hexdigest() != entry.content_sha256:
+        return "content_sha256 is not that of its text."
+    if not _is_normal(entry.text):
+        return "its text is not normalized."
+    return next(_wrong_chunks(entry), "")
+
+
+def _wrong_chunks(entry: DocumentEntry) -> Iterator[str]:
+    covered = 0
+    for place, chunk in enumerate(entry.chunks):
+        span = entry.text[chunk.start_char : chunk.end_char]
+        if chunk.ordinal != place:
+            yield f"chunk {place} has the ordinal {chunk.ordinal}."
+        if not chunk.text or span != chunk.text:
+            yield f"chunk {place} is not the text from {chunk.start_char} to {chunk.end_char}."
+        if entry.text[covered : chunk.start_char].strip():
+            yield f"text before chunk {place} is in no chunk."
+        covered = max(covered, chunk.end_char)
+    if entry.text[covered:].strip():
+        yield "the end of its text is in no chunk."
+
+
+def _is_normal(text: str) -> bool:
+    try:
+        return normalize_text(text) == text
+    except BinaryText:
+        return False

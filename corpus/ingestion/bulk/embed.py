@@ -1,0 +1,172 @@
+"""Encode chunks that were cut elsewhere, and store them with their documents."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from django.db import transaction
+from numpy.typing import NDArray
+
+from corpus.embedders import Embedder, get_embedder
+from corpus.errors import DuplicateDocument
+from corpus.ingestion.bulk.chunk_files import DocumentEntry
+from corpus.ingestion.chunks import NewChunk, encode_chunks
+from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.placeholders import drop_placeholder
+from corpus.ingestion.store import Attributes, refuse_duplicate, store_document
+from corpus.ingestion.vectors import queue_completion
+from corpus.models import Collection, Document, Embedding
+
+SOURCE = "pipeline"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A document that is to be stored, and the version it replaces."""
+
+    entry: DocumentEntry
+    chunks: tuple[NewChunk, ...]
+    replacing: Document | None
+
+
+def upsert_documents(
+    entries: Iterable[DocumentEntry], *, collection: Collection, fingerprint: str, batch_size: int
+) -> Iterator[FileResult]:
+    """Bring documents in, each in one transaction; what is in already is left as it is.
+
+    Doing it again changes nothing and encodes nothing. Broken off, it can be begun again.
+
+    Args:
+        fingerprint: ``settings_sha256`` of how the chunks were made.
+        batch_size: Most texts that the model is given at a time; short documents share a batch.
+
+    Raises:
+        BackendError: The embedder failed; what was yielded before is stored.
+        CollectionNotFound: It was deleted in the meantime.
+    """
+    embedder = get_embedder(collection.embedding_model)
+    waiting: list[_Pending] = []
+    for entry in entries:
+        looked_at = _look_up(entry, collection, fingerprint)
+        if isinstance(looked_at, FileResult):
+            yield looked_at
+            continue
+        waiting.append(looked_at)
+        if sum(len(pending.chunks) for pending in waiting) >= batch_size:
+            yield from _store(waiting, collection, fingerprint, embedder, batch_size)
+            waiting.clear()
+    yield from _store(waiting, collection, fingerprint, embedder, batch_size)
+
+
+def _look_up(
+    entry: DocumentEntry, collection: Collection, fingerprint: str
+) -> FileResult | _Pending:
+    at_address = Document.objects.filter(collection=collection, source_uri=entry.source_uri)
+    known = at_address.select_related("collection").defer("raw_text", "outline").first()
+    version = (entry.content_sha256, entry.file_hash, fingerprint)
+    if (
+        known is not None
+        and known.status == Document.Status.COMPLETED
+        and (known.content_sha256, known.file_hash, known.settings_sha256) == version
+    ):
+        path = Path(entry.file_path)
+        return FileResult(path, Outcome.UNCHANGED, str(known.pk), known.chunk_count)
+    replacing = known if known is not None and known.content_sha256 else None
+    try:
+        refuse_duplicate(collection, entry.content_sha256, replacing=replacing)
+    except DuplicateDocument as exc:
+        return _as_duplicate(entry, exc, collection)
+    return _Pending(entry, tuple(chunk.to_chunk() for chunk in entry.chunks), replacing)
+
+
+def _as_duplicate(
+    entry: DocumentEntry, error: DuplicateDocument, collection: Collection
+) -> FileResult:
+    """The content is stored under another path: this path has no document of its own."""
+    path = Path(entry.file_path)
+    drop_placeholder(path, collection=collection)
+    return FileResult(path, Outcome.UNCHANGED, error.document_id, reason=str(error))
+
+
+def _store(
+    waiting: Sequence[_Pending],
+    collection: Collection,
+    fingerprint: str,
+    embedder: Embedder,
+    batch_size: int,
+) -> Iterator[FileResult]:
+    chunks = [chunk for pending in waiting for chunk in pending.chunks]
+    vectors, fresh = _encode(chunks, embedder, batch_size)
+    for pending in waiting:
+        mine = {chunk.input_sha256 for chunk in pending.chunks} & fresh
+        fresh -= mine
+        yield _store_one(pending, collection, fingerprint, embedder, vectors, len(mine))
+
+
+def _encode(
+    chunks: Sequence[NewChunk], embedder: Embedder, batch_size: int
+) -> tuple[Mapping[str, NDArray[np.float32]], set[str]]:
+    """Return the vectors by ``input_sha256``, and for which of them the model was asked."""
+    inputs = {chunk.input_sha256: chunk for chunk in chunks}
+    vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
+    missing = [chunk for digest, chunk in inputs.items() if digest not in vectors]
+    # Texts of one length together: a batch is padded to its longest.
+    rest = iter(sorted(missing, key=lambda chunk: len(chunk.text)))
+    while batch := list(islice(rest, batch_size)):
+        vectors.update(encode_chunks(batch, embedder=embedder))
+    return vectors, {chunk.input_sha256 for chunk in missing}
+
+
+def _store_one(
+    pending: _Pending,
+    collection: Collection,
+    fingerprint: str,
+    embedder: Embedder,
+    vectors: Mapping[str, NDArray[np.float32]],
+    encoded_count: int,
+) -> FileResult:
+    entry = pending.entry
+    try:
+        with transaction.atomic():
+            stored = store_document(
+                collection=collection,
+                attributes=_attributes(entry, fingerprint),
+                text=entry.text,
+                outline=Outline.from_json(entry.outline.model_dump()),
+                content_sha256=entry.content_sha256,
+                chunks=pending.chunks,
+                vectors=vectors,
+                model=embedder.name,
+                replacing=pending.replacing,
+            )
+            if not stored.is_complete:
+                queue_completion(stored.document_id, collection=collection)
+    except DuplicateDocument as exc:
+        return _as_duplicate(entry, exc, collection)
+    return FileResult(
+        Path(entry.file_path),
+        Outcome.ADDED if stored.is_new else Outcome.REPLACED,
+        stored.document_id,
+        stored.chunk_count,
+        encoded_count,
+    )
+
+
+def _attributes(entry: DocumentEntry, fingerprint: str) -> Attributes:
+    return Attributes(
+        source_uri=entry.source_uri,
+        source=SOURCE,
+        title=entry.title,
+        media_type=entry.media_type,
+        tags=entry.tags,
+        metadata=entry.metadata,
+        chapter=entry.chapter,
+        section=entry.section,
+        file_path=entry.file_path,
+        file_hash=entry.file_hash,
+        last_modified=entry.last_modified,
+        settings_sha256=fingerprint,
+    )

@@ -1,0 +1,171 @@
+"""Find the sections and blocks of a text, and what stands above a place in it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from corpus.ingestion.chunkers.rulers import SMALL_TOKENS, Room, Ruler, SpanPair
+from corpus.ingestion.normal_form import BLOCK_SEPARATOR, Heading, Outline
+
+HeadingPath = tuple[str, ...]
+RoomUnder = Callable[[HeadingPath], Room]
+# Headings down to this level begin a section.
+SECTION_LEVEL = 3
+
+_FENCE = re.compile(r"[ \t]{0,3}(`{3,9}|~{3,9})[^\n]*\n")
+_LAID_OUT = re.compile(r"^(?:[ \t]*\||[ ]{4}|\t)[^\n]*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The half-open slice ``start:end`` of a text, in characters, and what stands above it.
+
+    Attributes:
+        heading_path: The headings it is under, outermost first.
+        heading_level: Level of the innermost of them, or None.
+        page: Where it begins, or None where the text has no pages.
+    """
+
+    start: int
+    end: int
+    heading_path: HeadingPath = ()
+    heading_level: int | None = None
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What is under one heading of level 1 to 3, its heading included."""
+
+    start: int
+    end: int
+    path: HeadingPath = ()
+    level: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, a heading, a table or a listing; trimmed.
+
+    Attributes:
+        by_line: Cut between lines where it must be cut: a table or a listing.
+    """
+
+    start: int
+    end: int
+    by_line: bool = False
+
+
+def find_sections(text: str, outline: Outline) -> list[Section]:
+    """Cut a text at its headings of level 1 to 3; what precedes the first is a section too."""
+    cuts = [h for h in outline.headings if h.level <= SECTION_LEVEL]
+    sections: list[Section] = []
+    if not cuts or text[: cuts[0].start].strip():
+        sections.append(Section(0, cuts[0].start if cuts else len(text)))
+    ends = [following.start for _, following in pairwise(cuts)] + [len(text)]
+    stack: list[Heading] = []
+    for heading, end in zip(cuts, ends, strict=False):
+        while stack and stack[-1].level >= heading.level:
+            stack.pop()
+        stack.append(heading)
+        path = tuple(h.text for h in stack)
+        sections.append(Section(heading.start, end, path, heading.level))
+    return sections
+
+
+def merge_small_sections(sections: Iterable[Section], ruler: Ruler) -> Iterator[Section]:
+    """Let a small section grow into its own child, or the next one under the same parent."""
+    pending: Section | None = None
+    for section in sections:
+        if pending and _may_merge(pending, section, ruler):
+            pending = _joined(pending, section)
+            continue
+        if pending:
+            yield pending
+        pending = section
+    if pending:
+        yield pending
+
+
+def _may_merge(first: Section, second: Section, ruler: Ruler) -> bool:
+    if ruler.count(first.start, first.end) >= SMALL_TOKENS:
+        return False
+    is_child = second.path[: len(first.path)] == first.path
+    return is_child or second.path[:-1] == first.path[:-1]
+
+
+def _joined(first: Section, second: Section) -> Section:
+    """A heading with little of its own gives way to its child; siblings to their parent."""
+    if second.path[: len(first.path)] == first.path:
+        return Section(first.start, second.end, second.path, second.level)
+    return Section(first.start, second.end, first.path[:-1])
+
+
+def place_spans(
+    pieces: Iterable[SpanPair], sections: Sequence[Section], outline: Outline
+) -> Iterator[Span]:
+    """Say of each piece what stands above its beginning."""
+    for start, end in pieces:
+        at = bisect_right(sections, start, key=lambda section: section.start) - 1
+        above = sections[max(at, 0)]
+        yield Span(start, end, above.path, above.level, page_at(outline, start))
+
+
+def page_at(outline: Outline, start: int) -> int | None:
+    at = bisect_right(outline.pages, start, key=lambda page: page[0])
+    return outline.pages[at - 1][1] if at else None
+
+
+def tightest_room(sections: Iterable[Section], room: RoomUnder) -> Room:
+    """Return the room of the section whose headings leave the least."""
+    return min((room(section.path) for section in sections), key=lambda r: r.embedder_limit)
+
+
+def find_blocks(text: str, start: int, end: int) -> Iterator[Block]:
+    """Find what empty lines divide in ``start:end``; a fenced listing is one block."""
+    unclosed: set[str] = set()
+    while start < end:
+        block_end, by_line = _listing_end(text, start, end, unclosed), True
+        if block_end is None:
+            gap = text.find(BLOCK_SEPARATOR, start, end)
+            block_end = end if gap < 0 else gap
+            by_line = _is_laid_out(text[start:block_end])
+        yield from (Block(*pair, by_line) for pair in trim_spans(text, [(start, block_end)]))
+        start = block_end
+        while start < end and text[start] == "\n":
+            start += 1
+
+
+def _listing_end(text: str, start: int, end: int, unclosed: set[str]) -> int | None:
+    """Return where the fenced listing that begins here ends, if one does.
+
+    Args:
+        unclosed: Fences that nothing closes from here on: not looked for again.
+    """
+    opening = _FENCE.match(text, start, end)
+    if opening is None or opening.group(1) in unclosed:
+        return None
+    fence = opening.group(1)
+    closing = re.compile(rf"^[ \t]{{0,3}}{re.escape(fence)}[`~]*$", re.MULTILINE)
+    found = closing.search(text, opening.end(), end)
+    if found is None:
+        unclosed.add(fence)
+        return None
+    return found.end()
+
+
+def _is_laid_out(block: str) -> bool:
+    """Tell a table, or an indented listing: its line breaks carry meaning."""
+    return sum(len(m.group()) for m in _LAID_OUT.finditer(block)) >= 0.8 * len(block)
+
+
+def trim_spans(text: str, spans: Iterable[SpanPair]) -> Iterator[SpanPair]:
+    """Take white space off both ends of each span, and leave out what is nothing else."""
+    for start, end in spans:
+        piece = text[start:end]
+        left = len(piece) - len(piece.lstrip())
+        size = len(piece.strip())
+        if size:
+            yield start + left, start + left + size

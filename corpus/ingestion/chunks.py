@@ -1,0 +1,137 @@
+"""Turn a text into chunks with vectors, encoding no text a second time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders import Embedder
+from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
+from corpus.ingestion.chunkers import ChunkingRule, Span, split_text
+from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
+from corpus.ingestion.normal_form import Outline
+from corpus.models import Collection, Embedding
+from corpus.telemetry import Span as Traced
+from corpus.telemetry import span
+
+# Of what the embedder takes, title and headings may use this share.
+CONTEXT_SHARE = 0.25
+
+
+def embedder_input(text: str, *, context: str) -> str:
+    """Return what the embedder is given of a chunk: its title and headings, then its text."""
+    return f"{context}\n{text}" if context else text
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk before it is stored.
+
+    Attributes:
+        context: The title and headings above it; embedded together with the text.
+        token_count: Of the text alone, by the embedder's tokenizer.
+    """
+
+    span: Span
+    text: str
+    context: str
+    token_count: int
+
+    @property
+    def embedder_input(self) -> str:
+        return embedder_input(self.text, context=self.context)
+
+    @property
+    def chunk_sha256(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def input_sha256(self) -> str:
+        return sha256(self.embedder_input.encode()).hexdigest()
+
+
+def cut_chunks(
+    text: str, *, title: str, outline: Outline, collection: Collection, embedder: Embedder
+) -> list[NewChunk]:
+    """Cut ``text`` by the collection's settings, never over what the embedder takes."""
+    most = int(embedder.max_tokens * CONTEXT_SHARE)
+    contexts = _Contexts(title, embedder, most)
+    ruler = TokenRuler(embedder.token_spans(text), lambda piece: embedder.count_tokens([piece])[0])
+    spans = split_text(
+        text,
+        outline=outline,
+        rule=_rule_of(collection),
+        ruler=_unit_ruler(text, collection, ruler),
+        embedder_ruler=ruler,
+        embedder_limit=lambda path: embedder.max_tokens - contexts.tokens(path),
+    )
+    texts = [text[s.start : s.end] for s in spans]
+    counts = embedder.count_tokens(texts)
+    return [
+        NewChunk(s, piece, contexts.text(s.heading_path), count)
+        for s, piece, count in zip(spans, texts, counts, strict=True)
+    ]
+
+
+def _rule_of(collection: Collection) -> ChunkingRule:
+    return ChunkingRule(
+        strategy=collection.chunk_strategy,
+        size=collection.chunk_size,
+        overlap=collection.chunk_overlap,
+        overlap_sentences=collection.chunk_overlap_sentences,
+    )
+
+
+def _unit_ruler(text: str, collection: Collection, embedder_ruler: Ruler) -> Ruler:
+    """Return what measures in the collection's unit."""
+    match collection.chunk_unit:
+        case Collection.Unit.CHARACTERS:
+            return CharacterRuler()
+        case Collection.Unit.CL100K_TOKENS:
+            return TokenRuler(find_cl100k_spans(text), count_cl100k_tokens)
+        case _:
+            return embedder_ruler
+
+
+class _Contexts:
+    """What is put before the chunks under each heading path, and how long that is."""
+
+    def __init__(self, title: str, embedder: Embedder, most_tokens: int) -> None:
+        self._title = title
+        self._embedder = embedder
+        self._most = most_tokens
+        self._known: dict[tuple[str, ...], tuple[str, int]] = {}
+
+    def text(self, path: tuple[str, ...]) -> str:
+        return self._of(path)[0]
+
+    def tokens(self, path: tuple[str, ...]) -> int:
+        return self._of(path)[1]
+
+    def _of(self, path: tuple[str, ...]) -> tuple[str, int]:
+        if path not in self._known:
+            parts = list(dict.fromkeys(part for part in (self._title, *path) if part))
+            text = " > ".join(parts)
+            ends = [end for _, end in self._embedder.token_spans(text)]
+            if len(ends) > self._most:
+                text = text[: ends[self._most - 1]]
+            self._known[path] = text, min(len(ends), self._most)
+        return self._known[path]
+
+
+def encode_chunks(
+    chunks: Sequence[NewChunk], *, embedder: Embedder
+) -> dict[str, NDArray[np.float32]]:
+    """Return the vector of each chunk by its ``input_sha256``; known inputs are not encoded.
+
+    Raises:
+        BackendError: The embedder failed.
+    """
+    inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
+    vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
+    missing = [digest for digest in inputs if digest not in vectors]
+    with span(Traced.EMBEDDING, batch=len(missing)):
+        encoded = embedder.embed_passages([inputs[digest] for digest in missing])
+    return {**vectors, **dict(zip(missing, encoded, strict=True))}

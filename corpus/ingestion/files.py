@@ -1,0 +1,263 @@
+"""Bring one file in: unchanged, renamed, replaced or new; and by which options."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import transaction
+
+from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
+from corpus.ingestion.disk import FileContent, FileResult, Outcome, read_file
+from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_processing
+from corpus.ingestion.store import Attributes
+from corpus.models import Collection, Document
+
+
+def find_same(file: FileContent, *, collection: Collection) -> list[Document]:
+    """Return the documents at other paths that were taken in from the same bytes."""
+    same = Document.objects.of_file(file.file_hash, collection_id=collection.pk)
+    others = same.exclude(source_uri=file.path.as_uri()).exclude(file_path="")
+    return list(others.defer("raw_text", "outline").order_by("created_at", "pk"))
+
+
+def has_moved(document: Document, *, roots: list[Path]) -> bool:
+    """Tell whether the document's file, below one of the folders, is gone or another one now."""
+    path = Path(document.file_path)
+    return any(path.is_relative_to(root) for root in roots) and not _still_holds(document, path)
+
+
+def _still_holds(document: Document, path: Path) -> bool:
+    try:
+        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (PkbError, OSError):
+        # Not to be read today: that says nothing of where it is.
+        return os.path.isdir(path) is False  # noqa: PTH112  (never raises)
+    return file.path == path and file.file_hash == document.file_hash
+
+
+@transaction.atomic
+def move_document(document: Document, file: FileContent, *, collection: Collection) -> bool:
+    """Put the document at the file's path; what stands there takes its old place.
+
+    Returns:
+        False where somebody else moved or removed it meanwhile.
+    """
+    at_path = {"collection": collection, "source_uri": file.path.as_uri()}
+    rows = Document.objects.select_for_update(no_key=True)
+    moving = rows.filter(pk=document.pk, source_uri=document.source_uri).only("id")
+    if not moving.exists():
+        return False
+    Document.objects.filter(**at_path, content_sha256="").delete()
+    displaced = Document.objects.filter(**at_path).values_list("pk", flat=True).first()
+    if displaced is not None:
+        Document.objects.filter(pk=displaced).update(source_uri="")
+    Document.objects.filter(pk=document.pk).update(
+        source_uri=file.path.as_uri(), file_path=str(file.path), last_modified=file.last_modified
+    )
+    if displaced is not None:
+        Document.objects.filter(pk=displaced).update(
+            source_uri=document.source_uri, file_path=document.file_path
+        )
+    return True
+
+
+def settings_sha256(collection: Collection, *, tags: Sequence[str]) -> str:
+    """Return the hash of what decides how a file is cut, embedded and tagged."""
+    names = [field.name for field in Collection._meta.concrete_fields]
+    deciding = [name for name in names if name.startswith("chunk_") or name == "embedding_model"]
+    settings = {name: getattr(collection, name) for name in deciding}
+    said = json.dumps({**settings, "tags": sorted(tags)}, sort_keys=True)
+    return sha256(said.encode()).hexdigest()
+
+
+DEFAULT_BATCH_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SyncOptions:
+    """How files are brought in.
+
+    Attributes:
+        paths: Files and folders, absolute.
+        mirror: Documents of files that are gone from the folder are removed, and a file that
+            was renamed keeps its document.
+        force: Files are taken in again even if nothing has changed.
+        source: The label of the documents.
+        tags: Put on every document besides its own.
+        batch_size: Files that are listed at a time.
+    """
+
+    paths: tuple[str, ...]
+    mirror: bool = False
+    force: bool = False
+    source: str = ""
+    tags: tuple[str, ...] = ()
+    batch_size: int = DEFAULT_BATCH_SIZE
+
+    @property
+    def roots(self) -> list[Path]:
+        return [Path(path) for path in self.paths]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        lists = {name: tuple(kept[name]) for name in ("paths", "tags")}
+        return cls(**{**kept, **lists})
+
+
+def bring_file(
+    path: Path,
+    *,
+    collection: Collection,
+    options: SyncOptions,
+    on_embedding: Callable[[], None] = lambda: None,
+) -> FileResult:
+    """Bring a file in under its absolute path as ``source_uri``.
+
+    A file whose bytes and settings are those of last time is not even loaded.
+
+    Raises:
+        PkbError: It cannot be taken in; its document says so.
+        OSError: It cannot be read; its document says so.
+    """
+    try:
+        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except (PkbError, OSError) as exc:
+        _note_failure(path.absolute(), exc, collection, options)
+        raise
+    fingerprint = settings_sha256(collection, tags=options.tags)
+    settled = None if options.force else _settle(file, fingerprint, collection, options)
+    if settled is not None:
+        return settled
+    mark_processing(file, collection=collection, source=options.source)
+    try:
+        return _take_in(file, fingerprint, collection, options, on_embedding)
+    except CollectionNotFound:
+        raise
+    except (PkbError, OSError) as exc:
+        # A model that failed may be back the next time; the same bytes stay what they are.
+        known = {} if isinstance(exc, BackendError) else {"file_hash": file.file_hash}
+        _note_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
+        raise
+
+
+def reason_of(error: PkbError | OSError) -> str:
+    """Say in one line why a file failed."""
+    if isinstance(error, PkbError):
+        return str(error) or error.title
+    return error.strerror or str(error) or type(error).__name__
+
+
+def _note_failure(
+    path: Path,
+    error: PkbError | OSError,
+    collection: Collection,
+    options: SyncOptions,
+    **known: str,
+) -> None:
+    mark_failed(
+        path,
+        collection_id=collection.pk,
+        source=options.source,
+        reason=reason_of(error),
+        **known,
+    )
+
+
+def _settle(
+    file: FileContent, fingerprint: str, collection: Collection, options: SyncOptions
+) -> FileResult | None:
+    """Return what came of a file that need not be loaded, else None."""
+    known = _at_path(file, collection)
+    result = judge(file.path, file.file_hash, known, fingerprint)
+    if result is not None and result.outcome == Outcome.UNCHANGED:
+        return result
+    same = find_same(file, collection=collection)
+    roots = options.roots if options.mirror else []
+    for document in same:
+        if has_moved(document, roots=roots) and move_document(
+            document, file, collection=collection
+        ):
+            is_settled = document.settings_sha256 == fingerprint
+            moved = FileResult(file.path, Outcome.RENAMED, str(document.pk), document.chunk_count)
+            return moved if is_settled else None
+    return _as_duplicate(file, str(same[0].pk), collection, options) if same else None
+
+
+def _at_path(file: FileContent, collection: Collection) -> Document | None:
+    rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+    return rows.filter(collection=collection, source_uri=file.path.as_uri()).first()
+
+
+def _take_in(
+    file: FileContent,
+    fingerprint: str,
+    collection: Collection,
+    options: SyncOptions,
+    on_embedding: Callable[[], None],
+) -> FileResult:
+    known = _at_path(file, collection)
+    attributes = Attributes(
+        source=options.source,
+        tags=options.tags,
+        source_uri=file.path.as_uri(),
+        file_path=str(file.path),
+        file_hash=file.file_hash,
+        last_modified=file.last_modified,
+        settings_sha256=fingerprint,
+    )
+    try:
+        stored = ingest_file(
+            file.content,
+            filename=file.path.name,
+            collection=collection,
+            attributes=attributes,
+            replacing=known if known is not None and known.content_sha256 else None,
+            on_embedding=on_embedding,
+        )
+    except DuplicateDocument as exc:
+        return _as_duplicate(file, exc.document_id, collection, options)
+    return FileResult(
+        file.path,
+        Outcome.ADDED if stored.is_new else Outcome.REPLACED,
+        stored.document_id,
+        stored.chunk_count,
+        stored.encoded_count,
+    )
+
+
+def _as_duplicate(
+    file: FileContent, document_id: str, collection: Collection, options: SyncOptions
+) -> FileResult:
+    """The content is stored under another path: this path has no document of its own."""
+    drop_placeholder(file.path, collection=collection)
+    outdated = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
+    if options.mirror:
+        outdated.delete()
+    else:
+        outdated.update(status=Document.Status.COMPLETED)
+    reason = f"The same content is stored as document {document_id}."
+    return FileResult(file.path, Outcome.UNCHANGED, document_id, reason=reason)
+
+
+def judge(
+    path: Path, file_hash: str, known: Document | None, fingerprint: str
+) -> FileResult | None:
+    """Return what is known to come of a file without loading it; None if it is to be taken in."""
+    if known is None or (known.file_hash, known.settings_sha256) != (file_hash, fingerprint):
+        return None
+    if known.status == Document.Status.COMPLETED:
+        return FileResult(path, Outcome.UNCHANGED, str(known.pk), known.chunk_count)
+    if known.status == Document.Status.FAILED:
+        return FileResult(path, Outcome.FAILED, str(known.pk), reason=known.error)
+    return None

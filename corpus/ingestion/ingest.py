@@ -1,0 +1,181 @@
+"""Ingest one document: load, normalize, hash, chunk, embed, store."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+
+from django.conf import settings
+from django.db import transaction
+
+from corpus.embedders import get_embedder
+from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
+from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.normal_form import Outline, join_blocks
+from corpus.ingestion.store import (
+    Attributes,
+    StoredDocument,
+    refuse_duplicate,
+    store_document,
+)
+from corpus.ingestion.vectors import encode_patiently, queue_completion
+from corpus.loaders import LoaderLimits, load_file
+from corpus.loaders.base import Block
+from corpus.models import Collection, Document
+from corpus.tags import normalize_tags
+from corpus.telemetry import Span as Traced
+from corpus.telemetry import ingest_latency_ms, ingest_requests, measured, span
+
+
+def ingest_text(text: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
+    """Bring a text into a collection, in place of the version its ``source_uri`` had.
+
+    Raises:
+        TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
+        BinaryText: It is no text.
+        DuplicateDocument: The collection holds this content already.
+        BackendError: The embedder cannot even count tokens; nothing was written. Where it only
+            fails to encode, the document is stored and a job brings the vectors.
+    """
+    with _traced(collection):
+        with span(Traced.NORMALIZE):
+            normal, outline = join_blocks([Block(text)])
+        _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
+        return _ingest(normal, outline, collection=collection, attributes=attributes)
+
+
+def ingest_file(
+    content: bytes,
+    *,
+    filename: str,
+    media_type: str = "",
+    collection: Collection,
+    attributes: Attributes,
+    max_chars: int | None = None,
+    replacing: Document | None = None,
+    on_embedding: Callable[[], None] = lambda: None,
+) -> StoredDocument:
+    """Bring a file into a collection; what the file says of itself fills what was not given.
+
+    Args:
+        max_chars: Longest text, by default ``MAX_FILE_CHARS``.
+        replacing: The document whose new version this is, be its content the same.
+        on_embedding: Called when the file is read and cut, before its chunks are embedded.
+
+    Raises:
+        UnsupportedMediaType: No loader reads it.
+        UnreadableFile: It is broken, encrypted or hostile.
+        EmptyDocument: It holds no text.
+        TextTooLong, BinaryText, DuplicateDocument, BackendError: As ``ingest_text``.
+    """
+    with _traced(collection):
+        with span(Traced.LOAD):
+            loaded, found_type = load_file(
+                content, filename=filename, media_type=media_type, limits=_limits()
+            )
+        with span(Traced.NORMALIZE):
+            normal, outline = join_blocks(loaded.blocks)
+        if not normal:
+            raise EmptyDocument(f"{filename or 'The file'} holds no text.")
+        _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)
+        completed = replace(
+            attributes,
+            media_type=found_type,
+            title=attributes.title or loaded.title,
+            chapter=attributes.chapter or loaded.chapter,
+            section=attributes.section or loaded.section,
+            tags=normalize_tags((*attributes.tags, *loaded.tags)),
+            metadata={**loaded.metadata, **attributes.metadata},
+        )
+        return _ingest(
+            normal,
+            outline,
+            collection=collection,
+            attributes=completed,
+            replacing=replacing,
+            on_embedding=on_embedding,
+        )
+
+
+def reingest_document(document: Document) -> StoredDocument:
+    """Cut and embed a stored document anew, by its collection's settings of today.
+
+    Raises:
+        BackendError: The embedder failed; the old chunks stay.
+    """
+    attributes = Attributes(
+        tags=tuple(document.tags.values_list("name", flat=True)),
+        **{
+            name: getattr(document, name)
+            for name in Attributes.__dataclass_fields__
+            if name != "tags"
+        },
+    )
+    with _traced(document.collection):
+        return _ingest(
+            document.raw_text,
+            Outline.from_json(document.outline),
+            collection=document.collection,
+            attributes=attributes,
+            replacing=document,
+        )
+
+
+@contextmanager
+def _traced(collection: Collection) -> Iterator[None]:
+    model = collection.embedding_model
+    with (
+        measured(ingest_requests, ingest_latency_ms, model=model, route="ingest"),
+        span(Traced.INGEST, collection=collection.name),
+    ):
+        yield
+
+
+def _limits() -> LoaderLimits:
+    return LoaderLimits(
+        max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
+    )
+
+
+def _check_length(text: str, least: int, most: int) -> None:
+    if len(text) < least:
+        raise TextTooShort(f"{len(text)} characters; at least {least} are needed.")
+    if len(text) > most:
+        raise TextTooLong(f"{len(text):,} characters; at most {most:,} are taken.")
+
+
+def _ingest(
+    text: str,
+    outline: Outline,
+    *,
+    collection: Collection,
+    attributes: Attributes,
+    replacing: Document | None = None,
+    on_embedding: Callable[[], None] = lambda: None,
+) -> StoredDocument:
+    """Embedding runs before the one transaction opens, so a slow model holds no lock."""
+    embedder = get_embedder(collection.embedding_model)
+    with span(Traced.HASH):
+        content_sha256 = sha256(text.encode()).hexdigest()
+    refuse_duplicate(collection, content_sha256, replacing=replacing)
+    with span(Traced.CHUNKING):
+        chunks = cut_chunks(
+            text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
+        )
+    on_embedding()
+    encoded = encode_patiently(chunks, embedder=embedder)
+    with transaction.atomic():
+        stored = store_document(
+            collection=collection,
+            attributes=attributes,
+            text=text,
+            outline=outline,
+            content_sha256=content_sha256,
+            chunks=chunks,
+            vectors=encoded.vectors,
+            model=embedder.name,
+            replacing=replacing,
+        )
+        if not stored.is_complete:
+            queue_completion(stored.document_id, collection=collection)
+    return replace(stored, encoded_count=encoded.count)

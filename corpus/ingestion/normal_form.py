@@ -1,0 +1,118 @@
+"""Bring text into the one form that is stored and that all offsets refer to."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corpus.errors import BinaryText
+from corpus.loaders.base import Block
+
+# Controls that are dropped in silence may make up this share of a text; more means binary.
+MAX_CONTROL_SHARE = 0.01
+BLOCK_SEPARATOR = "\n\n"
+
+_BINARY = re.compile(r"[\x00\x1b\ud800-\udfff\ufffe\uffff]")
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+_LINE_BREAKS = re.compile(r"\r\n?|[\x85\u2028\u2029]")
+_SPACES = re.compile(r"[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_INVISIBLE = re.compile(r"[\ufeff\u00ad]")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_GAPS = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading in a text: where it stands, its level from 1 to 6, and its words."""
+
+    start: int
+    end: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Where the headings and pages of a text are.
+
+    Attributes:
+        headings: In order.
+        pages: ``(first character, page number)``, in order; empty where there are no pages.
+    """
+
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[tuple[int, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        headings = [[h.start, h.end, h.level, h.text] for h in self.headings]
+        return {"headings": headings, "pages": [list(page) for page in self.pages]}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "Outline":
+        return cls(
+            headings=tuple(Heading(*row) for row in stored.get("headings", [])),
+            pages=tuple((start, page) for start, page in stored.get("pages", [])),
+        )
+
+
+def normalize_text(text: str) -> str:
+    """Return ``text`` in Unicode form NFC, with plain spaces and line breaks.
+
+    Tabs and line breaks stay, other control characters go; lines lose trailing space, more
+    than one empty line becomes one, and the whole is trimmed. Doing it twice changes nothing.
+    Typographic quotes stay: a citation is to be found in the source letter by letter.
+
+    Raises:
+        BinaryText: A NUL, an escape, a lone surrogate, or more than 1 % control characters.
+    """
+    _refuse_binary([text])
+    return _normal_form(text)
+
+
+def _refuse_binary(pieces: Sequence[str]) -> None:
+    controls = 0
+    for piece in pieces:
+        found = _BINARY.search(piece)
+        if found:
+            raise BinaryText(f"Character U+{ord(found.group()):04X} at offset {found.start()}.")
+        controls += len(_CONTROL.findall(piece))
+    if controls > MAX_CONTROL_SHARE * sum(map(len, pieces)):
+        raise BinaryText(f"{controls} control characters.")
+
+
+def _normal_form(text: str) -> str:
+    text = _CONTROL.sub("", _LINE_BREAKS.sub("\n", text))
+    text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
+    text = _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", unicodedata.normalize("NFC", text)))
+    return text.strip()
+
+
+def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
+    """Normalize blocks and join them by one empty line.
+
+    Returns:
+        The text, and where its headings and pages are.
+
+    Raises:
+        BinaryText: As ``normalize_text``.
+    """
+    blocks = list(blocks)
+    # One stray control in a short block is not yet binary: the share is of the whole.
+    _refuse_binary([block.text for block in blocks])
+    pieces: list[str] = []
+    headings: list[Heading] = []
+    pages: list[tuple[int, int]] = []
+    start = 0
+    for block in blocks:
+        piece = _normal_form(block.text)
+        if not piece:
+            continue
+        if block.page is not None and (not pages or pages[-1][1] != block.page):
+            pages.append((start, block.page))
+        if block.heading_level is not None:
+            words = " ".join(_normal_form(block.heading_text or block.text).split())
+            headings.append(Heading(start, start + len(piece), block.heading_level, words))
+        pieces.append(piece)
+        start += len(piece) + len(BLOCK_SEPARATOR)
+    return BLOCK_SEPARATOR.join(pieces), Outline(tuple(headings), tuple(pages))

@@ -1,0 +1,166 @@
+"""Give a collection another model: new vectors beside the old, one switch, and a way back.
+
+Searches go on by the old vectors until the switch, which changes a row once every chunk has its
+vector. The old ones are kept for one rollback. While they are, new documents are embedded by the
+collection's model only: taking each in twice would cost every ingest what few rollbacks need. What
+the previous model lacks is brought after a rollback; the lexical leg finds it at once.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from corpus.embedders import Embedder, embedders, get_embedder
+from corpus.errors import InvalidInput, ModelNotReady
+from corpus.ingestion.vectors import bring_vectors
+from corpus.models import Collection, Document, Embedding, Job, JobItem
+from corpus.queue import enqueue_job
+from corpus.vector_index import ensure_vector_index
+
+# Documents may come in between the last look and the lock; each round has fewer to catch up on.
+ROUNDS = 10
+ITEMS_AT_A_TIME = 1_000
+EMBEDDINGS_AT_A_TIME = 5_000
+
+
+def start_reembed(collection: Collection, model: str) -> Job | None:
+    """Make the job that brings the vectors by ``model``, or find the one that was begun.
+
+    Workers go on with it if its process ends.
+
+    Returns:
+        None where no chunk lacks its vector.
+
+    Raises:
+        InvalidInput: The model is not configured.
+        BackendError: It does not load.
+    """
+    embedder = _embedder(model)
+    ensure_vector_index(model=model, dimension=embedder.dimension)
+    with transaction.atomic():
+        Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+        jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
+        begun = jobs.filter(arguments__model=model).first()
+        if begun is not None:
+            return begun
+        return _make_job(collection, model)
+
+
+def _embedder(model: str) -> Embedder:
+    if model not in embedders:
+        known = ", ".join(embedders.names)
+        raise InvalidInput(f"Unknown model {model!r}; there are {known}.", field="model")
+    embedder = get_embedder(model)
+    if embedder.name != model:
+        raise InvalidInput(f"{model!r} is called {embedder.name!r}.", field="model")
+    return embedder
+
+
+def _make_job(collection: Collection, model: str) -> Job | None:
+    lacking = collection.documents.lacking(model).order_by("pk").values_list("pk", flat=True)
+    return _queue(Job.Kind.REEMBED, collection, list(lacking), model=model)
+
+
+def _queue(
+    kind: Job.Kind, collection: Collection, keys: Sequence[UUID], **arguments: str
+) -> Job | None:
+    if not keys:
+        return None
+    job = Job.objects.create(
+        kind=kind, collection=collection, arguments=arguments, total=len(keys), is_listed=True
+    )
+    items = (JobItem(job=job, path=str(key), document_id=key) for key in keys)
+    JobItem.objects.bulk_create(items, batch_size=ITEMS_AT_A_TIME)
+    enqueue_job(job.pk)
+    return job
+
+
+def count_lacking(collection: Collection, model: str) -> int:
+    """Return how many chunks have no vector by the model."""
+    return collection.chunks.lacking(model).count()
+
+
+def switch_model(collection: Collection, model: str) -> None:
+    """Search by ``model`` from now on, and keep the vectors of the model before it.
+
+    What came in since the vectors were built is caught up on; it changes nothing where the
+    collection has this model already.
+
+    Raises:
+        InvalidInput: The model is not configured.
+        BackendError: The embedder failed; nothing is switched.
+        ModelNotReady: Chunks without a vector came in faster than they could be embedded.
+    """
+    dimension = _embedder(model).dimension
+    ensure_vector_index(model=model, dimension=dimension)
+    for _ in range(ROUNDS):
+        for document in collection.documents.lacking(model).only("id"):
+            bring_vectors(document, model=model)
+        if _switch_if_complete(collection.pk, model, dimension):
+            _drop_forgotten(collection.pk)
+            return
+    raise ModelNotReady(
+        f"{count_lacking(collection, model)} chunks of {collection.name!r} have no vector by "
+        f"{model!r} yet."
+    )
+
+
+@transaction.atomic
+def _switch_if_complete(collection_id: int, model: str, dimension: int) -> bool:
+    # The whole lock: nothing is stored, and no document completed, while the row changes.
+    locked = Collection.objects.select_for_update().get(pk=collection_id)
+    if locked.embedding_model == model:
+        return True
+    if locked.chunks.lacking(model).exists():
+        return False
+    locked.previous_model, locked.previous_dimension = locked.embedding_model, locked.dimension
+    locked.embedding_model, locked.dimension = model, dimension
+    locked.save(update_fields=_MODEL_FIELDS)
+    return True
+
+
+_MODEL_FIELDS = [
+    "embedding_model", "dimension", "previous_model", "previous_dimension", "updated_at",
+]  # fmt: skip
+
+
+@transaction.atomic
+def roll_back(collection: Collection) -> Job | None:
+    """Search by the previous model again; the one that is left becomes the previous.
+
+    Loads no model. Documents that lack vectors of it are ``processing`` until a job has brought
+    them.
+
+    Returns:
+        That job; None where nothing lacks.
+
+    Raises:
+        ModelNotReady: There is no previous model.
+    """
+    locked = Collection.objects.select_for_update().get(pk=collection.pk)
+    if not locked.previous_model or locked.previous_dimension is None:
+        raise ModelNotReady(f"The collection {locked.name!r} has no previous model.")
+    left = locked.embedding_model, locked.dimension
+    locked.embedding_model, locked.dimension = locked.previous_model, locked.previous_dimension
+    locked.previous_model, locked.previous_dimension = left
+    locked.save(update_fields=_MODEL_FIELDS)
+    lacking = locked.documents.lacking(locked.embedding_model)
+    keys = list(lacking.filter(status=Document.Status.COMPLETED).values_list("pk", flat=True))
+    locked.documents.filter(pk__in=keys).update(status=Document.Status.PROCESSING)
+    return _queue(Job.Kind.EMBED, locked, keys)
+
+
+def _drop_forgotten(collection_id: int) -> None:
+    """Delete the vectors of models that are neither the collection's nor its previous one."""
+    collection = Collection.objects.get(pk=collection_id)
+    kept = {collection.embedding_model, collection.previous_model}
+    kept |= set(
+        Job.objects.unfinished()
+        .filter(kind=Job.Kind.REEMBED, collection=collection)
+        .values_list("arguments__model", flat=True)
+    )
+    others = Embedding.objects.filter(collection=collection).exclude(model__in=kept)
+    keys = others.values_list("pk", flat=True)
+    while some := list(keys[:EMBEDDINGS_AT_A_TIME]):
+        Embedding.objects.filter(pk__in=some).delete()

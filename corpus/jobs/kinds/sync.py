@@ -1,0 +1,154 @@
+"""List the files of a sync: what is new or changed becomes an item to do, the rest is done."""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from corpus.errors import PkbError
+from corpus.ingestion.disk import FileResult, Outcome, find_files, read_file
+from corpus.ingestion.files import SyncOptions, judge, settings_sha256
+from corpus.ingestion.placeholders import mark_failed, new_placeholder
+from corpus.jobs.leases import note_failure
+from corpus.models import Document, Job, JobItem
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A file with its hash, or with the reason why it cannot be read."""
+
+    path: Path
+    file_hash: str = ""
+    reason: str = ""
+
+
+def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
+    """Write down every file as an item of the job, and every new one as a pending document.
+
+    May be broken off and begun again: what is listed already stays as it is.
+    """
+    options = SyncOptions.from_json(job.arguments)
+    found = find_files(options.roots)
+    while not should_stop():
+        paths = list(islice(found, options.batch_size))
+        _plan_batch(job, options, [_look_at(path) for path in paths])
+        if len(paths) < options.batch_size:
+            break
+    else:
+        return
+    Job.objects.filter(pk=job.pk).update(is_listed=True)
+
+
+def _look_at(path: Path) -> _Listed:
+    try:
+        # Only the hash is kept: the bytes of a whole batch would fill the memory.
+        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        str(file.path).encode()
+        return _Listed(file.path, file.file_hash)
+    except PkbError as exc:
+        reason = str(exc)
+    except OSError as exc:
+        reason = exc.strerror or str(exc)
+    except UnicodeEncodeError:
+        reason = "Its name is not UTF-8."
+    return _Listed(Path(str(path.absolute()).encode(errors="replace").decode()), reason=reason)
+
+
+@transaction.atomic
+def _plan_batch(job: Job, options: SyncOptions, batch: list[_Listed]) -> None:
+    locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+    by_path = {str(listed.path): listed for listed in batch}
+    for path in locked.items.filter(path__in=by_path).values_list("path", flat=True):
+        del by_path[path]
+    fresh = list(by_path.values())
+    known = _known_documents(job, fresh)
+    fingerprint = settings_sha256(job.collection, tags=options.tags)
+    items = [
+        _item(job, listed, None if options.force else known.get(listed.path.as_uri()), fingerprint)
+        for listed in fresh
+    ]
+    if not job.is_background:
+        _remember_attempts(job, items)
+    JobItem.objects.bulk_create(items)
+    _show_new(job, options, [listed for listed in fresh if listed.path.as_uri() not in known])
+    for listed in fresh:
+        if listed.reason and not os.path.isdir(listed.path):  # noqa: PTH112  (never raises)
+            mark_failed(
+                listed.path,
+                collection_id=job.collection_id,
+                source=options.source,
+                reason=listed.reason,
+            )
+    _count(locked, items)
+
+
+def _known_documents(job: Job, batch: Iterable[_Listed]) -> dict[str, Document]:
+    rows = Document.objects.filter(
+        collection_id=job.collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
+    )
+    shown = rows.only(
+        "source_uri", "file_hash", "settings_sha256", "status", "error", "chunk_count"
+    )
+    return {row.source_uri: row for row in shown}
+
+
+def _item(job: Job, listed: _Listed, known: Document | None, fingerprint: str) -> JobItem:
+    item = JobItem(job=job, path=str(listed.path))
+    result = judge(listed.path, listed.file_hash, known, fingerprint)
+    if listed.reason:
+        result = FileResult(listed.path, Outcome.FAILED, reason=listed.reason)
+    if result is not None:
+        has_failed = result.outcome == Outcome.FAILED
+        item.status = JobItem.Status.FAILED if has_failed else JobItem.Status.DONE
+        item.outcome, item.reason, item.ended_at = result.outcome, result.reason, timezone.now()
+        item.document_id, item.chunk_count = known.pk if known else None, result.chunk_count
+    return item
+
+
+def _remember_attempts(job: Job, items: list[JobItem]) -> None:
+    """A file that killed the command each time it was given is put aside in the end."""
+    again = Job.objects.filter(
+        collection_id=job.collection_id,
+        arguments=job.arguments,
+        is_background=False,
+        status=Job.Status.CANCELLED,
+    )
+    before = again.order_by("-created_at").first()
+    if before is None:
+        return
+    begun = before.items.pending().filter(path__in=[item.path for item in items], attempts__gt=0)
+    attempts = dict(begun.values_list("path", "attempts"))
+    for item in items:
+        item.attempts = attempts.get(item.path, 0)
+
+
+def _show_new(job: Job, options: SyncOptions, new: list[_Listed]) -> None:
+    """Make pending documents, but for files whose content came in under another name."""
+    hashes = [listed.file_hash for listed in new]
+    same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
+    there = set(same.values_list("file_hash", flat=True))
+    pending = [
+        new_placeholder(listed.path, collection_id=job.collection_id, source=options.source)
+        for listed in new
+        if not listed.reason and listed.file_hash not in there
+    ]
+    Document.objects.bulk_create(pending, ignore_conflicts=True)
+
+
+def _count(job: Job, items: list[JobItem]) -> None:
+    failed = [item for item in items if item.status == JobItem.Status.FAILED]
+    done = sum(item.status == JobItem.Status.DONE for item in items)
+    for item in failed:
+        note_failure(job, item.path, item.reason)
+    Job.objects.filter(pk=job.pk).update(
+        total=F("total") + len(items),
+        done=F("done") + done,
+        failed=F("failed") + len(failed),
+        errors=job.errors,
+    )

@@ -1,0 +1,98 @@
+"""Who runs what: session locks of Postgres, which end with the process that took them."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.placeholders import mark_failed
+from corpus.job_querysets import RUNNER_LOCKS
+from corpus.models import Document, Job, JobItem
+
+MAX_ATTEMPTS = 3
+ERRORS_KEPT = 100
+
+
+@contextmanager
+def held(job_id: UUID) -> Iterator[bool]:
+    """Be the one who looks after a job; yields False where somebody else does."""
+    key = int.from_bytes(job_id.bytes[:8], signed=True)
+    is_mine = bool(_ask("SELECT pg_try_advisory_lock(%s)", key))
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            _ask("SELECT pg_advisory_unlock(%s)", key)
+
+
+@contextmanager
+def runner() -> Iterator[int]:
+    """Be one who claims items; yields its number, known to the others while this lives."""
+    number = secrets.randbelow(2**31 - 1) + 1
+    _ask("SELECT pg_advisory_lock(%s, %s)", RUNNER_LOCKS, number)
+    try:
+        yield number
+    finally:
+        _ask("SELECT pg_advisory_unlock(%s, %s)", RUNNER_LOCKS, number)
+
+
+def _ask(query: str, *values: int) -> object:
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchone()[0]
+
+
+def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
+    """Begin the next item; one that was begun too often without an end is put aside."""
+    while (item := JobItem.objects.claim(job_id, runner=number)) is not None:
+        if item.attempts <= MAX_ATTEMPTS:
+            return item
+        _quarantine(item)
+    return None
+
+
+@transaction.atomic
+def _quarantine(item: JobItem) -> None:
+    path, job = Path(item.path), item.job
+    reason = f"It was begun {MAX_ATTEMPTS} times and the work never came to its end."
+    if job.kind == Job.Kind.EMBED:
+        Document.objects.filter(pk=item.path).update(status=Document.Status.FAILED, error=reason)
+    elif job.kind == Job.Kind.SYNC:
+        source = job.arguments.get("source", "")
+        mark_failed(path, collection_id=job.collection_id, source=source, reason=reason)
+    result = FileResult(path, Outcome.FAILED, reason=reason)
+    end_item(item, result, JobItem.Status.QUARANTINED)
+
+
+@transaction.atomic
+def end_item(item: JobItem, result: FileResult, status: JobItem.Status | None = None) -> None:
+    """Write down what became of an item, and count it for its job."""
+    has_failed = result.outcome == Outcome.FAILED
+    item.status = status or (JobItem.Status.FAILED if has_failed else JobItem.Status.DONE)
+    item.outcome = result.outcome
+    item.reason = result.reason
+    item.document_id = UUID(result.document_id) if result.document_id else None
+    item.chunk_count = result.chunk_count
+    item.encoded_count = result.encoded_count
+    item.ended_at = timezone.now()
+    job = Job.objects.select_for_update(no_key=True).filter(pk=item.job_id).first()
+    # Its collection may be gone meanwhile, and the job with it; or another ended it first.
+    if job is None or not JobItem.objects.pending().filter(pk=item.pk).exists():
+        return
+    item.save()
+    if has_failed:
+        note_failure(job, item.path, item.reason)
+    counted = "failed" if has_failed else "done"
+    Job.objects.filter(pk=job.pk).update(**{counted: F(counted) + 1}, errors=job.errors)
+
+
+def note_failure(job: Job, path: str, reason: str) -> None:
+    """Add to the errors that are shown with a job; the items keep them all."""
+    if len(job.errors) < ERRORS_KEPT:
+        job.errors.append({"path": path, "reason": reason})

@@ -1,0 +1,125 @@
+"""Make jobs, and change what is to become of them: retry, cancel, give up."""
+
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from corpus.errors import JobNotFound, JobStateConflict
+from corpus.ingestion.files import SyncOptions
+from corpus.jobs.leases import held, note_failure
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.queue import enqueue_job
+
+
+@transaction.atomic
+def start_sync(collection: Collection, options: SyncOptions, *, background: bool = True) -> Job:
+    """Make a job that brings files in; workers run it, unless ``background`` is False."""
+    job = Job.objects.create(
+        kind=Job.Kind.SYNC,
+        collection=collection,
+        arguments=options.to_json(),
+        is_background=background,
+    )
+    if background:
+        enqueue_job(job.pk)
+    return job
+
+
+@transaction.atomic
+def retry_job(job_id: UUID) -> Job:
+    """Queue a failed or cancelled job again; what was done stays done.
+
+    Raises:
+        JobNotFound: There is none of that id.
+        JobStateConflict: It is in another state.
+    """
+    job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
+    troubled = job.items.troubled()
+    failed = _documents_of(job, troubled).filter(status=Document.Status.FAILED)
+    failed.update(status=Document.Status.PENDING, error="")
+    troubled.update(
+        status=JobItem.Status.PENDING,
+        attempts=0,
+        outcome="",
+        reason="",
+        ended_at=None,
+        stage=JobItem.Stage.QUEUED,
+    )
+    job.items.pending().update(attempts=0)
+    job.status, job.stage, job.is_background = Job.Status.QUEUED, Job.Stage.WAITING, True
+    job.failed, job.errors, job.start_count, job.finished_at = 0, [], 0, None
+    job.save()
+    enqueue_job(job.pk)
+    return job
+
+
+@transaction.atomic
+def cancel_job(job_id: UUID) -> Job:
+    """Stop a queued or running job; a file at work is brought to its end.
+
+    Raises:
+        JobNotFound: There is none of that id.
+        JobStateConflict: It has ended already.
+    """
+    job = _locked(job_id, expected={*Job.UNFINISHED}, verb="cancelled")
+    close_job(job, Job.Status.CANCELLED)
+    return job
+
+
+def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
+    """End a job, inside a transaction that has locked it."""
+    release_documents(job)
+    if reason:
+        note_failure(job, "", reason)
+    job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
+    job.save(update_fields=["status", "stage", "finished_at", "errors"])
+
+
+def close_left_behind() -> None:
+    """End the jobs of commands that were killed; their command is to be given again."""
+    for job in Job.objects.unfinished().filter(is_background=False):
+        with held(job.pk) as is_free, transaction.atomic():
+            locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
+            if is_free and locked is not None:
+                close_job(locked, Job.Status.CANCELLED, reason="The command was ended.")
+
+
+def enqueue_left_behind() -> None:
+    """Put jobs before the workers again that nobody looks after."""
+    for job in Job.objects.unfinished().filter(is_background=True):
+        with held(job.pk) as is_free:
+            if is_free:
+                enqueue_job(job.pk)
+
+
+def release_documents(job: Job) -> None:
+    """Leave no document of an unfinished item waiting: drop what never got a version."""
+    waiting = _documents_of(job, job.items.pending()).filter(
+        status__in=[Document.Status.PENDING, Document.Status.PROCESSING]
+    )
+    waiting.filter(content_sha256="").delete()
+    bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(
+        Exists(Embedding.objects.filter(chunk=OuterRef("pk")))
+    )
+    waiting.filter(~Exists(bare)).update(status=Document.Status.COMPLETED)
+
+
+def _documents_of(job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+    if job.kind == Job.Kind.REEMBED:
+        return Document.objects.none()
+    if job.kind == Job.Kind.EMBED:
+        return Document.objects.filter(pk__in=items.values("document_id"))
+    return Document.objects.filter(
+        collection_id=job.collection_id, file_path__in=items.values("path")
+    )
+
+
+def _locked(job_id: UUID, *, expected: set[str], verb: str) -> Job:
+    job = Job.objects.select_for_update().filter(pk=job_id).first()
+    if job is None:
+        raise JobNotFound(f"There is no job {job_id}.")
+    if job.status not in expected:
+        raise JobStateConflict(f"The job is {job.status}; it cannot be {verb}.")
+    return job

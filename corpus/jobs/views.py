@@ -1,0 +1,226 @@
+"""The doors to background work and to files of the server, with what they take and show."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+from rest_framework.views import APIView
+
+from corpus.errors import (
+    CollectionNotFound,
+    Errors,
+    JobNotFound,
+    JobStateConflict,
+    PathIngestionOff,
+    PathNotFound,
+    UnprocessableContent,
+)
+from corpus.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.ingestion.disk import find_allowed
+from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, bring_file
+from corpus.jobs.states import cancel_job, retry_job, start_sync
+from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.pagination import NewestFirst
+from corpus.tags import normalize_tags
+
+PATH_CHARS = 4096
+
+
+def _path() -> Text:
+    # Text: a path may begin and end with spaces.
+    return Text(max_length=PATH_CHARS, trim_whitespace=False)
+
+
+class _FolderChoices(serializers.Serializer[Any]):
+    force_reindex = Truth(default=False)
+    batch_size = Whole(
+        default=DEFAULT_BATCH_SIZE, min_value=1, max_value=1_000, help_text="files listed at a time"
+    )
+
+
+class IngestFolder(_FolderChoices):
+    content_path = _path()
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tags = TagList(default=list)
+    source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
+
+
+class EncodeBatch(_FolderChoices):
+    directory_path = _path()
+    index_name = CollectionName()
+
+
+class EncodeBatchStarted(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(Job.Status.choices)
+    message = serializers.CharField()
+    index_name = serializers.CharField()
+    job_id = serializers.UUIDField()
+
+
+class EncodeDoc(serializers.Serializer[Any]):
+    document_path = _path()
+    index_name = CollectionName()
+
+
+class EncodedDoc(serializers.Serializer[Any]):
+    status = serializers.CharField(help_text="added, replaced or unchanged")
+    chunks_created = serializers.IntegerField(help_text="chunks of the document")
+    index_name = serializers.CharField()
+
+
+class JobError(serializers.Serializer[Any]):
+    path = serializers.CharField(allow_blank=True)
+    reason = serializers.CharField()
+
+
+class JobShown(serializers.ModelSerializer[Job]):
+    collection = serializers.CharField(source="collection.name")
+    errors = JobError(many=True)  # type: ignore[assignment]
+
+    class Meta:
+        model = Job
+        fields = [
+            "id", "kind", "collection", "status", "stage", "total", "done", "failed", "errors",
+            "created_at", "started_at", "finished_at",
+        ]  # fmt: skip
+
+
+class JobFilter(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(Job.Kind.choices, required=False)
+    status = serializers.ChoiceField(Job.Status.choices, required=False)
+    collection = CollectionName(required=False)
+
+
+SOURCE = "api"
+
+
+def ingest_folder(request: Request, given: dict[str, Any]) -> Response:
+    """Begin to mirror a folder below an allowed root."""
+    tags = normalize_tags(given["tags"])
+    job = _start(
+        given["content_path"], given["collection"], given, source=given["source"], tags=tags
+    )
+    return shown_job(request, job)
+
+
+def shown_job(request: Request, job: Job) -> Response:
+    """Render a job that was taken on."""
+    url = reverse("job", args=[job.pk], request=request)
+    return Response(JobShown(job).data, status=202, headers={"Location": url})
+
+
+def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> Job:
+    folder = find_allowed(path, folder=True)
+    options = SyncOptions(
+        paths=(str(folder),),
+        mirror=True,
+        force=given["force_reindex"],
+        batch_size=given["batch_size"],
+        **labels,
+    )
+    return start_sync(Collection.objects.named(collection), options)
+
+
+class EncodeDocView(APIView):
+    """Take in one file of the server, at once."""
+
+    errors: ClassVar[Errors] = {
+        "post": [PathIngestionOff, CollectionNotFound, PathNotFound, UnprocessableContent]
+    }
+
+    @extend_schema(request=EncodeDoc, responses={200: EncodedDoc})
+    def post(self, request: Request) -> Response:
+        form = EncodeDoc(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        path = find_allowed(given["document_path"], folder=False)
+        collection = Collection.objects.named(given["index_name"])
+        options = SyncOptions(paths=(str(path),), source=SOURCE)
+        try:
+            result = bring_file(path, collection=collection, options=options)
+        except OSError as exc:
+            raise PathNotFound("There is no such file below an allowed root.") from exc
+        body = {
+            "status": result.outcome.value,
+            "chunks_created": result.chunk_count,
+            "index_name": collection.name,
+        }
+        return Response(EncodedDoc(body).data)
+
+
+class EncodeBatchView(APIView):
+    """Begin to mirror a folder of the server."""
+
+    errors: ClassVar[Errors] = {"post": [PathIngestionOff, CollectionNotFound, PathNotFound]}
+
+    @extend_schema(request=EncodeBatch, responses={202: EncodeBatchStarted})
+    def post(self, request: Request) -> Response:
+        form = EncodeBatch(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        job = _start(given["directory_path"], given["index_name"], given, source=SOURCE)
+        body = {
+            "status": job.status,
+            "message": "The folder is taken in by a background job.",
+            "index_name": given["index_name"],
+            "job_id": job.pk,
+        }
+        url = reverse("job", args=[job.pk], request=request)
+        return Response(EncodeBatchStarted(body).data, status=202, headers={"Location": url})
+
+
+class JobsView(generics.ListAPIView[Job]):
+    """The jobs, newest first."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
+    serializer_class = JobShown
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> QuerySet[Job]:
+        choice = JobFilter(data=self.request.query_params)
+        choice.is_valid(raise_exception=True)
+        given = choice.validated_data
+        jobs = Job.objects.select_related("collection")
+        if "collection" in given:
+            jobs = jobs.filter(collection=Collection.objects.named(given["collection"]))
+        exact = {name: given[name] for name in ("kind", "status") if name in given}
+        return jobs.filter(**exact)
+
+    @extend_schema(parameters=[JobFilter])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+class JobView(APIView):
+    """One job."""
+
+    @extend_schema(responses={200: JobShown})
+    def get(self, request: Request, job_id: UUID) -> Response:
+        job = get_object_or_404(Job.objects.select_related("collection"), pk=job_id)
+        return Response(JobShown(job).data)
+
+
+class JobRetryView(APIView):
+    """Queue a failed or cancelled job again."""
+
+    errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
+
+    @extend_schema(request=None, responses={202: JobShown})
+    def post(self, request: Request, job_id: UUID) -> Response:
+        return shown_job(request, retry_job(job_id))
+
+
+class JobCancelView(APIView):
+    """Stop a queued or running job after the file at work."""
+
+    errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
+
+    @extend_schema(request=None, responses={202: JobShown})
+    def post(self, request: Request, job_id: UUID) -> Response:
+        return shown_job(request, cancel_job(job_id))

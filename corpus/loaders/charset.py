@@ -1,0 +1,229 @@
+"""Bytes to text, whatever the encoding.
+
+In this order: a byte order mark; UTF-16 and UTF-32 without one, told by where their NUL bytes
+stand; ISO-2022, told by its escape sequences; UTF-8; what the file declares; UTF-8 with a few
+stray bytes; a guess from the letters that occur.
+
+Latin code pages decode the same bytes to other letters, and a statistical guess often takes a
+wrong one on a short text. A text whose letters beyond ASCII all belong to one language's alphabet
+is far more likely right than one that mixes them.
+"""
+
+import codecs
+import re
+from collections.abc import Callable
+
+from corpus.errors import BinaryText, UnreadableFile
+
+_ALPHABETS = {
+    "cp1252": (
+        "àâæçéèêëîïôœùûüÿ",  # French
+        "äöüß",  # German
+        "áéíñóúü¿¡ªºçàèòï·",  # Spanish, Catalan
+        "àèéìîíòóù",  # Italian
+        "ãõáâàçéêíóôúüªº",  # Portuguese
+        "åäöéàüšž",  # Finnish, Swedish
+        "æøåéèêóòâôüö",  # Danish, Norwegian
+        "áðéíóúýþæö",  # Icelandic
+        "ëïéèöüáíóú",  # Dutch
+    ),
+    "cp1250": (
+        "ąćęłńóśźż",  # Polish
+        "áčďéěíňóřšťúůýž",  # Czech
+        "áäčďéíĺľňóôŕšťúýž",  # Slovak
+        "áéíóöőúüű",  # Hungarian
+        "ăâîşţ",  # Romanian
+        "čćđšž",  # Croatian, Slovene
+    ),
+    "cp1254": ("çğıiöşüâîû",),  # Turkish
+    "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),  # Lithuanian, Latvian, Estonian
+}
+_ALPHABETS["iso8859_2"] = _ALPHABETS["cp1250"]
+_MARKS = frozenset("„“”‘’‚«»‹›–—…•·€£©®™°§±×÷²³½¼¾´¨\u00a0\u00ad\ufeff")
+_LAST_ASCII = "\x7f"
+_MIN_ASCII_SHARE = 0.6
+_MAX_FOREIGN_SHARE = 0.03
+
+
+def latin_encoding(content: bytes) -> str:
+    """The Latin code page of a text in a European language, or "" where none stands out."""
+    sample = content[:_SAMPLE_BYTES]
+    ascii_letters = sum(sample.count(bytes((code,))) for code in range(0x41, 0x7B))
+    beyond = sum(1 for code in sample if code > ord(_LAST_ASCII))
+    if ascii_letters < _MIN_ASCII_SHARE * (ascii_letters + beyond):
+        return ""
+    misfits = {name: _misfit(sample, name) for name in _ALPHABETS}
+    best = min(misfits, key=lambda name: misfits[name])
+    return best if misfits[best] <= _MAX_FOREIGN_SHARE * beyond else ""
+
+
+def _misfit(sample: bytes, encoding: str) -> float:
+    """How many characters beyond ASCII are foreign to the best-fitting alphabet."""
+    try:
+        text = sample.decode(encoding)
+    except UnicodeDecodeError:
+        return float("inf")
+    letters = [letter for letter in text.lower() if letter > _LAST_ASCII and letter not in _MARKS]
+    return min(sum(letter not in known for letter in letters) for known in _ALPHABETS[encoding])
+
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_ISO_2022 = (
+    (b"\x1b$)C", "iso2022_kr"),
+    (b"\x1b$", "iso2022_jp_2"),
+    (b"\x1b(J", "iso2022_jp_2"),
+)
+# Browsers read these labels as the larger code page, for that is what writers used.
+_WIDER = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+# Labels that Python does not know.
+_LABELS = {"x-sjis": "cp932", "x-gbk": "gb18030", "x-euc-jp": "euc_jp", "windows-874": "cp874"}
+_TEXT_CODEC = re.compile(
+    r"ascii|utf-(8|16|32)|iso|cp|koi8|mac|big5|gb|hz|euc|shift|johab|tis|kz|ptcp"
+)
+_STRAY = re.compile("[\udc80-\udcff]+")
+_SAMPLE_BYTES = 64 * 1024
+_GUESS_BYTES = 128 * 1024
+# Text in another encoding hardly ever makes more well-formed sequences than stray bytes.
+_GOOD_PER_BAD = 1
+_DECLARED = (
+    re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I),
+    re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})"""),
+    re.compile(rb"""coding[:=][ \t]*([A-Za-z0-9_.-]{2,40})"""),
+)
+
+
+def decode(content: bytes, *, declared: str = "") -> str:
+    """Decode a file that claims to be text.
+
+    Args:
+        content: The whole file.
+        declared: The encoding that the surroundings state (a mail header), or empty.
+
+    Raises:
+        BinaryText: It holds NUL characters.
+        UnreadableFile: No encoding fits.
+    """
+    text = _decode(content, declared)
+    if "\x00" in text:
+        raise BinaryText("The file holds NUL bytes: it is not text.")
+    return text
+
+
+def declared_encoding(content: bytes) -> str:
+    """The encoding that an HTML, XML or source file names in its first lines, or empty."""
+    head = content[:4096]
+    for pattern in _DECLARED:
+        found = pattern.search(head)
+        if found:
+            return found.group(1).decode("ascii")
+    return ""
+
+
+def _decode(content: bytes, declared: str) -> str:
+    for mark, name in _BOMS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(name, errors="replace")
+    steps: tuple[Callable[[bytes], str | None], ...] = (
+        _wide,
+        _iso_2022,
+        _utf_8,
+        lambda content: _declared(content, declared or declared_encoding(content)),
+        _mixed,
+        _guessed,
+    )
+    for step in steps:
+        text = step(content)
+        if text is not None:
+            return text
+    raise UnreadableFile("The text encoding of the file could not be recognised.")
+
+
+def _utf_8(content: bytes) -> str | None:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _strictly(content: bytes, name: str) -> str | None:
+    try:
+        return content.decode(name)
+    except UnicodeError:
+        return None
+
+
+def _wide(content: bytes) -> str | None:
+    """UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
+    sample = content[: _SAMPLE_BYTES - _SAMPLE_BYTES % 4]
+    if b"\x00" not in sample or len(sample) % 2:
+        return None
+    quarter = max(len(sample) // 4, 1)
+    nuls = [sample[position::4].count(0) / quarter for position in range(4)]
+    few, many = 0.05, 0.4
+    name = ""
+    if min(nuls[2:]) > many and nuls[0] < few:
+        name = "utf-32-le"
+    elif min(nuls[:2]) > many and nuls[3] < few:
+        name = "utf-32-be"
+    elif min(nuls[1], nuls[3]) > many and max(nuls[0], nuls[2]) < few:
+        name = "utf-16-le"
+    elif min(nuls[0], nuls[2]) > many and max(nuls[1], nuls[3]) < few:
+        name = "utf-16-be"
+    return _strictly(content, name) if name else None
+
+
+def _iso_2022(content: bytes) -> str | None:
+    for escape, name in _ISO_2022:
+        if escape in content[:_SAMPLE_BYTES]:
+            return _strictly(content, name)
+    return None
+
+
+def _declared(content: bytes, label: str) -> str | None:
+    """By the stated encoding, where it names a plain text codec and fits."""
+    try:
+        name = codecs.lookup(_LABELS.get(label.lower(), label)).name if label else ""
+    except (LookupError, ValueError):  # ValueError: a NUL in the label
+        return None
+    name = _WIDER.get(name, name)
+    if name == "utf-8" or not _TEXT_CODEC.match(name):
+        return None
+    return _strictly(content, name)
+
+
+def _mixed(content: bytes) -> str | None:
+    """UTF-8 in the main: stray bytes, as from a paste, are read as Windows-1252."""
+    text = content.decode("utf-8", errors="surrogateescape")
+    bad = sum(map(len, _STRAY.findall(text)))
+    good = len(text) - len(text.encode("ascii", errors="ignore")) - bad
+    if good < bad * _GOOD_PER_BAD:
+        return None
+    return _STRAY.sub(
+        lambda run: run[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace"), text
+    )
+
+
+def _guessed(content: bytes) -> str | None:
+    name = latin_encoding(content)
+    if not name:
+        from charset_normalizer import from_bytes  # noqa: PLC0415 - only for files that need it
+
+        best = from_bytes(content[:_GUESS_BYTES]).best()
+        name = best.encoding if best else ""
+    return content.decode(name, errors="replace") if name else None

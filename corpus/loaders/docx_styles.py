@@ -1,0 +1,148 @@
+"""What a Word file's style sheet and numbering say about its paragraphs."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from corpus.loaders.archives import read_xml
+from corpus.loaders.bounds import stated_number
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+
+_HEADING_NAME = re.compile(r"heading\s*([1-9])$", re.I)
+_OUTLINE_BODY = 9
+_BODY_LEVEL = 0
+_MAX_LEVEL = 6
+_MAX_CHAIN = 20
+_MAX_DEPTH = 8
+_PLACE = re.compile(r"%([1-9])")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """What a paragraph style says; a style without its own takes that it is based on."""
+
+    level: int = 0
+    is_title: bool = False
+    numbering: "Element | None" = None
+
+
+class Styles:
+    """The paragraph styles of a document by their ids."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        root = read_xml(archive, "word/styles.xml")
+        found = () if root is None else root.iter(W + "style")
+        self._elements = {style.get(W + "styleId", ""): style for style in found}
+        self._known = {"": Style()}
+
+    def of(self, paragraph: "Element") -> tuple[int, bool, tuple[str, int] | None]:
+        """What a paragraph is.
+
+        Returns:
+            Its heading level, 0 for body text; whether it is the document's title; the list it
+            is an item of and how deep in it, or None.
+        """
+        own = paragraph.find(W + "pPr")
+        if own is None:
+            return _BODY_LEVEL, False, None
+        style = self._style(_value(own.find(W + "pStyle")))
+        outline, numbering = own.find(W + "outlineLvl"), own.find(W + "numPr")
+        level = style.level if outline is None else _level(outline)
+        item = _item(style.numbering if numbering is None else numbering)
+        return level, style.is_title, item
+
+    def _style(self, name: str) -> Style:
+        if name not in self._known:
+            chain = self._chain(name)
+            names = [_value(style.find(W + "name")).lower() for style in chain]
+            levels = (_style_level(style) for style in chain)
+            numberings = (style.find(f"{W}pPr/{W}numPr") for style in chain)
+            self._known[name] = Style(
+                level=next((level for level in levels if level is not None), _BODY_LEVEL),
+                is_title="title" in names,
+                numbering=next((one for one in numberings if one is not None), None),
+            )
+        return self._known[name]
+
+    def _chain(self, name: str) -> list["Element"]:
+        """A style, what that is based on, and so on."""
+        chain: list[Element] = []
+        while name in self._elements and len(chain) < _MAX_CHAIN:
+            chain.append(self._elements[name])
+            name = _value(chain[-1].find(W + "basedOn"))
+        return chain
+
+
+class Numbering:
+    """Counts list items as Word does, and gives the mark each has in print."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        root = read_xml(archive, "word/numbering.xml")
+        self._levels: dict[tuple[str, int], Element] = {}
+        self._counts: Counter[tuple[str, int]] = Counter()
+        if root is None:
+            return
+        abstract = {item.get(W + "abstractNumId"): item for item in root.iter(W + "abstractNum")}
+        for number in root.iter(W + "num"):
+            kind = abstract.get(_value(number.find(W + "abstractNumId")))
+            for level in () if kind is None else kind.iter(W + "lvl"):
+                depth = stated_number(level.get(W + "ilvl"), default=0, most=_MAX_DEPTH)
+                self._levels[number.get(W + "numId", ""), depth] = level
+
+    def mark(self, number: str, depth: int) -> str:
+        """``-`` for a bullet; the number as printed otherwise: ``2.``, ``2.1``, ``b)``."""
+        for place in [place for place in self._counts if place[0] == number and place[1] > depth]:
+            del self._counts[place]
+        self._counts[number, depth] += 1
+        level = self._levels.get((number, depth))
+        kind = "" if level is None else _value(level.find(W + "numFmt"))
+        if level is None or kind in ("bullet", "none", ""):
+            return "-"
+        pattern = _value(level.find(W + "lvlText")) or f"%{depth + 1}."
+        return _PLACE.sub(lambda found: self._count(number, int(found[1]) - 1), pattern)
+
+    def _count(self, number: str, depth: int) -> str:
+        count = max(self._counts[number, depth], 1)
+        level = self._levels.get((number, depth))
+        kind = "" if level is None else _value(level.find(W + "numFmt"))
+        if kind.endswith("Letter") and count <= len(_LETTERS):
+            return _LETTERS[count - 1]
+        return str(count)
+
+
+def _item(numbering: "Element | None") -> tuple[str, int] | None:
+    """The list an item is of, and how deep in it from 0; None for no item."""
+    if numbering is None:
+        return None
+    number = _value(numbering.find(W + "numId"))
+    depth = stated_number(_value(numbering.find(W + "ilvl")), default=0, most=_MAX_DEPTH)
+    return (number, depth) if number not in ("", "0") else None
+
+
+def _style_level(style: "Element") -> int | None:
+    """By a style's outline level, or by its name, as other programs write it."""
+    outline = style.find(f"{W}pPr/{W}outlineLvl")
+    if outline is not None:
+        return _level(outline)
+    name = _value(style.find(W + "name"))
+    heading = _HEADING_NAME.search(name)
+    if heading:
+        return min(int(heading[1]), _MAX_LEVEL)
+    return 1 if name.lower() == "title" else None
+
+
+def _level(outline: "Element") -> int:
+    """1 to 6 for a heading, 0 for body text."""
+    level = stated_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
+    return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
+
+
+def _value(element: "Element | None") -> str:
+    return "" if element is None else element.get(W + "val", "")

@@ -1,0 +1,190 @@
+"""Which media type a file is: by its content first, then by its name, then as declared."""
+
+import io
+import re
+import struct
+import zipfile
+import zlib
+from pathlib import PurePath
+
+from corpus.errors import BinaryText, UnreadableFile, UnsupportedMediaType
+from corpus.loaders import registry
+from corpus.loaders.bounds import LoaderLimits
+
+_ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
+_OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+# PDF readers accept the header anywhere in the first kilobyte.
+_PDF_HEADER_BYTES = 1024
+_HEAD_BYTES = 8192
+_OOXML = (
+    ("word/", registry.DOCX),
+    ("ppt/", registry.PPTX),
+    ("xl/", registry.XLSX),
+)
+# Possessive, for a thousand comments can be cut up in exponentially many ways.
+_HTML = re.compile(
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html)\b",
+    re.I | re.S,
+)
+_XML = re.compile(rb"\s*<\?xml[\s?]")
+_MAIL_HEADER = re.compile(
+    rb"^(?:Received|Return-Path|Message-ID|MIME-Version|Delivered-To|From|Date|Subject): ?\S",
+    re.I | re.M,
+)
+_RST = re.compile(
+    rb"^\.\. (?:[a-z][a-z:-]+::|_[^\n:]+:)|:(?:ref|doc|class|meth|func|mod|term|attr):`", re.M
+)
+_RST_TITLE = re.compile(rb"^\S[^\n]{2,}\n([=\-~^\"*#+`'.:_])\1{2,}[ \t\r]*$", re.M)
+_MIN_MAIL_HEADERS = 3
+# What a name with one of these extensions says is weak: the content may say more.
+_GENERIC = frozenset({"", "txt", "text", "log", "bin", "dat"})
+_UNREAD_MARKS = (
+    (b"{\\rtf", "Rich Text (RTF)"),
+    (b"%!PS", "PostScript"),
+    (b"\x1f\x8b", "A gzip archive (unpack it and add the file inside)"),
+    (b"BZh", "A bzip2 archive (unpack it and add the file inside)"),
+)
+_OLE_KINDS = (
+    ("WordDocument", "an old Word file (.doc): save it as DOCX; it"),
+    ("Workbook", "an old Excel file (.xls): save it as XLSX; it"),
+    ("Book", "an old Excel file (.xls): save it as XLSX; it"),
+    ("PowerPoint Document", "an old PowerPoint file (.ppt): save it as PPTX; it"),
+    ("__substg1.0_", "an Outlook message (.msg): save it as EML; it"),
+)
+
+
+def detect_media_type(
+    content: bytes, *, filename: str = "", declared: str = "", limits: LoaderLimits
+) -> str:
+    """Name the registered media type of a file.
+
+    Args:
+        content: The file's bytes, not empty.
+        filename: Its name; only the extension counts.
+        declared: The media type its sender states; the last resort.
+        limits: Bounds on a zip directory.
+
+    Raises:
+        UnsupportedMediaType: No loader reads it.
+        UnreadableFile: It is a broken or encrypted container.
+        BinaryText: Its name says text and its content does not.
+    """
+    extension = PurePath(filename).suffix.lower().removeprefix(".")
+    if not extension:
+        extension = PurePath(filename).name.lower()  # Makefile, Dockerfile
+    named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension, "")
+    stated = named or registry.canonical_media_type(declared)
+    if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
+        return registry.PDF
+    if content.startswith(_ZIP_MARKS):
+        return _zip_media_type(content, limits)
+    if content.startswith(_OLE_MARK):
+        raise _ole_error(content)
+    if not stated and not _may_be_text(declared):
+        raise registry.unsupported(f"A file of type {declared}")
+    if _is_text_format(stated) or not stated:
+        return _text_media_type(content, extension, stated)
+    return stated
+
+
+def _may_be_text(declared: str) -> bool:
+    """Whether a media type that nobody knows leaves it open that the file is text."""
+    bare = declared.partition(";")[0].strip().lower()
+    return bare in {"", "application/octet-stream"} or bare.startswith("text/")
+
+
+def _is_text_format(media_type: str) -> bool:
+    known = registry.FORMATS.get(media_type)
+    return known is not None and not known.is_zip and media_type != registry.PDF
+
+
+def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
+    # Counted before the directory is parsed: parsing a million entries takes seconds.
+    if content.count(b"PK\x01\x02") > limits.max_entries:
+        raise UnreadableFile(f"The archive has more than {limits.max_entries} entries.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            stated = _stated_in_zip(archive)
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as error:
+        raise UnreadableFile(f"The zip container is damaged: {error}") from error
+    if stated:
+        return stated
+    for prefix, media_type in _OOXML:
+        if any(name.startswith(prefix) for name in names) and "[Content_Types].xml" in names:
+            return media_type
+    raise registry.unsupported("A zip archive (unpack it and add the files inside)")
+
+
+def _stated_in_zip(archive: zipfile.ZipFile) -> str:
+    """OpenDocument and EPUB state their media type in an entry of that name."""
+    try:
+        entry = archive.getinfo("mimetype")
+        with archive.open(entry) as file:
+            bare = file.read(200).decode("ascii", "replace").strip()
+    # RuntimeError: the entry is encrypted; OSError: it is packed by bzip2, and wrongly.
+    except (KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile):
+        return "" if "META-INF/container.xml" not in archive.namelist() else registry.EPUB
+    bare = bare.removesuffix("-template")
+    return bare if bare in registry.FORMATS else ""
+
+
+def _ole_error(content: bytes) -> UnreadableFile | UnsupportedMediaType:
+    if "EncryptedPackage".encode("utf-16-le") in content:
+        return UnreadableFile("The file is protected by a password.")
+    for stream, what in _OLE_KINDS:
+        if stream.encode("utf-16-le") in content:
+            return registry.unsupported(f"This is {what}")
+    return registry.unsupported("A file in the old Office container format")
+
+
+def _text_media_type(content: bytes, extension: str, stated: str) -> str:
+    """The kind of text, where the file is text at all."""
+    if not content.startswith(_TEXT_MARKS):
+        _refuse_binary(content, stated)
+    head = content[:_HEAD_BYTES]
+    if stated not in ("", registry.PLAIN) and extension not in _GENERIC:
+        return registry.HTML if stated == registry.XML and _HTML.match(head) else stated
+    return _sniffed(head) or stated or registry.PLAIN
+
+
+def _sniffed(head: bytes) -> str:
+    """The kind of text that its first lines show, or empty."""
+    headers = re.split(rb"\r?\n\r?\n", head.lstrip(), maxsplit=1)[0]
+    titled = _RST_TITLE.search(head.replace(b"\r\n", b"\n"))
+    signs = (
+        (registry.HTML, _HTML.match(head)),
+        (registry.XML, _XML.match(head)),
+        (registry.SUBTITLES, head.startswith(b"WEBVTT")),
+        (registry.EMAIL, len(_MAIL_HEADER.findall(headers)) >= _MIN_MAIL_HEADERS),
+        (registry.RESTRUCTUREDTEXT, titled and _RST.search(head)),
+    )
+    return next((media_type for media_type, found in signs if found), "")
+
+
+def _refuse_binary(content: bytes, stated: str) -> None:
+    """Raise for content that is no text: NUL bytes that are not those of UTF-16 or UTF-32."""
+    for mark, name in _UNREAD_MARKS:
+        if content.startswith(mark):
+            raise registry.unsupported(name)
+    if b"\x00" not in content[:_HEAD_BYTES] or _looks_wide(content[:_HEAD_BYTES]):
+        return
+    import puremagic  # noqa: PLC0415 - not needed for most files
+
+    try:
+        kind = puremagic.from_string(content[:_HEAD_BYTES], mime=True)
+    except (puremagic.PureError, ValueError):
+        kind = ""
+    if kind and not kind.startswith("text/"):
+        raise registry.unsupported(f"{kind} (by its content)")
+    if stated:
+        raise BinaryText("The file holds NUL bytes: it is not text.")
+    raise registry.unsupported("A binary file of unknown kind")
+
+
+def _looks_wide(head: bytes) -> bool:
+    """Whether NUL bytes stand in some positions modulo 4 only, as in UTF-16 and UTF-32."""
+    shares = sorted(head[position::4].count(0) * 4 / len(head) for position in range(4))
+    few, many = 0.05, 0.4
+    return shares[0] < few and shares[-2] > many

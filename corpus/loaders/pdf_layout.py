@@ -1,0 +1,266 @@
+"""From lines with a place and a size to headings and paragraphs. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
+
+from corpus.loaders.base import Block
+
+# Entries of a document's outline: page -> (title, depth from 1).
+Outline = dict[int, list[tuple[str, int]]]
+
+_MAX_LEVEL = 6
+_MAX_HEADING_CHARS = 200
+_MAX_BOLD_HEADING_CHARS = 100
+# A line this much larger than the body is a heading, unless most of the text is.
+_HEADING_SCALE = 1.12
+_MAX_HEADING_SHARE = 0.2
+_BOLDER = 1.3
+_MIN_OUTLINE_SHARE = 0.5
+# A step down of more lines than this begins a paragraph.
+_PARAGRAPH_GAP = 1.45
+# After the end of a sentence, a smaller step or an indented line does.
+_SMALL_GAP = 1.2
+_INDENT_EMS = 0.8
+# Running heads: on this share of the pages, in the outermost lines.
+_MIN_RUNNING_PAGES = 4
+_MIN_RUNNING_SHARE = 0.5
+_RUNNING_LINES = 2
+_FULL_LINE_SHARE = 0.85
+
+_BULLETS = "•◦▪●○■–—*‣·-"
+_TERMINAL = (".", "!", "?", ":", "。", "”", '."', ".)", "؟")
+_ITEM = re.compile(rf"(?:[{_BULLETS}]|\(?(?:\d{{1,3}}|[a-zA-Z]|[ivx]{{1,4}})[.)])\s")
+_JOINT = re.compile(r"[^\W\d_][-\u00ad\u2010\x02]$")
+# Rows of a table or of a table of contents.
+_ENDS_IN_NUMBER = re.compile(r"[\d%)]\s*$")
+_CJK = re.compile(
+    r"[\u1100-\u11ff\u3000-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LIGATURES = {
+    0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st",
+    0xFB06: "st",
+}  # fmt: skip
+# What pdfium gives for characters that a font does not name, but for its mark for a hyphen at a
+# line's end (2); and Word's own bullets.
+_CHARACTERS = {
+    **_LIGATURES,
+    **dict.fromkeys(code for code in range(0x20) if code not in (0x02, 0x09)),
+    **dict.fromkeys((0xFFFE, 0xFFFF, 0xFEFF)),
+    **dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF06E), "•"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a page; coordinates in points, from the lower left corner."""
+
+    text: str
+    size: float
+    weight: int
+    left: float
+    right: float
+    bottom: float
+    top: float
+    level: int | None = None
+
+
+def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list[Block]:
+    """Headings and paragraphs of a document, in reading order.
+
+    Args:
+        pages: Lines by page number, in the order in which the file has them.
+        outline: The document's own table of contents, may be empty.
+    """
+    cleaned = {page: [_cleaned(line) for line in lines] for page, lines in pages.items()}
+    kept = _without_running_heads(
+        {page: [line for line in lines if line.text.strip()] for page, lines in cleaned.items()}
+    )
+    ranked = _by_outline(kept, outline) or _by_size(kept)
+    words = _vocabulary(line for lines in ranked.values() for line in lines)
+    return [_block(lines, page, words) for page in ranked for lines in _paragraphs(ranked[page])]
+
+
+def _cleaned(line: Line) -> Line:
+    return replace(line, text=line.text.translate(_CHARACTERS))
+
+
+def _without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
+    """Drop heads and feet that many pages repeat, but for the first of each."""
+    if len(pages) < _MIN_RUNNING_PAGES:
+        return pages
+    counts = Counter(
+        key for lines in pages.values() for key in {_key(lines[at]) for at in _edges(lines)}
+    )
+    running = {key for key, count in counts.items() if count >= len(pages) * _MIN_RUNNING_SHARE}
+    seen: set[str] = set()
+    kept: dict[int, list[Line]] = {}
+    for page, lines in pages.items():
+        edges = set(_edges(lines))
+        kept[page] = []
+        for at, line in enumerate(lines):
+            key = _key(line) if at in edges else ""
+            if key not in running or key not in seen:
+                kept[page].append(line)
+            seen.add(key)
+    return kept
+
+
+def _edges(lines: list[Line]) -> Iterable[int]:
+    count = len(lines)
+    return {*range(min(_RUNNING_LINES, count)), *range(max(count - _RUNNING_LINES, 0), count)}
+
+
+def _key(line: Line) -> str:
+    """A line but for its page number."""
+    return re.sub(r"\d+", "#", line.text.strip()) or "#"
+
+
+def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
+    """Lines with the level of the outline entry they are; None where most entries are not found."""
+    found = 0
+    ranked: dict[int, list[Line]] = {}
+    for page, lines in pages.items():
+        depths = {_letters(title): depth for title, depth in outline.get(page, ()) if title.strip()}
+        ranked[page] = []
+        for line in lines:
+            depth = depths.pop(_letters(line.text), None)
+            found += depth is not None
+            level = None if depth is None else min(depth, _MAX_LEVEL)
+            ranked[page].append(replace(line, level=level))
+    entries = sum(map(len, outline.values()))
+    return ranked if found and found >= entries * _MIN_OUTLINE_SHARE else None
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).lower()
+
+
+def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
+    """Lines with a level by their size, and below those the bold ones that stand alone."""
+    lines = [line for page in pages.values() for line in page]
+    chars: Counter[float] = Counter()
+    for line in lines:
+        chars[line.size] += len(line.text)
+    if not chars:
+        return pages
+    body = chars.most_common(1)[0][0]
+    rare = sum(chars.values()) * _MAX_HEADING_SHARE
+    large = {size for size in chars if size > body * _HEADING_SCALE and chars[size] < rare}
+    sizes = sorted(
+        (s for s in large if any(_may_head(x) for x in lines if x.size == s)), reverse=True
+    )
+    levels = {size: min(rank, _MAX_LEVEL) for rank, size in enumerate(sizes, start=1)}
+    bold = _bold_weight(lines, body)
+    below = min(len(sizes) + 1, _MAX_LEVEL)
+    return {
+        page: [replace(line, level=_level(line, levels, body, bold, below)) for line in lines]
+        for page, lines in pages.items()
+    }
+
+
+def _bold_weight(lines: list[Line], body: float) -> float:
+    """The weight from which a line of body size is bold; infinite where much of the text is."""
+    weights: Counter[int] = Counter()
+    for line in lines:
+        if line.size == body:
+            weights[line.weight] += len(line.text)
+    usual = weights.most_common(1)[0][0]
+    bold = max(usual, 100) * _BOLDER
+    heavy = sum(count for weight, count in weights.items() if weight >= bold)
+    return bold if heavy < sum(weights.values()) * _MAX_HEADING_SHARE else float("inf")
+
+
+def _level(
+    line: Line, levels: dict[float, int], body: float, bold: float, below: int
+) -> int | None:
+    if not _may_head(line):
+        return None
+    if line.size in levels:
+        return levels[line.size]
+    stands_out = line.weight >= bold and line.size >= body
+    if stands_out and len(line.text) <= _MAX_BOLD_HEADING_CHARS and not line.text.endswith(":"):
+        return below
+    return None
+
+
+def _may_head(line: Line) -> bool:
+    text = line.text.strip()
+    letters = sum(map(str.isalpha, text))
+    if len(text) > _MAX_HEADING_CHARS or letters * 2 < len(text):
+        return False
+    return not (text.endswith((",", ";")) or text[0].islower() or text[0] in _BULLETS)
+
+
+def _vocabulary(lines: Iterable[Line]) -> set[str]:
+    """Words inside lines: they tell whether a hyphen at a line's end belongs to the word."""
+    words: set[str] = set()
+    for line in lines:
+        words.update(word.lower() for word in _WORD.findall(line.text.strip()))
+    return words
+
+
+def _paragraphs(lines: list[Line]) -> Iterable[list[Line]]:
+    steps = [a.bottom - b.bottom for a, b in pairwise(lines)]
+    # On a page of a few scattered lines, the usual step is no line's.
+    most = 2 * max((line.size for line in lines), default=0)
+    downward = [step for step in steps if 0 < step <= most]
+    pitch = median(downward) if downward else 0.0
+    paragraph: list[Line] = []
+    for line in lines:
+        if paragraph and _begins(paragraph[-1], line, pitch):
+            yield paragraph
+            paragraph = []
+        paragraph.append(line)
+    if paragraph:
+        yield paragraph
+
+
+def _begins(above: Line, line: Line, pitch: float) -> bool:
+    """Whether a line begins a paragraph, after the line above it in the file."""
+    larger, smaller = max(above.size, line.size), min(above.size, line.size)
+    step = above.bottom - line.bottom
+    if above.level != line.level or larger > smaller * _HEADING_SCALE:
+        return True
+    if line.level is not None or step > max(pitch * _PARAGRAPH_GAP, line.size * 2):
+        return step > max(pitch * _PARAGRAPH_GAP, line.size * 2)
+    ended = above.text.rstrip().endswith(_TERMINAL)
+    if step < -pitch:  # the next column, or a table's next cell
+        return ended or not line.text[0].islower()
+    indented = line.left - above.left > line.size * _INDENT_EMS and step > 0
+    return ended and (indented or step > pitch * _SMALL_GAP)
+
+
+def _block(lines: list[Line], page: int, words: set[str]) -> Block:
+    right = max(line.right for line in lines)
+    left = min(line.left for line in lines)
+    text = lines[0].text
+    for above, line in pairwise(lines):
+        full = above.right - left >= (right - left) * _FULL_LINE_SHARE
+        text = _joined(text, line.text, words, full=full or line.level is not None)
+    text = text.rstrip().replace("\x02", "-")
+    level = lines[0].level
+    return Block(text, level, " ".join(text.split()) if level else "", page)
+
+
+def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
+    """Add a line to a text: a hyphen that only the line's end made goes."""
+    bare = text.rstrip()
+    if _JOINT.search(bare) and line[0].islower():
+        head, tail = re.split(r"[\s]", bare[:-1])[-1], _first_word(line)
+        hyphenated = f"{head}-{tail}".lower() in words and (head + tail).lower() not in words
+        return bare[:-1] + ("-" if hyphenated else "") + line
+    is_row = _ENDS_IN_NUMBER.search(bare) and _ENDS_IN_NUMBER.search(line)
+    if not full or is_row or _ITEM.match(line):
+        return bare + "\n" + line
+    within_word = bare == text and _CJK.match(bare[-1]) and _CJK.match(line[0])
+    return bare + ("" if within_word else " ") + line
+
+
+def _first_word(line: str) -> str:
+    found = re.match(r"[^\W\d_]+", line)
+    return found.group() if found else ""

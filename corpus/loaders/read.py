@@ -1,0 +1,120 @@
+"""Read a file of a known media type in this process, and check what came out."""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Protocol, runtime_checkable
+
+from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
+from corpus.loaders import registry
+from corpus.loaders.archives import check_zip
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.media_types import detect_media_type
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MAX_DEPTH = 3
+_ATTACHMENT_LEVEL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file inside a message."""
+
+    filename: str
+    media_type: str
+    content: bytes
+
+
+@runtime_checkable
+class HasAttachments(Protocol):
+    """A loader module whose files carry further files."""
+
+    def attachments(self, content: bytes) -> list[Attachment]: ...
+
+
+def read(content: bytes, *, filename: str, media_type: str, limits: LoaderLimits) -> LoadedDocument:
+    """Read a file with the loader of its media type.
+
+    Raises:
+        UnreadableFile: It is broken, encrypted, or a bomb.
+        EmptyDocument: It holds no text.
+        TextTooLong: It holds more than ``limits.max_chars``.
+    """
+    try:
+        document = _read(content, filename, media_type, limits, depth=0)
+    except RecursionError as error:
+        raise UnreadableFile("The file is nested too deeply.") from error
+    chars = sum(len(block.text) + 2 for block in document.blocks)
+    if chars > limits.max_chars:
+        raise TextTooLong(f"The file holds {chars:,} characters; {limits.max_chars:,} are allowed.")
+    if not document.blocks:
+        name = registry.FORMATS[media_type].name
+        raise EmptyDocument(f"The file was read as {name} and holds no text.")
+    return replace(document, title=document.title or _title(document.blocks, filename))
+
+
+def _read(
+    content: bytes, filename: str, media_type: str, limits: LoaderLimits, *, depth: int
+) -> LoadedDocument:
+    if registry.FORMATS[media_type].is_zip:
+        check_zip(content, limits=limits)
+    loader = registry.loader_for(media_type)
+    document = loader.load(content, filename=filename)
+    blocks = [_clean(block) for block in document.blocks if block.text.strip()]
+    metadata = dict(document.metadata)
+    if isinstance(loader, HasAttachments):
+        carried = loader.attachments(content)[: limits.max_attachments]
+        metadata["attachments"] = [_read_attachment(one, blocks, limits, depth) for one in carried]
+    return replace(
+        document,
+        blocks=tuple(blocks),
+        title=_SURROGATES.sub("\ufffd", document.title).strip(),
+        metadata=json.loads(_SURROGATES.sub("\ufffd", json.dumps(metadata, ensure_ascii=False))),
+    )
+
+
+def _read_attachment(
+    attachment: Attachment, blocks: list[Block], limits: LoaderLimits, depth: int
+) -> dict[str, str]:
+    """Add an attachment's text under a heading with its name; say what became of it."""
+    entry = {"filename": attachment.filename, "media_type": attachment.media_type}
+    try:
+        if depth >= _MAX_DEPTH:
+            raise UnreadableFile("Messages are attached to messages too deeply.")
+        entry["media_type"] = detect_media_type(
+            attachment.content,
+            filename=attachment.filename,
+            declared=attachment.media_type,
+            limits=limits,
+        )
+        document = _read(
+            attachment.content, attachment.filename, entry["media_type"], limits, depth=depth + 1
+        )
+    except PkbError as error:
+        # A picture in a message must not keep the message out; the reason stays visible.
+        return {**entry, "error": str(error)}
+    name = attachment.filename or document.title or "Attachment"
+    blocks.append(_clean(Block(name, heading_level=_ATTACHMENT_LEVEL, heading_text=name)))
+    blocks.extend(document.blocks)
+    return entry
+
+
+def _clean(block: Block) -> Block:
+    """Lone surrogates, as from a JSON escape, cannot be stored."""
+    if not _SURROGATES.search(block.text + block.heading_text):
+        return block
+    return replace(
+        block,
+        text=_SURROGATES.sub("\ufffd", block.text),
+        heading_text=_SURROGATES.sub("\ufffd", block.heading_text),
+    )
+
+
+def _title(blocks: tuple[Block, ...], filename: str) -> str:
+    """A heading at the start or of the first level; else the file's name."""
+    for ordinal, block in enumerate(blocks):
+        if block.heading_level == 1 or (block.heading_level and ordinal == 0):
+            return block.heading_text
+    return PurePath(filename).stem

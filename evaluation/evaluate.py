@@ -1,0 +1,177 @@
+"""Evaluate one configuration on a data set, or on the questions people have accepted."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from corpus.errors import InvalidDataSet
+from corpus.models import DEFAULT_COLLECTION, Collection
+from evaluation.datasets import DataSet
+from evaluation.figures import measure_all, measure_timings
+from evaluation.index import Indexed, index_dataset
+from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Observation, Result
+from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
+from qa.context import build_context, default_answerer_name
+
+# What is written down with each result, by the environment's names.
+SHOWN_SETTINGS = {
+    "EMBEDDING_MODEL": "PKB_EMBEDDING_MODEL",
+    "RERANKER_MODEL": "PKB_RERANKER_MODEL",
+    "FUSION_ALPHA": "PKB_FUSION_ALPHA",
+    "PKB_CANDIDATE_COUNT": "PKB_CANDIDATE_COUNT",
+    "PKB_QUERY_EXPANSIONS": "PKB_QUERY_EXPANSIONS",
+    "PKB_RERANK_COUNT": "PKB_RERANK_COUNT",
+    "PKB_RERANK_WEIGHT": "PKB_RERANK_WEIGHT",
+    "PKB_PASSAGES_PER_DOCUMENT": "PKB_PASSAGES_PER_DOCUMENT",
+    "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
+    "CHUNK_SIZE": "PKB_CHUNK_SIZE",
+    "CHUNK_OVERLAP": "PKB_CHUNK_OVERLAP",
+    "CHUNK_OVERLAP_SENTENCES": "PKB_CHUNK_OVERLAP_SENTENCES",
+}
+
+SECRET = re.compile(r"KEY|PASSWORD|SECRET|DATABASE_URL")
+
+Report = Callable[[str, int, int], None]
+"""Told a stage's name, how much of it is done, and of how much."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured.
+
+    Attributes:
+        k: Passages an answer is made from, and the depth of recall@k.
+        modes: Of ``retrieval``, ``answers`` and ``claims``; none means what the data set allows.
+        fresh: The data set's documents are taken in anew.
+        changes: Settings that differ, by the environment's names; written down only.
+    """
+
+    k: int
+    modes: tuple[str, ...] = ()
+    fresh: bool = False
+    changes: Mapping[str, str] = field(default_factory=dict)
+
+
+def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -> Result:
+    """Take the documents in, ask, and measure, under the settings in force.
+
+    Args:
+        report: Told how far each stage is.
+
+    Raises:
+        InvalidDataSet: It holds nothing that the modes could measure.
+        PkbError: A model failed, or a document cannot be taken in.
+    """
+    modes = choose_modes(dataset, plan.modes)
+    if set(modes) == {CLAIMS}:
+        indexed = Indexed(Collection.objects.named(DEFAULT_COLLECTION), {})
+    else:
+        indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
+    notes = [f"{indexed.missing_count} documents hold no text."] * bool(indexed.missing_count)
+    return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
+
+
+def evaluate_collection(
+    dataset: DataSet, collection: Collection, *, plan: Plan, notes: Sequence[str], report: Report
+) -> Result:
+    """Ask a collection that is there already; the data set's ids are those of its documents.
+
+    Raises:
+        InvalidDataSet: There is nothing to ask.
+        PkbError: A model failed.
+    """
+    modes = choose_modes(dataset, plan.modes)
+    ids = {key: (key,) for question in dataset.questions for key in question.doc_ids}
+    stored = collection.documents.values_list("pk", flat=True)
+    ids |= {str(pk): (str(pk),) for pk in stored}
+    indexed = Indexed(collection, ids)
+    return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
+
+
+def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return the modes that are wanted, by default those the data set allows.
+
+    Raises:
+        InvalidDataSet: It lacks what a wanted mode needs, or allows none.
+    """
+    has_corpus = bool(dataset.documents) or dataset.name.startswith("collection-")
+    possible = {
+        RETRIEVAL: bool(has_corpus and dataset.queries),
+        ANSWERS: bool(has_corpus and dataset.questions),
+        CLAIMS: bool(pair_claims(dataset.claims, dataset.documents)),
+    }
+    lacking = [mode for mode in wanted if not possible[mode]]
+    if lacking:
+        raise InvalidDataSet(f"{dataset.name} has nothing to measure {lacking[0]} with.")
+    chosen = tuple(mode for mode, there_is in possible.items() if there_is)
+    if not chosen:
+        raise InvalidDataSet(
+            f"{dataset.name} has no corpus with queries or questions to ask it, and no claims with "
+            "evidence."
+        )
+    return tuple(wanted) or chosen
+
+
+def _evaluate(
+    dataset: DataSet,
+    indexed: Indexed,
+    *,
+    modes: Sequence[str],
+    plan: Plan,
+    report: Report,
+    notes: Sequence[str],
+) -> Result:
+    context = build_context()
+    observations: dict[str, dict[str, Observation]] = {}
+    if RETRIEVAL in modes:
+        observations[RETRIEVAL] = run_queries(
+            dataset.queries,
+            collection=indexed.collection,
+            ids=indexed.ids,
+            k=plan.k,
+            context=context,
+            progress=partial(report, "queries"),
+        )
+    if ANSWERS in modes:
+        observations[ANSWERS] = run_questions(
+            dataset.questions,
+            collection=indexed.collection,
+            ids=indexed.ids,
+            k=plan.k,
+            context=context,
+            progress=partial(report, "questions"),
+        )
+    if CLAIMS in modes:
+        observations[CLAIMS] = run_claims(
+            pair_claims(dataset.claims, dataset.documents),
+            context=context,
+            progress=partial(report, "claims"),
+        )
+    return Result(
+        dataset=dataset.name,
+        collection=indexed.collection.name,
+        created_at=timezone.now().isoformat(timespec="seconds"),
+        k=plan.k,
+        counts={**dataset.counts, "documents": len(indexed.ids)},
+        settings=settings_in_force(plan.changes),
+        figures=measure_all(observations),
+        timings=measure_timings(observations),
+        notes=tuple(notes),
+        observations=observations,
+    )
+
+
+def settings_in_force(changes: Mapping[str, str]) -> dict[str, Any]:
+    """Return what decides on the figures, and what was changed for this run, but no secrets."""
+    shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
+    told = {name: text for name, text in changes.items() if not SECRET.search(name)}
+    return {**shown, "answerer": default_answerer_name(), **told}

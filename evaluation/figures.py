@@ -1,0 +1,147 @@
+"""The figures: which there are, and how each is read from what the questions gave."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.metrics import (
+    Array,
+    Statistic,
+    area_under_risk,
+    auroc,
+    bootstrap_interval,
+    expected_calibration_error,
+)
+from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Figure, Observation, Observations
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure that can be read from the observations of one mode.
+
+    Attributes:
+        columns: Of an observation. The last one says whether the question bears on the figure.
+        better: ``higher`` or ``lower``.
+    """
+
+    name: str
+    label: str
+    mode: str
+    columns: tuple[str, ...]
+    statistic: Statistic
+    better: str = "higher"
+
+    def rows(self, observations: Mapping[str, Observation], ids: Sequence[str]) -> Array:
+        """Return shape (n, c), a row a question in the order of ``ids``."""
+        read = [[observations[key][name] for name in self.columns] for key in ids]
+        return np.array(read, np.float64).reshape(len(ids), len(self.columns))
+
+    def compute(self, observations: Mapping[str, Observation]) -> Figure:
+        """Return the figure with its interval."""
+        rows = self.rows(observations, list(observations))
+        value = self.statistic(rows)
+        bearing = int((rows[:, -1] > 0).sum())
+        if np.isnan(value):
+            return self._figure(None, None, None, bearing)
+        low, high = bootstrap_interval(rows, self.statistic)
+        return self._figure(value, low, high, bearing)
+
+    def _figure(self, value: float | None, low: float | None, high: float | None, n: int) -> Figure:
+        return Figure(self.name, self.label, self.mode, value, low, high, n, self.better)
+
+
+def _ratio(rows: Array) -> float:
+    """The sum of the first column over that of the second."""
+    whole = rows[:, 1].sum()
+    return float(rows[:, 0].sum() / whole) if whole else float("nan")
+
+
+def _over_given(statistic: Callable[[Array, Array], float]) -> Statistic:
+    """Apply a statistic of confidence and rightness to the answers that were given."""
+
+    def compute(rows: Array) -> float:
+        given = rows[rows[:, 2] > 0]
+        return statistic(given[:, 0], given[:, 1])
+
+    return compute
+
+
+def _answerability(rows: Array) -> float:
+    return auroc(rows[:, 0], rows[:, 1])
+
+
+def _support(rows: Array) -> float:
+    """Over the texts that do not speak against their claim."""
+    bearing = rows[rows[:, 2] > 0]
+    return auroc(bearing[:, 0], bearing[:, 1])
+
+
+# Judged over all questions asked; an abstention's confidence is what the product gave it.
+_RETRIEVAL = (
+    Measure("ndcg", "nDCG@10", RETRIEVAL, ("ndcg", "asked"), _ratio),
+    Measure("mrr", "MRR@10", RETRIEVAL, ("mrr", "asked"), _ratio),
+    Measure("recall", "recall@k", RETRIEVAL, ("recall", "asked"), _ratio),
+    Measure(
+        "passage_mrr",
+        "MRR@10 of the answer's passage",
+        RETRIEVAL,
+        ("passage_rr", "with_gold"),
+        _ratio,
+    ),
+)
+_SHARES = (
+    ("em", "exact match", "em", "with_gold", "higher"),
+    ("f1", "F1 of words", "f1", "with_gold", "higher"),
+    ("contains_gold", "contains the gold answer", "contains", "with_gold", "higher"),
+    ("right_when_given", "right among the given", "right", "answered", "higher"),
+    ("citation_precision", "citation precision (gold document)", "cited_gold", "cited", "higher"),
+    ("citation_recall", "citation recall (gold document)", "cites_gold", "with_doc", "higher"),
+    ("verbatim_violations", "citations that are not verbatim", "altered", "quoted", "lower"),
+    ("refusal_precision", "refusal precision", "refused_rightly", "refused", "higher"),
+    ("refusal_recall", "refusal recall", "refused_rightly", "unanswerable", "higher"),
+)
+_ANSWERS = (
+    *(
+        Measure(name, label, ANSWERS, (part, whole), _ratio, better)
+        for name, label, part, whole, better in _SHARES
+    ),
+    Measure("auroc", "AUROC of confidence, answerable or not", ANSWERS,
+            ("confidence", "answerable", "asked"), _answerability),
+    Measure("ece", "expected calibration error", ANSWERS,
+            ("confidence", "right", "answered"), _over_given(expected_calibration_error), "lower"),
+    Measure("aurc", "area under risk and coverage", ANSWERS,
+            ("confidence", "right", "answered"), _over_given(area_under_risk), "lower"),
+)  # fmt: skip
+_CLAIMS = (
+    Measure("support_auroc", "AUROC of support, held up or not", CLAIMS,
+            ("score", "held_up", "not_against"), _support),
+    Measure("support_recall", "claims found supported, of those held up", CLAIMS,
+            ("accepted_held_up", "held_up"), _ratio),
+    Measure("contradicted_accepted", "claims found supported, of those spoken against", CLAIMS,
+            ("accepted_against", "against"), _ratio, "lower"),
+)  # fmt: skip
+MEASURES = (*_RETRIEVAL, *_ANSWERS, *_CLAIMS)
+
+
+def measure_all(observations: Observations) -> tuple[Figure, ...]:
+    """Return every figure of the modes that were run, in the order of ``MEASURES``."""
+    return tuple(
+        measure.compute(observations[measure.mode])
+        for measure in MEASURES
+        if observations.get(measure.mode)
+    )
+
+
+def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:
+    """Return median and 95th percentile of each observation that is a time, in ms."""
+    found: dict[str, dict[str, float]] = {}
+    for mode, by_question in observations.items():
+        rows = list(by_question.values())
+        names = dict.fromkeys(name for row in rows for name in row if name.endswith("_ms"))
+        for name in names:
+            times = [row[name] for row in rows if name in row]
+            p50, p95 = np.quantile(times, (0.5, 0.95))
+            node = f"{mode}.{name.removesuffix('_ms')}"
+            found[node] = {"p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
+    return found

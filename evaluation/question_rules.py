@@ -1,0 +1,146 @@
+"""Write questions about a text by rule, from its definitions and its headings. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from corpus.ingestion.normal_form import Heading
+from corpus.sentences import sentence_spans
+
+MAX_SUBJECT_WORDS = 6
+MIN_QUOTE_CHARS, MAX_QUOTE_CHARS = 30, 400
+
+_MARKUP = re.compile(r"[*_`]+")
+# "An embedding is a list of ...", "Embeddings are numbers that ...".
+_DEFINITION = re.compile(
+    r"(?P<subject>(?:(?:An?|The)\s+)?[A-Z\w][\w'/-]*(?:\s+[\w'/-]+){0,5}?)"
+    r"(?:,\s+(?:often\s+)?(?:shortened to|written|or|also called)\s+[\w-]+,)?"
+    r"\s+(?P<verb>is|are|means|stands for)\s+(?P<rest>.+?)[.!]?",
+    re.DOTALL,
+)
+_INDEFINITE = re.compile(r"an?\s")
+# "The main reason", "the second benefit" rank a thing and do not say what it is.
+_DEFINITE = re.compile(r"the\s(?!most|least|main|best|worst|only|first|second|third|same|reason)")
+# A subject with one of these is no name of a thing, or says nothing out of its place.
+_EMPTY_WORDS = frozenset(
+    "it this that these those they there he she we you i one each every some such many most both"
+    " neither what which who here also only all another other first second third last same and or"
+    " but of in on at by for with from to as if when because while than into about between is"
+    " are was not its their our your therefore then thus however without purpose following example"
+    " idea smaller larger higher lower".split()
+)
+_OPENERS = frozenset({"a", "an", "the"})
+_ASKING = re.compile(r"(?P<word>how to|how|what|which|who|why|when|where)\b", re.IGNORECASE)
+_INVERTED = re.compile(
+    r"(?:is|are|was|were|does|do|did|can|could|should|must|may|will|large|many|much|often|long)\b",
+    re.IGNORECASE,
+)
+# "How long to keep old versions".
+_EXTENT = re.compile(r"(?P<extent>long|often|much|far)\s+to\s+(?P<act>.+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A question with the span of the text that answers it.
+
+    Attributes:
+        answers: What an answer must say; none where only the place is known.
+    """
+
+    text: str
+    answers: tuple[str, ...]
+    start_char: int
+    end_char: int
+
+
+def propose_from_rules(text: str, *, headings: Sequence[Heading]) -> list[Proposal]:
+    """Return questions about a text, each once, in the order of their answers."""
+    found: dict[str, Proposal] = {}
+    proposals = [*_from_definitions(text, headings), *_from_headings(text, headings)]
+    for proposal in sorted(proposals, key=lambda proposal: proposal.start_char):
+        found.setdefault(proposal.text.lower(), proposal)
+    return list(found.values())
+
+
+def _from_definitions(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:
+    for start, end in _prose(text, headings):
+        plain = " ".join(_MARKUP.sub("", text[start:end]).split())
+        match = _DEFINITION.fullmatch(plain)
+        if match is None or not _is_name(match["subject"]):
+            continue
+        question = _ask_for(match["subject"], match["verb"], match["rest"])
+        if question:
+            yield Proposal(question, (_said(match["rest"]),), start, end)
+
+
+def _said(rest: str) -> str:
+    return rest.rstrip(".!").removeprefix("that ")
+
+
+def _prose(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of sentences that can be quoted: no headings, items, rows or code."""
+    titles = [(heading.start, heading.end) for heading in headings]
+    for start, end in sentence_spans(text):
+        inside = any(first < end and start < last for first, last in titles)
+        opener = text[start]
+        if inside or opener in "#|-+>`" or text.startswith(("* ", "```"), start):
+            continue
+        if MIN_QUOTE_CHARS <= end - start <= MAX_QUOTE_CHARS:
+            yield start, end
+
+
+def _is_name(subject: str) -> bool:
+    words = subject.lower().split()
+    named = words[1:] if words[0] in _OPENERS else words
+    return 0 < len(named) <= MAX_SUBJECT_WORDS and not _EMPTY_WORDS & set(named)
+
+
+def _ask_for(subject: str, verb: str, rest: str) -> str:
+    """Return the question, or nothing where the sentence defines nothing."""
+    named = _in_midst(subject)
+    if verb == "stands for":
+        return f"What does {named} stand for?"
+    if verb == "means":
+        return f"What does {named} mean?"
+    if not _INDEFINITE.match(rest) and not _DEFINITE.match(rest):
+        return ""
+    return f"What {verb} {named}?"
+
+
+def _in_midst(subject: str) -> str:
+    """Return a subject as it stands in the midst of a sentence: names keep their capitals."""
+    first, *others = subject.split()
+    is_name = first[1:] != first[1:].lower() or any(word[0].isupper() for word in others)
+    if first.lower() in _OPENERS or not is_name:
+        first = first.lower()
+    return " ".join((first, *others))
+
+
+def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:
+    """Ask what a heading that is half a question asks; its section's first sentence answers."""
+    spans = list(_prose(text, headings))
+    for heading, until in _sections(text, headings):
+        question = _as_question(" ".join(_MARKUP.sub("", heading.text).split()))
+        inside = [span for span in spans if heading.end <= span[0] < until]
+        if question and inside:
+            yield Proposal(question, (), *inside[0])
+
+
+def _sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[Heading, int]]:
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    yield from zip(headings, ends, strict=False)  # without headings there is no section
+
+
+def _as_question(heading: str) -> str:
+    """Return ``How to detect skew`` as a question; nothing for a heading that is none."""
+    match = _ASKING.match(heading)
+    rest = heading[match.end() :].strip(" ?") if match else ""
+    if match is None or not rest:
+        return ""
+    word = match["word"].capitalize()
+    extent = _EXTENT.fullmatch(rest)
+    if word == "How to":
+        return f"How can one {rest}?"
+    if extent:
+        return f"{word} {extent['extent']} should one {extent['act']}?"
+    return f"{word} {rest}?" if _INVERTED.match(rest) or heading.endswith("?") else ""

@@ -1,0 +1,144 @@
+"""Propose questions about a collection's documents, and decide on them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from corpus.ingestion.normal_form import Outline
+from corpus.models import Collection, Document
+from evaluation.datasets import DataSet, GoldQuestion, queries_of
+from evaluation.models import Question
+from evaluation.question_rules import Proposal, propose_from_rules
+from qa.models import Citation, Feedback
+
+SEED = 20_260_101
+
+Propose = Callable[[Document], Iterable[Proposal]]
+_Waiting = tuple[Document, Iterator[Proposal]]
+
+
+def propose_by_rules(document: Document) -> list[Proposal]:
+    """Return questions from a document's definitions and headings."""
+    outline = Outline.from_json(document.outline)
+    return propose_from_rules(document.raw_text, headings=outline.headings)
+
+
+def propose_questions(
+    collection: Collection, *, count: int, propose: Propose = propose_by_rules
+) -> list[Question]:
+    """Store up to ``count`` new proposed questions, spread over the documents.
+
+    A question that is there already, in whatever state, is not proposed again.
+
+    Raises:
+        BackendError: The language model that ``propose`` asks failed; what came before is kept.
+    """
+    there = Question.objects.filter(collection=collection)
+    known = {text.lower() for text in there.values_list("text", flat=True)}
+    stored: list[Question] = []
+    for document, proposal in _in_turn(collection, propose):
+        if len(stored) == count:
+            break
+        if proposal.text.lower() not in known:
+            known.add(proposal.text.lower())
+            stored.append(_store(document, proposal))
+    return stored
+
+
+def _in_turn(collection: Collection, propose: Propose) -> Iterator[tuple[Document, Proposal]]:
+    """Yield one proposal of each document, then the next of each, so that none is left out."""
+    rows = collection.documents.stored().order_by("created_at", "pk")
+    keys = list(rows.values_list("pk", flat=True))
+    Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
+    waiting: list[_Waiting] = []
+    for key in keys:
+        document = Document.objects.filter(pk=key).first()
+        if document is not None:
+            waiting.append((document, iter(propose(document))))
+            yield from _first_of(waiting[-1:], waiting)
+    while waiting:
+        yield from _first_of(list(waiting), waiting)
+
+
+def _first_of(turn: list[_Waiting], waiting: list[_Waiting]) -> Iterator[tuple[Document, Proposal]]:
+    """Yield the next proposal of each; take those that have none out of ``waiting``."""
+    for place in turn:
+        document, proposals = place
+        proposal = next(proposals, None)
+        if proposal is None:
+            waiting.remove(place)
+        else:
+            yield document, proposal
+
+
+def _store(document: Document, proposal: Proposal) -> Question:
+    return Question.objects.create(
+        collection_id=document.collection_id,
+        document=document,
+        text=proposal.text,
+        answers=list(proposal.answers),
+        quote=document.raw_text[proposal.start_char : proposal.end_char],
+        start_char=proposal.start_char,
+        end_char=proposal.end_char,
+        content_sha256=document.content_sha256,
+        origin=Question.Origin.GENERATED,
+    )
+
+
+def decide_questions(questions: QuerySet[Question], *, state: Question.State) -> int:
+    """Accept or reject questions; return how many."""
+    return questions.update(state=state, decided_at=timezone.now())
+
+
+def adopt_feedback(collection: Collection) -> int:
+    """Make questions of the answers that someone liked and a reviewer accepted; return how many.
+
+    The first quote of such an answer is its gold answer. Of an answer that someone disliked the
+    right one is not known.
+    """
+    liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
+    questions = [
+        Question(
+            collection=collection,
+            document_id=citation.document_id,
+            text=citation.answer.question,
+            answers=[citation.quote],
+            quote=citation.quote,
+            start_char=citation.start_char,
+            end_char=citation.end_char,
+            content_sha256=citation.content_sha256,
+            origin=Question.Origin.FEEDBACK,
+            state=Question.State.ACCEPTED,
+            decided_at=timezone.now(),
+        )
+        for citation in Citation.objects.filter(
+            answer__feedback__in=liked, ordinal=0, document__isnull=False
+        ).select_related("answer")
+    ]
+    before = Question.objects.filter(collection=collection).count()
+    Question.objects.bulk_create(questions, ignore_conflicts=True)
+    return Question.objects.filter(collection=collection).count() - before
+
+
+def read_accepted(collection: Collection) -> tuple[DataSet, int]:
+    """Return a collection's accepted questions as a data set, and how many are out of date.
+
+    Accepted feedback becomes a question first. Those whose quote does not stand in the document
+    any more are left out.
+    """
+    adopt_feedback(collection)
+    accepted = Question.objects.accepted(collection)
+    questions = tuple(_gold(question) for question in accepted.holding())
+    name = f"collection-{collection.name}"
+    dataset = DataSet(name, queries=queries_of(questions), questions=questions)
+    return dataset, accepted.count() - len(questions)
+
+
+def _gold(question: Question) -> GoldQuestion:
+    doc_ids = (str(question.document_id),) if question.is_answerable else ()
+    answers = tuple(question.answers) if question.is_answerable else ()
+    return GoldQuestion(
+        str(question.pk), question.text, answers, doc_ids, is_answerable=question.is_answerable
+    )

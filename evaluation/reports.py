@@ -1,0 +1,224 @@
+"""Show results: as a table in the terminal, as a page with plots."""
+
+import json
+import os
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+from django.template.loader import render_to_string
+from rich.console import Console
+from rich.table import Column, Table
+
+from evaluation.comparison import SIGNIFICANT_BELOW, Difference
+from evaluation.metrics import reliability_bins, risk_coverage
+from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result
+
+
+def print_result(result: Result, *, console: Console) -> None:
+    """Print every figure with its n and interval, then the times of the nodes."""
+    counts = ", ".join(f"{count} {name}" for name, count in result.counts.items())
+    console.print(f"{result.dataset}: {counts}; k {result.k}; collection {result.collection}")
+    table = Table("figure", *map(_right, ("value", "95 % interval", "n")))
+    for figure in result.figures:
+        arrow = "" if figure.better == "higher" else " (small is good)"
+        interval = f"{_number(figure.low)} to {_number(figure.high)}" if figure.n else "-"
+        table.add_row(figure.label + arrow, _number(figure.value), interval, str(figure.n))
+    console.print(table)
+    timings = Table("node", *map(_right, ("median ms", "95th percentile ms")))
+    for node, times in result.timings.items():
+        timings.add_row(node, f"{times['p50_ms']:.1f}", f"{times['p95_ms']:.1f}")
+    console.print(timings)
+    for note in result.notes:
+        console.print(f"Note: {note}")
+
+
+def print_differences(differences: Sequence[Difference], *, console: Console) -> None:
+    """Print what changed from one configuration to the other, and how likely chance is."""
+    names = ("before", "after", "change", "p", "n")
+    table = Table("figure", *map(_right, names), title="Paired randomization test")
+    for seen in differences:
+        mark = " *" if seen.p < SIGNIFICANT_BELOW else ""
+        table.add_row(
+            seen.label,
+            _number(seen.before),
+            _number(seen.after),
+            f"{seen.change:+.3f}",
+            f"{seen.p:.3f}{mark}",
+            str(seen.n),
+        )
+    console.print(table)
+
+
+def _right(header: str) -> Column:
+    return Column(header, justify="right")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+WIDTH_IN, HEIGHT_IN, DPI = 5.6, 4.0, 110
+
+Axes = Any
+Drawing = Callable[[Axes, Result], None]
+
+
+def draw_plots(result: Result) -> dict[str, bytes]:
+    """Return the PNG of each plot that the result has something for, by file name."""
+    plots: dict[str, tuple[str, Drawing]] = {}
+    if result.observations.get(RETRIEVAL):
+        plots["recall"] = "Recall at k", _draw_recall
+    if _given(result.observations.get(ANSWERS, {})):
+        plots["reliability"] = "Confidence and share of right answers", _draw_reliability
+        plots["risk_coverage"] = "Risk and coverage", _draw_risk
+    if result.timings:
+        plots["latency"] = "Time by node", _draw_latency
+    return {f"{name}.png": _draw(result, title, draw) for name, (title, draw) in plots.items()}
+
+
+def _draw(result: Result, title: str, draw: Drawing) -> bytes:
+    # A figure without pyplot: nothing global is left behind, and no display is looked for.
+    from matplotlib.figure import Figure  # noqa: PLC0415  (it takes half a second to import)
+
+    figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), dpi=DPI, layout="constrained")
+    axes = figure.subplots()
+    draw(axes, result)
+    axes.set_title(title)
+    axes.grid(alpha=0.3)
+    image = BytesIO()
+    figure.savefig(image, format="png")
+    return image.getvalue()
+
+
+def _draw_recall(axes: Axes, result: Result) -> None:
+    rows = list(result.observations[RETRIEVAL].values())
+    depths = sorted(int(name.removeprefix("recall@")) for name in rows[0] if "@" in name)
+    means = [np.mean([row[f"recall@{depth}"] for row in rows]) for depth in depths]
+    axes.plot(depths, means, marker="o")
+    axes.set(xlabel="k, documents", ylabel="mean recall", ylim=(0, 1.02))
+
+
+def _given(rows: Mapping[str, Observation]) -> list[Observation]:
+    return [row for row in rows.values() if row["answered"]]
+
+
+def _confidence_and_right(result: Result) -> tuple[Any, Any]:
+    rows = _given(result.observations[ANSWERS])
+    pairs = np.array([[row["confidence"], row["right"]] for row in rows])
+    return pairs[:, 0], pairs[:, 1]
+
+
+def _draw_reliability(axes: Axes, result: Result) -> None:
+    bins = reliability_bins(*_confidence_and_right(result))
+    axes.plot([0, 1], [0, 1], color="grey", linestyle="--", linewidth=1)
+    for found in bins:
+        axes.bar(found.low, found.right_share, width=0.1, align="edge", alpha=0.5, color="C0")
+        axes.annotate(f"{found.count}", (found.low + 0.05, found.right_share), ha="center")
+    means = [found.mean_confidence for found in bins], [found.right_share for found in bins]
+    axes.plot(*means, "o", color="C1")
+    axes.set(xlabel="confidence", ylabel="share of right answers", xlim=(0, 1), ylim=(0, 1.08))
+
+
+def _draw_risk(axes: Axes, result: Result) -> None:
+    coverage, risk = risk_coverage(*_confidence_and_right(result))
+    axes.step(coverage, risk, where="post")
+    axes.set(xlabel="share of given answers let in, surest first", ylabel="share of wrong ones")
+    axes.set(xlim=(0, 1), ylim=(0, 1.02))
+
+
+def _draw_latency(axes: Axes, result: Result) -> None:
+    nodes = list(result.timings)[::-1]
+    for name, alpha in (("p95_ms", 0.4), ("p50_ms", 1.0)):
+        times = [result.timings[node][name] for node in nodes]
+        axes.barh(nodes, times, alpha=alpha, color="C0", label=name.removesuffix("_ms"))
+    axes.set(xlabel="ms")
+    axes.legend(loc="lower right")
+
+
+RESULT_FILE = "result.json"
+REPORT_FILE = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    """The latest result of one data set and where its files are.
+
+    Attributes:
+        report: The self-contained HTML page, if it was written.
+        plots: The PNG files, by name.
+    """
+
+    result: Result
+    folder: Path
+
+    @property
+    def report(self) -> Path | None:
+        path = self.folder / REPORT_FILE
+        return path if path.is_file() else None
+
+    @property
+    def plots(self) -> list[Path]:
+        return sorted(self.folder.glob("*.png"))
+
+
+def results_folder(dataset: str) -> Path:
+    """Return where the latest result of a data set is kept."""
+    return Path(settings.PKB_EVALUATIONS_DIR) / dataset
+
+
+def latest_results() -> list[KeptResult]:
+    """Return the latest result of each data set, newest first; unreadable files are left out."""
+    root = Path(settings.PKB_EVALUATIONS_DIR)
+    kept = [_read_kept(path) for path in sorted(root.glob(f"*/{RESULT_FILE}"))]
+    found = [result for result in kept if result is not None]
+    return sorted(found, key=lambda kept: kept.result.created_at, reverse=True)
+
+
+def _read_kept(path: Path) -> KeptResult | None:
+    try:
+        result = Result.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return KeptResult(result, path.parent)
+
+
+def keep_result(result: Result) -> Path:
+    """Keep a result as the latest of its data set, with page and plots; return its folder.
+
+    Each file is replaced whole: a reader sees the old one or the new one.
+    """
+    folder = results_folder(result.dataset)
+    write_report(result, folder)
+    return folder
+
+
+def write_report(result: Result, folder: Path) -> None:
+    """Write ``result.json``, ``report.html`` and the PNG files into a folder."""
+    plots = draw_plots(result)
+    files = {
+        **plots,
+        REPORT_FILE: render_report(result, plots).encode(),
+        RESULT_FILE: json.dumps(result.to_json(), ensure_ascii=False).encode(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in set(folder.glob("*.png")) - {folder / name for name in plots}:
+        stale.unlink(missing_ok=True)
+    for name, content in files.items():
+        draft = folder / f".{name}.{os.getpid()}"
+        draft.write_bytes(content)
+        draft.replace(folder / name)
+
+
+def render_report(result: Result, plots: Mapping[str, bytes]) -> str:
+    """Return one HTML page that needs no other file."""
+    images = {
+        name.removesuffix(".png").replace("_", " "): b64encode(image).decode()
+        for name, image in plots.items()
+    }
+    return render_to_string("evaluation/report.html", {"result": result, "images": images})

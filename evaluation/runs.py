@@ -1,0 +1,237 @@
+"""Have a data set's questions and claims answered, and keep what came."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion
+from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
+from evaluation.results import Observation, Progress
+from qa import models
+from qa.answer_question import Asked, answer_question
+from qa.context import QAContext
+from qa.language_model import expand_question
+from qa.search_passages import search_passages
+from qa.types import Citation, Passage, Query
+from qa.verify_claim import verify_claim
+
+# What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
+HELD_UP = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
+SPOKEN_AGAINST = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A claim beside one text.
+
+    Attributes:
+        label: What the text is to the claim, in capital letters.
+    """
+
+    id: str
+    claim: str
+    text: str
+    label: str
+
+
+def pair_claims(claims: Sequence[Claim], documents: Sequence[GoldDocument]) -> tuple[Pair, ...]:
+    """Return each claim beside each of its texts.
+
+    An evidence is ``{text}``, ``{rationales: [[{text}]]}`` or ``{doc_id}`` of the corpus, with a
+    ``label`` or the claim's own.
+    """
+    corpus = {document.id: document.text for document in documents}
+    return tuple(pair for claim in claims for pair in _pairs_of(claim, corpus))
+
+
+def _pairs_of(claim: Claim, corpus: Mapping[str, str]) -> Iterator[Pair]:
+    for number, evidence in enumerate(claim.evidence):
+        text = _text_of(evidence) or corpus.get(str(evidence.get("doc_id")), "")
+        label = str(evidence.get("label") or claim.label).upper()
+        if text.strip():
+            yield Pair(f"{claim.id}#{number}", claim.text, text, label)
+
+
+def _text_of(evidence: Mapping[str, Any]) -> str:
+    """The evidence's own text, or the sentences of its rationales."""
+    if "text" in evidence:
+        return str(evidence["text"])
+    sentences = [each for group in evidence.get("rationales") or [] for each in group]
+    return " ".join(str(sentence.get("text", "")) for sentence in sentences)
+
+
+def run_claims(
+    pairs: Sequence[Pair], *, context: QAContext, progress: Progress
+) -> dict[str, Observation]:
+    """Check each claim against its text, and note verdict and score.
+
+    Raises:
+        BackendError: A model failed.
+    """
+    observed: dict[str, Observation] = {}
+    for count, pair in enumerate(pairs, start=1):
+        found = verify_claim(
+            pair.claim, text=pair.text, collection=DEFAULT_COLLECTION, context=context
+        )
+        is_against = pair.label in SPOKEN_AGAINST
+        is_accepted = found.support == "supported"
+        observed[pair.id] = {
+            "score": found.score,
+            "held_up": float(pair.label in HELD_UP),
+            "not_against": float(not is_against),
+            "against": float(is_against),
+            "accepted_held_up": float(is_accepted and pair.label in HELD_UP),
+            "accepted_against": float(is_accepted and is_against),
+        }
+        progress(count, len(pairs))
+    return observed
+
+
+# Passages that a ranking is read from, the most that /search gives: several may be of one document.
+SEARCH_DEPTH = 50
+# An answer without a gold answer's words is right from this share of shared words on: long gold
+# answers are said in other words.
+RIGHT_FROM_F1 = 0.5
+
+Ids = Mapping[str, Sequence[str]]
+"""The data set's ids of a document, by the document's own id."""
+
+
+def run_queries(
+    queries: Sequence[GoldQuery],
+    *,
+    collection: Collection,
+    ids: Ids,
+    k: int,
+    context: QAContext,
+    progress: Progress,
+) -> dict[str, Observation]:
+    """Search for each query and judge the order of the documents.
+
+    Raises:
+        BackendError: A model failed.
+    """
+    observed: dict[str, Observation] = {}
+    for count, query in enumerate(queries, start=1):
+        found = search_passages(
+            Query(
+                query.text,
+                collection=collection.name,
+                k=SEARCH_DEPTH,
+                phrasings=expand_question(
+                    query.text, expander=context.expander, count=context.expansion_count
+                ),
+            ),
+            mode="hybrid",
+            threshold=0.0,
+            rerank=True,
+            context=context,
+        )
+        ranking = _in_order(key for p in found.results for key in ids.get(p.document_id, ()))
+        observed[query.id] = {
+            "asked": 1.0,
+            **judge_ranking(ranking, query.relevant, k=k),
+            "with_gold": float(bool(query.answers)),
+            "passage_rr": _passage_rank(query, found.results, ids),
+            "embed_ms": round(found.embedding_time_ms, 2),
+            "search_ms": round(found.search_time_ms, 2),
+        }
+        progress(count, len(queries))
+    return observed
+
+
+def _in_order(keys: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(keys))
+
+
+def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:
+    """Return 1 / rank of the first passage that says the answer; 0 if none of ten does."""
+    for rank, passage in enumerate(passages[:NDCG_DEPTH], start=1):
+        is_gold = any(key in query.relevant for key in ids.get(passage.document_id, ()))
+        if is_gold and contains_gold(passage.text, query.answers):
+            return 1 / rank
+    return 0.0
+
+
+def run_questions(
+    questions: Sequence[GoldQuestion],
+    *,
+    collection: Collection,
+    ids: Ids,
+    k: int,
+    context: QAContext,
+    progress: Progress,
+) -> dict[str, Observation]:
+    """Ask each question and judge the answer, its citations and its confidence.
+
+    The stored answers are removed again: nobody asked for them.
+
+    Raises:
+        BackendError: A model failed.
+    """
+    observed: dict[str, Observation] = {}
+    stored: list[str] = []
+    try:
+        for count, question in enumerate(questions, start=1):
+            asked = answer_question(
+                question.text, collection=collection.name, k=k, context=context, route="evaluate"
+            )
+            stored.append(asked.id)
+            observed[question.id] = judge_answer(question, asked, ids=ids)
+            progress(count, len(questions))
+    finally:
+        models.Answer.objects.filter(pk__in=map(UUID, stored)).delete()
+    return observed
+
+
+def judge_answer(question: GoldQuestion, asked: Asked, *, ids: Ids) -> Observation:
+    """Note of one answer all that figures are made from."""
+    answer = asked.answer
+    given = not answer.abstained
+    gold = question.answers if question.is_answerable else ()
+    f1, contains = token_f1(answer.text, gold), contains_gold(answer.text, gold)
+    wanted = set(question.doc_ids) if question.is_answerable else set()
+    cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
+    is_right = contains or f1 >= RIGHT_FROM_F1 if gold else cited_gold > 0
+    return {
+        "asked": 1.0,
+        "answerable": float(question.is_answerable),
+        "unanswerable": float(not question.is_answerable),
+        "answered": float(given),
+        "refused": float(not given),
+        "refused_rightly": float(not given and not question.is_answerable),
+        "with_gold": float(bool(gold)),
+        "em": exact_match(answer.text, gold),
+        "f1": f1,
+        "contains": contains,
+        "right": float(is_right),
+        "confidence": answer.confidence,
+        "with_doc": float(bool(wanted)),
+        "cites_gold": float(cited_gold > 0),
+        "cited": float(len(answer.citations) if wanted else 0),
+        "cited_gold": float(cited_gold),
+        "quoted": float(len(answer.citations)),
+        "altered": float(count_altered(answer.citations)),
+        **{f"{step['name']}_ms": step["ms"] for step in asked.steps},
+        "total_ms": round(sum(step["ms"] for step in asked.steps), 2),
+    }
+
+
+def _ids_of(citation: Citation, ids: Ids) -> Sequence[str]:
+    return ids.get(citation.passage.document_id, ())
+
+
+def count_altered(citations: Sequence[Citation]) -> int:
+    """Return how many quotes are not, character for character, the span they name."""
+    wanted = {citation.passage.document_id for citation in citations}
+    rows = Document.objects.filter(pk__in=wanted).only("raw_text", "content_sha256")
+    texts = {(str(row.pk), row.content_sha256): row.raw_text for row in rows}
+    return sum(not _is_verbatim(citation, texts) for citation in citations)
+
+
+def _is_verbatim(citation: Citation, texts: Mapping[tuple[str, str], str]) -> bool:
+    version = citation.passage.document_id, citation.passage.content_sha256
+    text = texts.get(version)
+    return text is not None and text[citation.start_char : citation.end_char] == citation.quote

@@ -1,0 +1,1 @@
+"""What holds for every request and reply: errors, formats, bounds, headers, OpenAPI."""

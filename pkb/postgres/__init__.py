@@ -1,0 +1,1 @@
+"""The embedded Postgres: its server, and Django's engine on it."""

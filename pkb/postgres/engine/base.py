@@ -1,0 +1,66 @@
+"""The engine ``pkb.postgres.engine``: Django's, on the embedded server, which it keeps running."""
+
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db.backends.postgresql import base
+
+from pkb.postgres.server import EmbeddedPostgres
+
+TRUSTED_S = 1.0
+
+
+class Keeper:
+    """Starts a server again that somebody has stopped or killed.
+
+    For a second after it answered the server is trusted: to ask takes 5 ms, since it forks a
+    process for whoever asks, and every request would.
+    """
+
+    def __init__(self, server: EmbeddedPostgres) -> None:
+        self._server = server
+        self._answered_at = -TRUSTED_S
+
+    def keep_running(self) -> None:
+        """Start the server if it no longer runs.
+
+        Raises:
+            PostgresDidNotStart: with the reason, and the end of the server's log.
+        """
+        if time.monotonic() - self._answered_at > TRUSTED_S:
+            self._server.start()
+            self._answered_at = time.monotonic()
+
+
+DATABASE_NAME = "pkb"
+
+
+@cache
+def _server(state_dir: Path) -> EmbeddedPostgres:
+    """The server of this process, started, with the database in it."""
+    server = EmbeddedPostgres(state_dir)
+    server.start()
+    server.ensure_database(DATABASE_NAME)
+    return server
+
+
+@cache
+def _keeper(state_dir: Path) -> Keeper:
+    return Keeper(_server(state_dir))
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """Starts the server before a connection is made, should nobody have done so."""
+
+    def get_connection_params(self) -> dict[str, Any]:
+        server = _server(settings.PKB_POSTGRES_DIR)
+        self.settings_dict.update(server.connection_settings(self.settings_dict["NAME"]))
+        params: dict[str, Any] = super().get_connection_params()
+        return params
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        _keeper(settings.PKB_POSTGRES_DIR).keep_running()
+        return super().get_new_connection(conn_params)

@@ -1,0 +1,150 @@
+"""Answer one question: the app's front door, for views, commands and tests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+from corpus.models import Collection
+from corpus.telemetry import (
+    Span,
+    answer_latency_ms,
+    answer_requests,
+    completion_tokens,
+    measured,
+    metric_labels,
+    prompt_tokens,
+    span,
+)
+from qa.context import QAContext
+from qa.records import record_answer
+from qa.search.selected_text import SelectedText
+from qa.state import QAInput
+from qa.turns import answering_turn
+from qa.types import Answer, Draft, Exchange, Passage, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A proved answer, stored, with how it came about.
+
+    Attributes:
+        searched: The question as it stands on its own.
+        passages: What the answerer was given, best first.
+        steps: Name, milliseconds and summary of each node that ran.
+    """
+
+    id: str
+    answer: Answer
+    searched: str
+    passages: tuple[Passage, ...]
+    steps: tuple[dict[str, Any], ...] = field(default=())
+
+
+def answer_question(
+    question: str,
+    *,
+    collection: str,
+    tags: Sequence[str] = (),
+    k: int,
+    context: QAContext,
+    route: str = "answer",
+    history: Sequence[Exchange] = (),
+    selected_text: str = "",
+) -> Asked:
+    """Answer from one collection, keep the answer, and return it.
+
+    Args:
+        history: What was said before, oldest first; it completes a follow-up question.
+        selected_text: A text that came with the question: the answer is looked for in it first.
+
+    Raises:
+        AskerLeft: By the context's listener.
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed and nothing stands in for it.
+    """
+    found = Collection.objects.named(collection)
+    model = found.embedding_model
+    inputs: QAInput = {
+        "question": question, "history": tuple(history), "collection": collection,
+        "tags": tuple(tags), "k": k,
+    }  # fmt: skip
+    with (
+        answering_turn(),
+        measured(answer_requests, answer_latency_ms, model=model, route=route),
+        span(Span.ANSWER),
+    ):
+        state, steps = _run_with_selection(inputs, context, selected_text)
+        stored_id = record_answer(
+            state["proved"],
+            collection=found,
+            answerer=state["draft"].answerer if "draft" in state else "",
+            steps=steps,
+        )
+    if "draft" in state:
+        _count_tokens(state["draft"], metric_labels(model=model, route=route))
+    searched = state["query"].text
+    passages = tuple(state.get("passages", ()))
+    return Asked(stored_id, state["proved"], searched, passages, tuple(steps))
+
+
+def _run_with_selection(
+    inputs: QAInput, context: QAContext, selected_text: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run the graph over the selected text; over the collection if that holds no answer."""
+    if not selected_text.strip():
+        return _run(inputs, context)
+    # Without phrasings: a text this short is read whole.
+    selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
+    state, steps = _run(inputs, selected)
+    for step in steps:
+        step["name"] = f"selected.{step['name']}"
+    if state["proved"].abstained:
+        state, further = _run(inputs, context)
+        steps += further
+    return state, steps
+
+
+def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Run the graph; return all its keys and what each node did."""
+    from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
+
+    state: dict[str, Any] = {}
+    steps = []
+    started = perf_counter()
+    context.listener.check()
+    for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
+        now = perf_counter()
+        for node, written in update.items():
+            state |= written
+            elapsed_ms = round((now - started) * 1000, 2)
+            steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
+        context.listener.check()
+        started = now
+    return state, steps
+
+
+def _summary(written: dict[str, Any]) -> dict[str, Any]:
+    """What a node did, without any text of documents."""
+    summary: dict[str, Any] = {}
+    for value in written.values():
+        if isinstance(value, Query):
+            summary["searched"] = value.text
+            if value.phrasings:
+                summary["phrasings"] = list(value.phrasings)
+        elif isinstance(value, list):
+            summary["passages"] = [
+                {"chunk_id": p.chunk_id, "score": round(p.score, 4), "relevance": p.relevance}
+                for p in value
+            ]
+        elif isinstance(value, Draft):
+            summary |= {"answerer": value.answerer, "cited": list(value.cited), "note": value.note}
+        elif isinstance(value, Answer):
+            summary |= {"citations": len(value.citations), "confidence": value.confidence}
+    return summary
+
+
+def _count_tokens(draft: Draft, labels: dict[str, str]) -> None:
+    if draft.prompt_tokens:
+        prompt_tokens.record(draft.prompt_tokens, labels)
+        completion_tokens.record(draft.completion_tokens, labels)

@@ -1,0 +1,1 @@
+"""The HTTP doors to what is asked; each family of endpoints is one file."""

@@ -1,0 +1,193 @@
+"""The events of a streamed answer: made while it is answered, kept, and read again."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from corpus.errors import AskerLeft, ChatNotFound, PkbError
+from corpus.models import Document
+from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
+from qa.context import QAContext
+from qa.models import Answer, ChatEvent, ChatStream, Session
+from qa.sessions import Reply, ask_in_session, open_session
+from qa.types import Citation
+
+log = structlog.get_logger(__name__)
+
+LAST_KINDS = ("done", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event; ``body`` has ``type``, ``content`` and ``citation``."""
+
+    ordinal: int
+    kind: str
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What is asked; ``context`` may hold a key, and is never stored."""
+
+    question: str
+    collection: str
+    context: QAContext
+    context_tokens: int
+    selected_text: str = ""
+    route: str = "chat"
+
+
+class Teller:
+    """A listener that keeps each event in the database, then hands it on."""
+
+    def __init__(
+        self,
+        stream: ChatStream,
+        *,
+        publish: Callable[[Event], None],
+        has_left: Callable[[], bool],
+    ) -> None:
+        self._stream = stream
+        self._publish = publish
+        self._has_left = has_left
+        self._count = 0
+
+    def check(self) -> None:
+        if self._has_left():
+            raise AskerLeft("Who asked left before the answer was complete.")
+
+    def say(self, text: str, citation: Citation) -> None:
+        self.check()
+        self._tell("chunk", content=text)
+        with transaction.atomic():
+            document_id = citation.passage.document_id or None
+            shown = _show_citation(citation)
+            if document_id and not Document.objects.keep_in_place([document_id]):
+                return  # deleted this moment: its quote is not to be kept
+            self._tell("citation", citation=shown, document_id=document_id)
+
+    def end(self, reply: Reply) -> None:
+        """End with the whole answer."""
+        answer = AnswerShown(reply.asked).data
+        with transaction.atomic():
+            self._finish(answer_id=reply.asked.id)
+            self._tell("done", kept={}, **_names(reply.asked.id, reply.session_id, answer))
+
+    def fail(self, detail: str, code: str) -> None:
+        """End with an error; it reaches the client even if it cannot be kept."""
+        event = self._next("error", content=detail, error=code)
+        self._publish(event)
+        try:
+            self._keep(event, event.body)
+            self._finish()
+        except DatabaseError as exc:
+            log.error("chat_error_not_kept", reason=type(exc).__name__)
+
+    def _finish(self, **found: Any) -> None:
+        ended = ChatStream.objects.filter(pk=self._stream.pk)
+        ended.update(finished_at=timezone.now(), **found)
+
+    def _tell(self, kind: str, *, document_id: str | None = None, **members: Any) -> None:
+        kept = members.pop("kept", None)
+        event = self._next(kind, **members)
+        self._keep(event, event.body if kept is None else kept, document_id=document_id)
+        self._publish(event)
+
+    def _next(self, kind: str, **members: Any) -> Event:
+        self._count += 1
+        return Event(self._count, kind, _body(kind, **members))
+
+    def _keep(self, event: Event, body: dict[str, Any], *, document_id: str | None = None) -> None:
+        ChatEvent.objects.create(
+            stream=self._stream,
+            ordinal=event.ordinal,
+            kind=event.kind,
+            body=body,
+            document_id=document_id,
+        )
+
+
+def open_stream(session_id: UUID | None) -> tuple[ChatStream, Session]:
+    """Make the stream of one answer in that session."""
+    session = open_session(session_id)
+    return ChatStream.objects.create(session=session), session
+
+
+def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> None:
+    """Answer a question, event by event; a failure is the last event."""
+    try:
+        teller.check()
+        reply = ask_in_session(
+            request.question,
+            session=stream.session,
+            collection=request.collection,
+            context=replace(request.context, listener=teller),
+            context_tokens=request.context_tokens,
+            selected_text=request.selected_text,
+            route=request.route,
+        )
+        teller.end(reply)
+    except PkbError as exc:
+        log.info("chat_ended_early", reason=str(exc), code=exc.code)
+        teller.fail(str(exc) or exc.title, exc.code)
+    except DatabaseError as exc:
+        log.error("chat_lost_the_database", reason=type(exc).__name__)
+        teller.fail("The database does not answer.", "database_unavailable")
+
+
+def check_readable(stream_id: UUID) -> None:
+    """Make sure that a stream can be read again.
+
+    Raises:
+        ChatNotFound: There is none of that id, or it is too old.
+    """
+    if not ChatStream.objects.readable().filter(pk=stream_id).exists():
+        raise ChatNotFound(f"There is no chat {stream_id} that can be read again.")
+
+
+def read_events(stream_id: UUID, *, after: int) -> tuple[list[Event], bool]:
+    """Return the kept events after that one, and whether the stream has ended."""
+    stream = ChatStream.objects.filter(pk=stream_id).first()
+    if stream is None:
+        return [], True
+    events = list(_read(stream, after))
+    has_ended = stream.finished_at is not None or any(e.kind in LAST_KINDS for e in events)
+    return events, has_ended
+
+
+def _read(stream: ChatStream, after: int) -> Iterator[Event]:
+    for kept in stream.events.filter(ordinal__gt=after).order_by("ordinal"):
+        body = kept.body
+        if kept.kind == "done":
+            answer = Answer.objects.shown().filter(streams=stream).first()
+            shown = StoredAnswerShown(answer).data if answer else None
+            body = _body("done", **_names(stream.answer_id, stream.session_id, shown))
+        yield Event(kept.ordinal, kept.kind, body)
+
+
+def _body(kind: str, **members: Any) -> dict[str, Any]:
+    return {"type": kind, "content": "", "citation": None, **members}
+
+
+def _names(answer_id: object, session_id: object, answer: Any) -> dict[str, Any]:
+    return {"answer_id": str(answer_id), "session_id": str(session_id), "answer": answer}
+
+
+def _show_citation(citation: Citation) -> dict[str, Any]:
+    """The citation of the answer object, with its text and its place."""
+    path = citation.passage.heading_path
+    place = {
+        "chapter": path[0] if path else None,
+        "section": path[1] if len(path) > 1 else None,
+        "heading": path[-1] if path else None,
+    }
+    shown = dict(CitationShown(citation).data)
+    for name in ("chunk_id", "document_id"):
+        shown[name] = str(shown[name]) if shown[name] else None
+    return shown | {"text": citation.quote, "source": place}

@@ -1,0 +1,137 @@
+"""Server-sent events of an answer, live and read again; nothing here blocks the event loop.
+
+A question is answered in one of ``PKB_ANSWER_CONCURRENCY`` threads; what is over that waits
+without a thread, with heartbeats to its client.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import cache, partial
+from threading import Event as Flag
+from time import monotonic
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection
+from rest_framework.utils.encoders import JSONEncoder
+
+from qa.api.chat_events import ChatRequest, Event, Teller, read_events, tell_answer
+from qa.models import ChatStream
+from qa.querysets import RESUME_TIME
+
+log = structlog.get_logger(__name__)
+
+# Sent at once, so that every proxy between sees the stream begin.
+GREETING = b": answering\n\n"
+HEARTBEAT = b": heartbeat\n\n"
+# How often a client that reads on looks for events that another process or request makes.
+LOOK_EVERY_S = 0.25
+
+
+async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenerator[bytes, None]:
+    """Yield the events of an answer as they come; a client that leaves ends the work."""
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
+    has_left = Flag()
+    teller = Teller(
+        stream,
+        publish=lambda event: _hand_over(loop, events, event),
+        has_left=has_left.is_set,
+    )
+    work = partial(_answer, request, stream, teller)
+    future = loop.run_in_executor(_threads(), copy_context().run, work)
+    future.add_done_callback(partial(_end, events))
+    try:
+        yield GREETING
+        count = 0
+        async for event in _arriving(events):
+            count += event is not None
+            yield HEARTBEAT if event is None else _render(event)
+        if failure := future.exception():
+            log.error("chat_failed", exc_info=failure)
+            yield _render(_unexpected(count + 1))
+    finally:
+        has_left.set()
+
+
+def _hand_over(
+    loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event
+) -> None:
+    loop.call_soon_threadsafe(events.put_nowait, event)
+
+
+def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") -> None:
+    if not work.cancelled():
+        work.exception()  # looked at here too: a client that has left will not
+    events.put_nowait(None)
+
+
+async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Event | None, None]:
+    """Yield events until the end; None whenever a heartbeat is due."""
+    while True:
+        try:
+            event = await asyncio.wait_for(events.get(), settings.PKB_CHAT_HEARTBEAT_S)
+        except TimeoutError:
+            yield None
+            continue
+        if event is None:
+            return
+        yield event
+
+
+def _answer(request: ChatRequest, stream: ChatStream, teller: Teller) -> None:
+    try:
+        tell_answer(request, stream=stream, teller=teller)
+    finally:
+        connection.close()
+
+
+async def replay_answer(stream_id: UUID, *, after: int) -> AsyncGenerator[bytes, None]:
+    """Yield the events after that one from the database, and those that are still to come."""
+    loop = asyncio.get_running_loop()
+    last_event_at = last_sent_at = monotonic()
+    yield GREETING
+    while monotonic() - last_event_at < RESUME_TIME.total_seconds():
+        found, has_ended = await loop.run_in_executor(None, partial(_look, stream_id, after))
+        for event in found:
+            yield _render(event)
+            after, last_event_at = event.ordinal, monotonic()
+            last_sent_at = last_event_at
+        if has_ended:
+            return
+        if monotonic() - last_sent_at > settings.PKB_CHAT_HEARTBEAT_S:
+            yield HEARTBEAT
+            last_sent_at = monotonic()
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _look(stream_id: UUID, after: int) -> tuple[list[Event], bool]:
+    try:
+        return read_events(stream_id, after=after)
+    finally:
+        connection.close()
+
+
+def _render(event: Event) -> bytes:
+    data = json.dumps(event.body, cls=JSONEncoder, ensure_ascii=False)
+    return f"id: {event.ordinal}\nevent: {event.kind}\ndata: {data}\n\n".encode()
+
+
+def _unexpected(ordinal: int) -> Event:
+    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+    detail = f"Something went wrong. Request id: {request_id}"
+    body = {"type": "error", "content": detail, "citation": None, "error": "error"}
+    return Event(ordinal, "error", body)
+
+
+def _threads() -> ThreadPoolExecutor:
+    return _pool(settings.PKB_ANSWER_CONCURRENCY)
+
+
+@cache
+def _pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, thread_name_prefix="chat")

@@ -1,0 +1,70 @@
+"""The door to the check of claims, with what it takes and shows."""
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.errors import CollectionNotFound, Errors
+from corpus.fields import CollectionName, TagList, Text
+from corpus.models import DEFAULT_COLLECTION
+from corpus.tags import normalize_tags
+from qa.api.serializers import CitationShown
+from qa.context import EXTRACTIVE, build_context
+from qa.verify_claim import MAX_CLAIM_CHARS, verify_claim
+
+VERDICTS = ("supported", "partial", "unsupported", "contradicted")
+
+
+class ClaimInput(serializers.Serializer[Any]):
+    claim = Text(max_length=MAX_CLAIM_CHARS)
+    text = Text(
+        required=False,
+        allow_null=True,
+        trim_whitespace=False,
+        max_length=settings.PKB_MAX_INPUT_CHARS,
+        help_text="instead of a collection",
+    )
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tags = TagList(default=list)
+
+    def validate_text(self, text: str | None) -> str | None:
+        if text is not None and not text.strip():
+            raise serializers.ValidationError("This field may not be blank.", code="blank")
+        return text
+
+
+class ClaimCitation(CitationShown):
+    """A citation, placed in the claim; one that contradicts it is shown too."""
+
+    support = serializers.ChoiceField(VERDICTS)
+
+
+class ClaimShown(serializers.Serializer[Any]):
+    support = serializers.ChoiceField(VERDICTS)
+    score = serializers.FloatField(min_value=0, max_value=1)
+    citations = ClaimCitation(many=True)
+
+
+class VerifyClaimView(APIView):
+    """Tell whether a claim is held up by a text, or by a collection."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+
+    @extend_schema(request=ClaimInput, responses={200: ClaimShown})
+    def post(self, request: Request) -> Response:
+        form = ClaimInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        verified = verify_claim(
+            given["claim"],
+            text=given.get("text"),
+            collection=given["collection"],
+            tags=normalize_tags(given["tags"]),
+            context=build_context(lm=EXTRACTIVE),
+        )
+        return Response(ClaimShown(verified).data)

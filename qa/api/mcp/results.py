@@ -1,0 +1,134 @@
+"""What the tools read and return: passages found, and a passage or a document whole."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from typing_extensions import TypedDict
+
+from corpus.errors import DocumentNotFound
+from corpus.models import Chunk, Document
+from qa.context import build_context
+from qa.search_passages import search_passages
+from qa.types import Passage, Query
+
+
+class Result(TypedDict):
+    id: str
+    title: str
+    url: str
+
+
+class Results(TypedDict):
+    results: list[Result]
+
+
+class Fetched(TypedDict):
+    id: str
+    title: str
+    text: str
+    url: str
+    metadata: dict[str, Any]
+
+
+class IngestedText(TypedDict):
+    document_id: str
+    chunk_ids: list[str]
+    chunk_count: int
+    tags: list[str]
+    collection: str
+
+
+RESULT_COUNT = 10
+# What a model can be given at once; a document may be two hundred times as long.
+MAX_FETCHED_CHARS = 100_000
+
+
+def find_results(query: str, *, collection: str) -> Results:
+    """Return the best passages, best first, each under its chunk's id.
+
+    Raises:
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed.
+    """
+    found = search_passages(
+        Query(query, collection=collection, k=RESULT_COUNT),
+        mode="hybrid",
+        threshold=0.0,
+        rerank=True,
+        context=build_context(),
+    )
+    return {"results": [_as_result(passage) for passage in found.results]}
+
+
+def fetch_text(key: str) -> Fetched:
+    """Return a passage by its chunk's id, or a document by its own.
+
+    Raises:
+        DocumentNotFound: The id is of neither.
+    """
+    chunk = Chunk.objects.shown().select_related("document").filter(pk=_as_uuid(key)).first()
+    if chunk is not None:
+        return _fetched_chunk(chunk)
+    document = Document.objects.stored().filter(pk=_as_uuid(key)).first()
+    if document is not None:
+        return _fetched_document(document)
+    raise DocumentNotFound(f"There is no passage and no document {key!r}.")
+
+
+def _as_uuid(key: str) -> UUID:
+    try:
+        return UUID(key)
+    except ValueError as exc:
+        raise DocumentNotFound(f"{key!r} is no id.") from exc
+
+
+def _as_result(passage: Passage) -> Result:
+    path = dict.fromkeys((passage.name, *passage.heading_path))
+    return {
+        "id": passage.chunk_id,
+        "title": " > ".join(path),
+        "url": _address(passage.source_uri, passage.document_id),
+    }
+
+
+def _fetched_chunk(chunk: Chunk) -> Fetched:
+    document = chunk.document
+    return {
+        "id": str(chunk.pk),
+        "title": " > ".join(dict.fromkeys((document.name, *chunk.heading_path))),
+        "text": chunk.text,
+        "url": _address(document.source_uri, str(document.pk)),
+        "metadata": {
+            "document_id": str(document.pk),
+            "source_uri": document.source_uri,
+            "content_sha256": document.content_sha256,
+            "start_char": chunk.start_char,
+            "end_char": chunk.end_char,
+            "page": chunk.page,
+        },
+    }
+
+
+def _fetched_document(document: Document) -> Fetched:
+    text = document.raw_text
+    return {
+        "id": str(document.pk),
+        "title": document.name,
+        "text": text[:MAX_FETCHED_CHARS],
+        "url": _address(document.source_uri, str(document.pk)),
+        "metadata": {
+            "document_id": str(document.pk),
+            "source_uri": document.source_uri,
+            "content_sha256": document.content_sha256,
+            "char_count": len(text),
+            "is_cut": len(text) > MAX_FETCHED_CHARS,
+        },
+    }
+
+
+def _address(source_uri: str, document_id: str) -> str:
+    """Where a person reads it: the web page it came from, else the document's page here."""
+    if source_uri.startswith(("https://", "http://")):
+        return source_uri
+    return f"{settings.PKB_PUBLIC_URL}/ui/documents/{document_id}"

@@ -1,0 +1,106 @@
+"""The tools, and the server that offers them."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any, ParamSpec, TypeVar, cast
+
+from django.conf import settings
+from django.db import connections
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+from pydantic import Field
+
+from corpus.errors import PkbError
+from corpus.ingestion import Attributes, ingest_text
+from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.serializers import Ingested
+from corpus.tags import normalize_tags
+from qa.answer_question import answer_question
+from qa.api.mcp.results import Fetched, IngestedText, Results, fetch_text, find_results
+from qa.api.serializers import AnswerShown
+from qa.context import build_context
+
+INSTRUCTIONS = (
+    "A knowledge base that answers only from its own documents. `answer` gives a proved answer "
+    "with verbatim quotes, or abstains. `search` finds passages; `fetch` reads one by its id, or "
+    "the whole document by its document_id."
+)
+ROUTE = "mcp"
+SOURCE = "mcp"
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+
+Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+CollectionArgument = Annotated[str, Field(description="which collection", max_length=100)]
+
+
+def build_server() -> MCPServer[Any]:
+    """Return a server with the tools that the settings allow."""
+    server: MCPServer[Any] = MCPServer("pkb", instructions=INSTRUCTIONS, version=settings.VERSION)
+    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for tool in (search, fetch, answer):
+        server.add_tool(tool, annotations=reads)
+    if not settings.PKB_MCP_READ_ONLY:
+        adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False)
+        server.add_tool(ingest, annotations=adds)
+    return server
+
+
+def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Run ``act`` as a tool on a thread of its own: say what went wrong, leave no connection."""
+
+    @wraps(act)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        try:
+            return act(*args, **kwargs)
+        except PkbError as exc:
+            raise ToolError(str(exc) or exc.title) from exc
+        finally:
+            connections.close_all()
+
+    return run
+
+
+@as_tool
+def search(query: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> Results:
+    """Find the passages that fit a query best. `fetch` reads one by its id."""
+    return find_results(query, collection=collection)
+
+
+@as_tool
+def fetch(id: str) -> Fetched:
+    """Read a passage by the id that `search` gave, or a whole document by its document_id."""
+    return fetch_text(id)
+
+
+@as_tool
+def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> dict[str, Any]:
+    """Answer a question with verbatim citations, or abstain where the documents do not hold it."""
+    asked = answer_question(
+        question,
+        collection=collection,
+        k=settings.PKB_RETRIEVAL_K,
+        context=build_context(),
+        route=ROUTE,
+    )
+    return dict(AnswerShown(asked).data)
+
+
+@as_tool
+def ingest(
+    text: str,
+    title: Annotated[str, Field(max_length=512)] = "",
+    source_uri: Annotated[str, Field(max_length=2_048)] = "",
+    tags: Annotated[list[str], Field(max_length=100)] = [],  # noqa: B006  (never changed)
+    collection: CollectionArgument = DEFAULT_COLLECTION,
+) -> IngestedText:
+    """Take a text in. A known source_uri with another text replaces that document."""
+    attributes = Attributes(
+        title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
+    )
+    stored = ingest_text(
+        text, collection=Collection.objects.named(collection), attributes=attributes
+    )
+    return cast("IngestedText", dict(Ingested(stored).data))

@@ -1,0 +1,77 @@
+"""The tools over streamable HTTP, as an ASGI application.
+
+Every request stands alone: there are no sessions to lose in a restart, and nothing that would
+need an event at the server's start, which it has none of (granian's ``asginl``).
+"""
+
+import asyncio
+import json
+from functools import cache
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
+PROBLEM_TYPE = b"application/problem+json"
+
+
+async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
+    """Answer one HTTP request to /mcp."""
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    if refusal := _find_refusal(scope["method"], headers):
+        await _send_problem(send, *refusal)
+        return
+    # The SDK takes a second to import: not before it is needed, and not on the event loop.
+    server = await asyncio.to_thread(_server)
+    manager = _new_manager(server)
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)
+
+
+@cache
+def _server() -> Any:
+    from qa.api.mcp.server import build_server  # noqa: PLC0415
+
+    return build_server()
+
+
+def _new_manager(server: Any) -> Any:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
+
+    return StreamableHTTPSessionManager(
+        app=server._lowlevel_server,
+        json_response=True,
+        stateless=True,
+        max_request_body_size=settings.PKB_MAX_BODY_BYTES,
+    )
+
+
+def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    """Find out whether a page of another site reached us by a name it made point here."""
+    if not _is_ours(headers.get("host", "")):
+        return 421, "This host is not in ALLOWED_HOSTS."
+    origin = headers.get("origin")
+    if origin is not None and not _is_ours(urlsplit(origin).netloc):
+        return 403, "This origin is not in ALLOWED_HOSTS."
+    if method != "POST":
+        return 405, "There are no sessions and no streams of the server's own: POST."
+    return None
+
+
+def _is_ours(host: str) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
+
+
+async def _send_problem(send: Any, status: int, detail: str) -> None:
+    known = HTTPStatus(status)
+    code = known.name.lower()
+    body = {
+        "type": "about:blank", "title": known.phrase, "status": status, "detail": detail,
+        "error": code, "status_code": status,
+    }  # fmt: skip
+    headers = [(b"content-type", PROBLEM_TYPE), (b"allow", b"POST")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})

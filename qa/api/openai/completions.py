@@ -1,0 +1,225 @@
+"""Answer a conversation in OpenAI's shape: read it, answer it, give it whole or as events."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from corpus.embedders import get_embedder
+from corpus.errors import ModelNotFound, PkbError
+from corpus.models import Collection
+from qa.answer_question import answer_question
+from qa.api.openai.errors import openai_error
+from qa.api.openai.serializers import MAX_QUESTION_CHARS
+from qa.context import build_context
+from qa.questions import complete_follow_up
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
+from qa.types import Answer, Citation, Exchange
+
+ABSTENTION = "The documents do not hold an answer to this question."
+DONE = b"data: [DONE]\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the text; its annotation is about the part that the piece ends with."""
+
+    text: str
+    annotation: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What the parts of one reply have in common.
+
+    Attributes:
+        created: Seconds since 1970.
+        model: As the request names it.
+    """
+
+    id: str
+    created: int
+    model: str
+
+    def whole(self, pieces: Sequence[Piece], usage: dict[str, int]) -> dict[str, Any]:
+        message = {
+            "role": "assistant",
+            "content": "".join(piece.text for piece in pieces),
+            "refusal": None,
+            "annotations": [piece.annotation for piece in pieces if piece.annotation],
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        return {**self._head("chat.completion"), "choices": [choice], "usage": usage}
+
+    def chunk(self, delta: dict[str, Any], *, finish_reason: str | None = None) -> bytes:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
+        return as_event({**self._head("chat.completion.chunk"), "choices": [choice]})
+
+    def usage_chunk(self, usage: dict[str, int]) -> bytes:
+        head = self._head("chat.completion.chunk")
+        return as_event({**head, "choices": [], "usage": usage})
+
+    def _head(self, kind: str) -> dict[str, Any]:
+        return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
+
+
+def as_event(body: dict[str, Any]) -> bytes:
+    """Return one server-sent event."""
+    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
+
+
+def as_pieces(answer: Answer) -> list[Piece]:
+    """Cut the answer after each cited part and set the marker there: ``[1]`` is the first."""
+    return list(_cut(answer)) if answer.text else [Piece(ABSTENTION)]
+
+
+def piece_deltas(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
+    """What a stream says of each piece."""
+    for piece in pieces:
+        annotated = {"annotations": [piece.annotation]} if piece.annotation else {}
+        yield {"content": piece.text, **annotated}
+
+
+def _cut(answer: Answer) -> Iterator[Piece]:
+    ordered = sorted(answer.citations, key=lambda citation: citation.answer_end)
+    markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
+    at = 0
+    for citation, marker in zip(ordered, markers, strict=True):
+        # Markers that stand before the cited part move it.
+        start = citation.answer_start + sum(
+            len(earlier)
+            for other, earlier in zip(ordered, markers, strict=True)
+            if other.answer_end <= citation.answer_start
+        )
+        end = start + citation.answer_end - citation.answer_start
+        text = answer.text[at : citation.answer_end] + marker
+        yield Piece(text, _annotation(citation, start=start, end=end))
+        at = citation.answer_end
+    if rest := answer.text[at:]:
+        yield Piece(rest)
+
+
+def _annotation(citation: Citation, *, start: int, end: int) -> dict[str, Any]:
+    return {
+        "type": "file_citation",
+        "file_citation": {
+            "file_id": citation.passage.document_id,
+            "filename": citation.passage.name,
+            "quote": citation.quote,
+            "start_index": start,
+            "end_index": end,
+        },
+    }
+
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+def find_question(messages: Messages) -> str:
+    """Return what the conversation asks: its last user message."""
+    return str(messages[_last_asked(messages)]["content"])
+
+
+def read_history(messages: Messages) -> list[Exchange]:
+    """Return the last exchanges before the question, oldest first, as a session has them."""
+    exchanges: list[Exchange] = []
+    for question, answer in _pairs(messages[: _last_asked(messages)]):
+        searched = complete_follow_up(question, exchanges)
+        exchanges.append(Exchange(question, searched, answer))
+    latest = exchanges[: -CONTEXT_MESSAGES - 1 : -1]
+    return list(reversed(keep_within(latest, CONTEXT_TOKENS)))
+
+
+def _last_asked(messages: Messages) -> int:
+    return max(at for at, message in enumerate(messages) if message["role"] == "user")
+
+
+def _pairs(messages: Messages) -> list[tuple[str, str]]:
+    """Each user message that may be a question, with the beginning of what was answered to it."""
+    pairs: list[tuple[str, str]] = []
+    for message in messages:
+        content = (message.get("content") or "").strip()
+        if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
+            pairs.append((content, ""))
+        elif message["role"] == "assistant" and pairs and content != ABSTENTION:
+            pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
+    return pairs
+
+
+PREFIX = "pkb/"
+ROUTE = "chat_completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What there is to say, and the tokens it took."""
+
+    answer_id: str
+    pieces: tuple[Piece, ...]
+    usage: dict[str, int]
+
+
+def find_collection(model: str) -> Collection:
+    """Return the collection that is offered as ``model``.
+
+    Raises:
+        ModelNotFound: None is.
+    """
+    name = model.removeprefix(PREFIX)
+    found = Collection.objects.filter(name=name).first() if model != name else None
+    if found is None:
+        raise ModelNotFound(f"There is no model {model!r}; /v1/models lists what there is.")
+    return found
+
+
+def reply_to(messages: Messages, *, collection: Collection) -> Reply:
+    """Answer a conversation's question; tokens are counted as the embedding model has them.
+
+    Raises:
+        BackendError: A model failed and nothing stands in for it.
+    """
+    question = find_question(messages)
+    asked = answer_question(
+        question,
+        collection=collection.name,
+        k=settings.PKB_RETRIEVAL_K,
+        context=build_context(),
+        route=ROUTE,
+        history=read_history(messages),
+    )
+    pieces = tuple(as_pieces(asked.answer))
+    said = "".join(piece.text for piece in pieces)
+    prompt, completion = get_embedder(collection.embedding_model).count_tokens([question, said])
+    usage = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+    return Reply(asked.id, pieces, usage)
+
+
+def begin_completion(answer_id: str, *, model: str) -> Completion:
+    return Completion(f"chatcmpl-{answer_id}", int(time()), model)
+
+
+async def stream_reply(
+    answer: Callable[[], Reply], *, completion: Completion, with_usage: bool
+) -> AsyncIterator[bytes]:
+    """Yield the events of a reply: nothing of the text is said before all of it is proved."""
+    yield completion.chunk({"role": "assistant", "content": ""})
+    try:
+        reply = await sync_to_async(answer)()
+    except PkbError as exc:
+        problem = {"status": exc.status, "detail": str(exc) or exc.title, "error": exc.code}
+        yield as_event(openai_error(problem))
+        return
+    for delta in piece_deltas(reply.pieces):
+        yield completion.chunk(delta)
+    yield completion.chunk({}, finish_reason="stop")
+    if with_usage:
+        yield completion.usage_chunk(reply.usage)
+    yield DONE

@@ -1,0 +1,44 @@
+"""Embeddings of texts that are not stored."""
+
+import base64
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders import embedders, get_embedder
+from corpus.errors import InvalidInput, ModelNotFound
+
+
+def embed_texts(
+    texts: Sequence[str], *, model: str, dimensions: int | None = None
+) -> tuple[NDArray[np.float32], int]:
+    """Embed each text as passages are.
+
+    Args:
+        dimensions: Keep the first ones only, scaled to norm 1 again; None keeps all.
+
+    Returns:
+        Float32 of shape (n, d), rows of L2 norm 1, and the number of tokens of all texts.
+
+    Raises:
+        ModelNotFound: No such embedder is configured.
+        InvalidInput: The model has fewer dimensions.
+        BackendError: The model failed.
+    """
+    if model not in embedders:
+        names = ", ".join(embedders.names)
+        raise ModelNotFound(f"There is no embedding model {model!r}; there are {names}.")
+    embedder = get_embedder(model)
+    wanted = dimensions or embedder.dimension
+    if wanted > embedder.dimension:
+        detail = f"The model {model!r} has {embedder.dimension} dimensions."
+        raise InvalidInput(detail, field="dimensions")
+    vectors = embedder.embed_passages(texts)[:, :wanted]
+    norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return (vectors / norms).astype(np.float32), sum(embedder.count_tokens(texts))
+
+
+def as_base64(vector: NDArray[np.float32]) -> str:
+    """Encode little-endian float32."""
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()

@@ -1,0 +1,34 @@
+"""Texts of a request, ordered by how well they answer a query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from corpus.errors import ModelNotFound
+from qa.search.rerankers import get_reranker
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One of the texts; ``relevance`` in [0, 1], great is good."""
+
+    index: int
+    text: str
+    relevance: float
+
+
+def rank_texts(query: str, texts: Sequence[str], *, model: str = "") -> list[Ranked]:
+    """Return all texts, best first; equals stay in the order they were given in.
+
+    Raises:
+        ModelNotFound: ``model`` is given and is not the configured reranker.
+        BackendError: The model failed.
+    """
+    reranker = get_reranker()
+    if model and model != reranker.name:
+        raise ModelNotFound(f"There is no reranker {model!r}; there is {reranker.name!r}.")
+    raw = np.clip(reranker.score(query, texts).astype(np.float64), -60, 60)
+    relevance = 1 / (1 + np.exp(-raw))
+    order = np.argsort(-raw, kind="stable")
+    return [Ranked(int(index), texts[index], float(relevance[index])) for index in order]

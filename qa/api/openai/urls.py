@@ -1,0 +1,12 @@
+from django.urls import path, re_path
+
+from qa.api.openai import views
+
+urlpatterns = [
+    path("models", views.ModelsView.as_view(), name="openai_models"),
+    # Any id at all, line breaks too: what is not there is then OpenAI's 404.
+    re_path(r"^models/(?P<model>[\s\S]+)$", views.ModelView.as_view(), name="openai_model"),
+    path("chat/completions", views.ChatCompletionsView.as_view(), name="openai_chat"),
+    path("embeddings", views.EmbeddingsView.as_view(), name="openai_embeddings"),
+    path("rerank", views.RerankView.as_view(), name="openai_rerank"),
+]

@@ -1,0 +1,163 @@
+"""The doors of /v1: parse, call, render."""
+
+from functools import partial
+from typing import Any, ClassVar
+from uuid import uuid4
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.errors import Errors, ModelNotFound
+from corpus.models import Collection
+from qa.api.openai.completions import (
+    PREFIX,
+    begin_completion,
+    find_collection,
+    reply_to,
+    stream_reply,
+)
+from qa.api.openai.embeddings import as_base64, embed_texts
+from qa.api.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
+from qa.api.openai.rerank import rank_texts
+from qa.api.openai.serializers import (
+    ChatCompletion,
+    CompletionInput,
+    EmbeddingInput,
+    EmbeddingList,
+    ModelList,
+    ModelShown,
+    RerankInput,
+    RerankOutput,
+)
+
+EVENT_STREAM = "text/event-stream"
+
+
+class OpenAIView(APIView):
+    """Answers in JSON whatever a client accepts, and errs in OpenAI's shape."""
+
+    error_body = OpenAIError
+    error_media_type = "application/json"
+    takes_any_accept = True
+
+    def get_exception_handler(self) -> ExceptionHandler:
+        return in_openai_shape(super().get_exception_handler())
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        return super().perform_content_negotiation(request, force=True)
+
+
+def _model(collection: Collection) -> dict[str, Any]:
+    return {
+        "id": f"{PREFIX}{collection.name}",
+        "object": "model",
+        "created": int(collection.created_at.timestamp()),
+        "owned_by": "pkb",
+    }
+
+
+class ModelsView(OpenAIView):
+    """The collections, as models that answer from them."""
+
+    @extend_schema(operation_id="v1_models_list", responses={200: ModelList})
+    def get(self, request: Request) -> Response:
+        collections = Collection.objects.order_by("name")
+        return Response({"object": "list", "data": [_model(each) for each in collections]})
+
+
+class ModelView(OpenAIView):
+    """One collection as a model."""
+
+    errors: ClassVar[Errors] = {"get": [ModelNotFound]}
+
+    @extend_schema(responses={200: ModelShown})
+    def get(self, request: Request, model: str) -> Response:
+        return Response(_model(find_collection(model)))
+
+
+class ChatCompletionsView(OpenAIView):
+    """Answer a conversation's last user message from the collection that the model names."""
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+
+    @extend_schema(
+        request=CompletionInput,
+        responses={
+            (200, "application/json"): ChatCompletion,
+            (200, EVENT_STREAM): OpenApiTypes.STR,
+        },
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        form = CompletionInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        collection = find_collection(given["model"])
+        answer = partial(reply_to, given["messages"], collection=collection)
+        if given["stream"]:
+            options = given.get("stream_options") or {}
+            events = stream_reply(
+                answer,
+                completion=begin_completion(uuid4().hex, model=given["model"]),
+                with_usage=options.get("include_usage", False),
+            )
+            headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+            return StreamingHttpResponse(events, content_type=EVENT_STREAM, headers=headers)
+        reply = answer()
+        completion = begin_completion(reply.answer_id, model=given["model"])
+        return Response(completion.whole(reply.pieces, reply.usage))
+
+
+class EmbeddingsView(OpenAIView):
+    """Embed texts with a configured model."""
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+
+    @extend_schema(request=EmbeddingInput, responses={200: EmbeddingList})
+    def post(self, request: Request) -> Response:
+        form = EmbeddingInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        vectors, tokens = embed_texts(
+            given["input"], model=given["model"], dimensions=given.get("dimensions")
+        )
+        is_base64 = given["encoding_format"] == "base64"
+        rows = [
+            {
+                "object": "embedding",
+                "index": index,
+                "embedding": as_base64(vector) if is_base64 else vector.tolist(),
+            }
+            for index, vector in enumerate(vectors)
+        ]
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        body = {"object": "list", "data": rows, "model": given["model"], "usage": usage}
+        return Response(body)
+
+
+class RerankView(OpenAIView):
+    """Order texts by how well they answer a query."""
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+
+    @extend_schema(request=RerankInput, responses={200: RerankOutput})
+    def post(self, request: Request) -> Response:
+        form = RerankInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        ranked = rank_texts(given["query"], given["documents"], model=given.get("model") or "")
+        with_text = given["return_documents"]
+        results = [
+            {
+                "index": each.index,
+                "relevance_score": each.relevance,
+                **({"document": {"text": each.text}} if with_text else {}),
+            }
+            for each in ranked[: given.get("top_n")]
+        ]
+        meta = {"api_version": {"version": "2"}}
+        return Response({"id": str(uuid4()), "results": results, "meta": meta})

@@ -1,0 +1,251 @@
+"""The doors to a conversation, with what they take and show: parse, call, render."""
+
+from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.errors import AnswerNotFound, ChatNotFound, CollectionNotFound, Errors
+from corpus.fields import CollectionName, Text, Truth, Whole
+from corpus.models import DEFAULT_COLLECTION, Collection
+from qa.api.chat_events import ChatRequest, check_readable, open_stream
+from qa.api.chat_stream import replay_answer, stream_answer
+from qa.api.serializers import AnswerShown, FeedbackInput, FeedbackShown, StoredAnswerShown
+from qa.context import build_context
+from qa.models import Answer
+from qa.records import give_feedback
+from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
+from qa.turns import opening_turn
+from qa.types import Passage
+
+MAX_QUESTION_CHARS = 2_000
+MAX_SELECTED_CHARS = 5_000
+MAX_CONTEXT_TOKENS = 100_000
+MAX_SOURCES = 5
+SOURCE_CHARS = 200
+
+
+class SessionId(serializers.UUIDField):
+    """A UUID as a JSON string; DRF's own takes numbers too."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        return super().to_internal_value(data)
+
+
+class AskInput(serializers.Serializer[Any]):
+    question = Text(min_length=5, max_length=MAX_QUESTION_CHARS)
+    session_id = SessionId(default=None, allow_null=True)
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    selected_text = Text(
+        max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
+    )
+    stream = Truth(default=False)
+
+
+class AskSelectedInput(AskInput):
+    selected_text = Text(max_length=MAX_SELECTED_CHARS, trim_whitespace=False)
+
+
+class ChatInput(serializers.Serializer[Any]):
+    question = Text(max_length=MAX_QUESTION_CHARS)
+    session_id = SessionId(default=None, allow_null=True)
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    api_key = Text(
+        max_length=1_000, default="", allow_blank=True, write_only=True,
+        help_text="for the language model of this request; never kept or logged",
+    )  # fmt: skip
+    context_window = Whole(
+        min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
+        help_text="most tokens of the conversation that the question is read with",
+    )  # fmt: skip
+
+
+class Source(serializers.Serializer[Any]):
+    file = serializers.SerializerMethodField()
+    section = serializers.SerializerMethodField()
+    chunk = serializers.SerializerMethodField()
+    similarity = serializers.FloatField(min_value=0, max_value=1)
+
+    def get_file(self, passage: Passage) -> str:
+        if passage.is_selected:
+            return "selected text"
+        return passage.source_uri.rstrip("/").rsplit("/", 1)[-1] or passage.name
+
+    def get_section(self, passage: Passage) -> str | None:
+        return " > ".join(passage.heading_path) or None
+
+    def get_chunk(self, passage: Passage) -> str:
+        return passage.text[:SOURCE_CHARS]
+
+
+class ReplyShown(AnswerShown):
+    """The answer object within a session, with the passages that it cites."""
+
+    sources = Source(many=True)
+    session_id = serializers.UUIDField()
+    timestamp = serializers.DateTimeField()
+    latency_ms = serializers.IntegerField()
+
+    def to_representation(self, instance: Reply) -> dict[str, Any]:
+        shown = dict(AnswerShown(instance.asked).data)
+        return shown | {
+            "sources": Source(_sources(instance), many=True).data,
+            "session_id": str(instance.session_id),
+            "timestamp": instance.timestamp.isoformat(),
+            "latency_ms": instance.latency_ms,
+        }
+
+
+def _sources(reply: Reply) -> list[Passage]:
+    """The cited passages, each once, most similar first."""
+    cited = {c.passage.chunk_id: c.passage for c in reply.asked.answer.citations}
+    return sorted(cited.values(), key=lambda passage: -passage.similarity)[:MAX_SOURCES]
+
+
+MAX_EVENT_ID_DIGITS = 9
+EVENT = {
+    "type": "object",
+    "description": "One event; data is JSON: {type, content, citation}, and answer on done.",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string"},
+        "event": {"type": "string", "enum": ["chunk", "citation", "done", "error"]},
+        "data": {"type": "string"},
+    },
+}
+EVENTS = {(200, "text/event-stream"): EVENT}
+
+
+class EventStreamRenderer(JSONRenderer):
+    """Lets a client ask for events alone; what is no stream is JSON all the same."""
+
+    media_type = "text/event-stream"
+    format = "events"
+
+
+class AskView(APIView):
+    """Answer a question within a session; with ``stream``, as events like /chat."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+    form = AskInput
+    renderer_classes = [JSONRenderer, EventStreamRenderer]
+
+    @extend_schema(request=AskInput, responses={200: ReplyShown, **EVENTS})
+    def post(self, request: Request) -> HttpResponseBase:
+        form = self.form(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        return _stream(given, route="ask") if given["stream"] else _ask(given)
+
+
+class AskSelectedView(AskView):
+    """Answer a question from a text that comes with it, else from the collection."""
+
+    form = AskSelectedInput
+
+    @extend_schema(request=AskSelectedInput, responses={200: ReplyShown, **EVENTS})
+    def post(self, request: Request) -> HttpResponseBase:
+        return super().post(request)
+
+
+class ChatView(APIView):
+    """Answer a question as server-sent events: chunk, citation, done, error."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+    renderer_classes = [JSONRenderer, EventStreamRenderer]
+
+    @extend_schema(request=ChatInput, responses=EVENTS)
+    def post(self, request: Request) -> HttpResponseBase:
+        form = ChatInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        return _stream(form.validated_data, route="chat")
+
+
+class ChatEventsView(APIView):
+    """The events of a chat again, for 5 minutes after its end, and those still to come."""
+
+    errors: ClassVar[Errors] = {"get": [ChatNotFound]}
+    renderer_classes = [EventStreamRenderer, JSONRenderer]
+
+    @extend_schema(
+        parameters=[OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER)],
+        responses=EVENTS,
+    )
+    def get(self, request: Request, chat_id: UUID) -> HttpResponseBase:
+        last = request.headers.get("Last-Event-ID", "") or "0"
+        if not (last.isascii() and last.isdigit() and len(last) <= MAX_EVENT_ID_DIGITS):
+            raise ValidationError({"Last-Event-ID": ["The id of an event of this chat is needed."]})
+        with opening_turn():
+            check_readable(chat_id)
+        return _events(replay_answer(chat_id, after=int(last)), chat_id)
+
+
+class StoredAnswerView(APIView):
+    """An answer as it was given; each citation says whether its quote still stands."""
+
+    errors: ClassVar[Errors] = {"get": [AnswerNotFound]}
+
+    @extend_schema(responses={200: StoredAnswerShown})
+    def get(self, request: Request, answer_id: UUID) -> Response:
+        answer = Answer.objects.shown().filter(pk=answer_id).first()
+        if answer is None:
+            raise AnswerNotFound(f"There is no answer {answer_id}.")
+        return Response(StoredAnswerShown(answer).data)
+
+
+class FeedbackView(APIView):
+    """Say whether an answer was good."""
+
+    errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
+
+    @extend_schema(request=FeedbackInput, responses={201: FeedbackShown})
+    def post(self, request: Request, answer_id: UUID) -> Response:
+        form = FeedbackInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = give_feedback(answer_id, **form.validated_data)
+        return Response(FeedbackShown(given).data, status=201)
+
+
+def _ask(given: dict[str, Any]) -> Response:
+    Collection.objects.named(given["collection"])
+    reply = ask_in_session(
+        given["question"],
+        session=open_session(given["session_id"]),
+        collection=given["collection"],
+        selected_text=given["selected_text"],
+        context=build_context(),
+    )
+    return Response(ReplyShown(reply).data)
+
+
+def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
+    # The view's thread lives as long as the stream does; its connection does not.
+    with opening_turn():
+        asked = ChatRequest(
+            question=given["question"],
+            collection=Collection.objects.named(given["collection"]).name,
+            context=build_context(api_key=given.get("api_key", "")),
+            context_tokens=given.get("context_window", CONTEXT_TOKENS),
+            selected_text=given.get("selected_text", ""),
+            route=route,
+        )
+        stream, _ = open_stream(given["session_id"])
+    return _events(stream_answer(asked, stream), stream.pk)
+
+
+def _events(events: AsyncGenerator[bytes, None], chat_id: UUID) -> StreamingHttpResponse:
+    headers = {
+        "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Location": f"/chat/{chat_id}",
+    }  # fmt: skip
+    return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)

@@ -1,0 +1,92 @@
+"""Stop slow work, in whatever thread it runs, when nobody waits for it any more."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextvars import Context, ContextVar, copy_context
+from threading import Event
+from typing import Protocol, TypeVar
+
+from corpus.errors import AskerLeft
+from qa.types import Citation
+
+_asker_left: ContextVar[Event | None] = ContextVar("asker_left", default=None)
+
+
+def abandonable_context() -> tuple[Context, Event]:
+    """Return a copy of this context to run work in, and what to set when its asker leaves."""
+    asker_left, context = Event(), copy_context()
+    context.run(_asker_left.set, asker_left)
+    return context, asker_left
+
+
+def tells_asker_left() -> Callable[[], bool]:
+    """Return what says, from any thread, whether this context's work is for nobody any more."""
+    asker_left = _asker_left.get()
+    return asker_left.is_set if asker_left else _somebody_waits
+
+
+def _somebody_waits() -> bool:
+    return False
+
+
+class Listener(Protocol):
+    """Follows one run."""
+
+    def check(self) -> None:
+        """Called between nodes.
+
+        Raises:
+            AskerLeft: Nobody waits for the answer any more.
+        """
+        ...
+
+    def say(self, text: str, citation: Citation) -> None:
+        """Take the next sentence, as soon as it is proved, with its proof.
+
+        All texts together are the answer: a separator stands before each but the first.
+
+        Raises:
+            AskerLeft: Nobody waits for the answer any more.
+        """
+        ...
+
+
+class Silent:
+    """A listener for those who wait for the whole answer."""
+
+    def check(self) -> None:
+        """Go on."""
+
+    def say(self, text: str, citation: Citation) -> None:
+        """Keep it for the end."""
+
+
+# Of the 2 s within which the work for a client that left ends.
+LOOK_EVERY_S = 0.25
+
+_Found = TypeVar("_Found")
+
+
+def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -> _Found:
+    """Return what ``work`` returns; slow work that nobody waits for any more is left to itself.
+
+    It runs in a thread of its own, and what it says is dropped. A model in this process stops
+    soon (``qa.cancellation``); a server's reply that was asked for comes, or its deadline, and
+    nothing more is asked. ``work`` must not touch the database.
+
+    Raises:
+        AskerLeft: By the listener, which is asked four times a second.
+    """
+    if not is_slow or isinstance(listener, Silent):
+        return work()
+    context, asker_left = abandonable_context()
+    threads = ThreadPoolExecutor(1, thread_name_prefix="language-model")
+    future = threads.submit(context.run, work)
+    threads.shutdown(wait=False)
+    try:
+        while not wait([future], LOOK_EVERY_S).done:
+            listener.check()
+    except AskerLeft:
+        asker_left.set()
+        raise
+    return future.result()

@@ -1,0 +1,170 @@
+"""What a graph run needs from outside, and how it is built from settings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast, runtime_checkable
+
+from django.conf import settings
+
+from corpus.backends import BackendRegistry, Model
+from corpus.errors import InvalidInput
+from qa.cancellation import Listener, Silent
+from qa.proof.confidence import Calibration, Weighing, read_calibration
+from qa.search.hybrid import Retrieved, default_retriever
+from qa.search.rerankers import Judge, Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
+from qa.types import Draft, Exchange, Passage, Query
+
+answerers = BackendRegistry("PKB_ANSWERERS")
+
+EXTRACTIVE = "extractive"
+# The answerer that PKB_LM configures.
+LANGUAGE_MODEL = "default"
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved: ...
+
+
+class Answerer(Model, Protocol):
+    """Writes an answer from passages, each known by its label: ``S1`` is the first."""
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
+        """Answer from the passages alone; an empty text where they do not hold it.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class Rewriter(Protocol):
+    """Makes a follow-up question stand on its own."""
+
+    def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
+        """Return the question with what it refers to; unchanged where it needs nothing.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class Expander(Protocol):
+    """Puts a question in other words."""
+
+    def expand(self, question: str, *, count: int) -> tuple[str, ...]:
+        """Return at most ``count`` other phrasings, each of one line; none where it has none.
+
+        Raises:
+            BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class KeyTaker(Protocol):
+    """An answerer that reaches its language model by a key."""
+
+    def with_key(self, api_key: str) -> Answerer:
+        """Return one of the same model that uses this key."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class QAContext:
+    """The parts of one run.
+
+    Attributes:
+        fallback: Answers when the answerer fails; None where it is the fallback itself.
+        judge: Judges sentences, as answers and as support.
+        matcher: Compares sentences and questions word by word.
+        rerank_count: Passages that the reranker judges.
+        rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
+        per_document: Passages of one document before those of others come.
+        calibration: Estimates the confidence.
+        abstain_below: The least confidence of an answer that is given.
+        rewriter: Rewrites follow-up questions; without one it is done by rule.
+        expander: Puts questions in other words, to search for these too.
+        expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
+    """
+
+    retriever: Retriever
+    reranker: Reranker
+    judge: Judge
+    matcher: TokenMatcher
+    answerer: Answerer
+    fallback: Answerer | None
+    rerank_count: int
+    rerank_weight: float
+    per_document: int
+    calibration: Calibration
+    abstain_below: float
+    rewriter: Rewriter | None = None
+    expander: Expander | None = None
+    expansion_count: int = 0
+    listener: Listener = field(default_factory=Silent)
+
+    @property
+    def has_language_model(self) -> bool:
+        return self.rewriter is not None
+
+    def begin_weighing(self, question: str) -> Weighing:
+        """Return a weighing of quotes, with none so far."""
+        return Weighing(
+            question,
+            score=self.judge.score,
+            match=self.matcher.match_tokens,
+            read=self.judge.read_question,
+            head=self.calibration.head,
+        )
+
+
+def get_answerer(name: str) -> Answerer:
+    """Return the answerer of that name; the language model's is ``default``.
+
+    Raises:
+        InvalidInput: None of that name is configured.
+    """
+    if name not in answerers:
+        raise InvalidInput(f"Unknown lm {name!r}; there are {', '.join(answerers.names)}.")
+    return cast("Answerer", answerers[name])
+
+
+def default_answerer_name() -> str:
+    return LANGUAGE_MODEL if LANGUAGE_MODEL in answerers else EXTRACTIVE
+
+
+def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
+    """Put the configured parts together.
+
+    Args:
+        lm: Name of a configured answerer; empty for the default one.
+        api_key: For the language model, in place of the configured key. Who brings a key wants
+            that model: nothing stands in for it if it fails.
+
+    Raises:
+        InvalidInput: ``lm`` names no configured answerer.
+    """
+    name = lm or default_answerer_name()
+    answerer = get_answerer(name)
+    is_keyed = bool(api_key) and isinstance(answerer, KeyTaker)
+    if api_key and isinstance(answerer, KeyTaker):
+        answerer = answerer.with_key(api_key)
+    return QAContext(
+        retriever=default_retriever(),
+        reranker=get_reranker(),
+        judge=get_judge(),
+        matcher=get_matcher(),
+        answerer=answerer,
+        fallback=None if name == EXTRACTIVE or is_keyed else get_answerer(EXTRACTIVE),
+        rerank_count=settings.PKB_RERANK_COUNT,
+        rerank_weight=settings.PKB_RERANK_WEIGHT,
+        per_document=settings.PKB_PASSAGES_PER_DOCUMENT,
+        calibration=read_calibration(settings.PKB_CALIBRATION),
+        abstain_below=settings.PKB_ABSTAIN_BELOW,
+        rewriter=answerer if isinstance(answerer, Rewriter) else None,
+        expander=answerer if isinstance(answerer, Expander) else None,
+        expansion_count=settings.PKB_QUERY_EXPANSIONS,
+    )

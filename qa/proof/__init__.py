@@ -1,0 +1,1 @@
+"""Prove what is said: citations, support of claims by text, confidence. Pure."""

@@ -1,0 +1,12 @@
+"""Does a text hold up a claim: rules for what must not be altered, a model for the rest."""
+
+from qa.proof.support.verdict import (
+    Scorer,
+    Support,
+    Verdict,
+    find_support,
+    judge_claim,
+    keeps_facts,
+)
+
+__all__ = ["Scorer", "Support", "Verdict", "find_support", "judge_claim", "keeps_facts"]

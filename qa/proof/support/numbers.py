@@ -1,0 +1,162 @@
+"""Read the numbers of a sentence with their units, in digits or in words."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, DecimalException
+from typing import NamedTuple
+
+from qa.proof.support.words import SMALL_NUMBERS, Word
+
+_SCALES = {
+    word: Decimal(value)
+    for word, value in {
+        "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
+        "hundreds": 100, "thousands": 10**3, "millions": 10**6, "billions": 10**9, "dozen": 12,
+    }.items()
+}  # fmt: skip
+# Ordinals, and words that mean a count; "second" is left out: it is a unit too.
+_OTHER = {
+    "first": Decimal(1), "third": Decimal(3), "fourth": Decimal(4), "fifth": Decimal(5),
+    "sixth": Decimal(6), "seventh": Decimal(7), "eighth": Decimal(8), "ninth": Decimal(9),
+    "tenth": Decimal(10), "half": Decimal("0.5"), "once": Decimal(1), "twice": Decimal(2),
+    "double": Decimal(2), "doubled": Decimal(2), "doubles": Decimal(2), "thrice": Decimal(3),
+    "triple": Decimal(3), "tripled": Decimal(3), "triples": Decimal(3),
+}  # fmt: skip
+# "One of them", "the first": said of anything; a claim may use them though the source does not.
+_LOOSE = frozenset({"one", "first", "once", "half"})
+
+_UNIT_SPELLINGS = {
+    "percent": "percent percents percentage",
+    "km": "km kilometre kilometer", "m": "m metre meter", "cm": "cm centimetre centimeter",
+    "mm": "mm millimetre millimeter", "mile": "mile mi", "foot": "foot feet ft", "inch": "inch",
+    "kg": "kg kilogram kilo", "g": "g gram", "mg": "mg milligram",
+    "\u03bcg": "\u03bcg microgram ug mcg",
+    "pound": "pound lb lbs", "ton": "ton tonne", "l": "l litre liter",
+    "ml": "ml millilitre milliliter",
+    "ms": "ms millisecond", "s": "s sec second", "min": "min minute", "h": "h hr hour",
+    "day": "day", "week": "week", "month": "month", "year": "year yr", "decade": "decade",
+    "century": "century", "dollar": "dollar usd", "euro": "euro eur", "degree": "degree",
+    "byte": "byte", "kb": "kb kilobyte", "mb": "mb megabyte", "gb": "gb gigabyte",
+    "tb": "tb terabyte", "token": "token", "character": "character",
+    "hz": "hz hertz", "khz": "khz", "mhz": "mhz", "ghz": "ghz", "w": "w watt", "kw": "kw kilowatt",
+    "mw": "mw megawatt", "nm": "nm nanometre nanometer",
+}  # fmt: skip
+_UNITS = {spelling: unit for unit, line in _UNIT_SPELLINGS.items() for spelling in line.split()}
+_CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
+
+
+class Number(NamedTuple):
+    """A value with its unit, which may be empty; ``is_loose``: maybe a mere manner of speech."""
+
+    value: Decimal
+    unit: str
+    is_loose: bool
+
+
+def read_numbers(words: Sequence[Word]) -> list[Number]:
+    """Return the numbers of a sentence in order: ``1,200 km``, ``twenty-five percent``."""
+    return list(_walk(words))
+
+
+def _walk(words: Sequence[Word]) -> Iterator[Number]:
+    at = 0
+    while at < len(words):
+        value, end = _read_value(words, at)
+        if value is None:
+            at += 1
+            continue
+        before = words[at - 1].text if at else ""
+        unit = before if before in _CURRENCIES else _unit_at(words, end)
+        yield Number(value, unit, is_loose=end == at + 1 and words[at].text in _LOOSE)
+        at = end
+
+
+def _read_value(words: Sequence[Word], at: int) -> tuple[Decimal | None, int]:
+    """Read one number from ``at`` on; return its value, or None, and where it ends."""
+    if at and words[at - 1].text == "^":  # the square of a unit, or a footnote
+        return None, at
+    if words[at].text in _OTHER:
+        return _OTHER[words[at].text], at + 1
+    total, group, end = Decimal(0), None, at
+    while end < len(words) and (group is None or not words[end].opens_clause):
+        text = words[end].text
+        part = _plain_value(words[end])
+        if part is not None and (
+            group is None or (text in SMALL_NUMBERS and _adds_up(group, part))
+        ):
+            group = (group or Decimal(0)) + part
+        elif text in _SCALES:
+            group = (Decimal(1) if group is None else group) * _SCALES[text]
+            if _SCALES[text] >= 1000:  # noqa: PLR2004
+                total, group = total + group, Decimal(0)
+        elif not _joins(words, end, group):
+            break
+        end += 1
+    return (None, at) if end == at else (total + (group or Decimal(0)), end)
+
+
+def _joins(words: Sequence[Word], at: int, group: Decimal | None) -> bool:
+    """Tell the "and" of "two hundred and five"."""
+    following = words[at + 1].text if at + 1 < len(words) else ""
+    return (
+        words[at].text == "and" and at > 0 and words[at - 1].text in _SCALES
+        and group is not None and following in SMALL_NUMBERS
+    )  # fmt: skip
+
+
+def _plain_value(word: Word) -> Decimal | None:
+    if word.text in SMALL_NUMBERS:
+        return Decimal(SMALL_NUMBERS[word.text])
+    if not word.is_number:
+        return None
+    base, _, exponent = word.text.partition("^")
+    try:
+        value = Decimal(base) ** int(exponent or 1)
+    except DecimalException:
+        return None
+    return value if value.is_finite() else None
+
+
+def _adds_up(group: Decimal, part: Decimal) -> bool:
+    """Tell "twenty five" and "two hundred five" from two numbers side by side.
+
+    No word makes a group of ten thousand; the rest of a number of 30 digits cannot be told.
+    """
+    if abs(group) >= 10_000:  # noqa: PLR2004
+        return False
+    if group % 100 == 0:
+        return part < 100  # noqa: PLR2004
+    return group % 10 == 0 and group % 100 >= 20 and part < 10  # noqa: PLR2004
+
+
+def _unit_at(words: Sequence[Word], at: int) -> str:
+    """The unit after a number; "5 per cent" is percent, 5 m\u00b2 has "m^2"."""
+    text = words[at].text if at < len(words) else ""
+    if text == "per" and at + 1 < len(words) and words[at + 1].text == "cent":
+        return "percent"
+    unit = _UNITS.get(text) or _UNITS.get(text.removesuffix("s"), "")
+    raised = [word.text for word in words[at + 1 : at + 3]]
+    return f"{unit}^{raised[1]}" if unit and raised[:1] == ["^"] and raised[1:] else unit
+
+
+def counts(word: Word) -> bool:
+    """Tell a number that what follows it may be the unit of; "one" is too often a mere pronoun."""
+    return word.text != "one" and (
+        word.is_number or word.text in SMALL_NUMBERS or word.text in _SCALES
+    )
+
+
+def is_currency(word: Word) -> bool:
+    return _UNITS.get(word.text, word.text) in _CURRENCIES
+
+
+def find_strange_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:
+    """Return the numbers of the claim that the source does not have, in value or in unit."""
+    known = read_numbers(source)
+    return [number for number in read_numbers(claim) if not _is_known(number, known)]
+
+
+def _is_known(number: Number, known: Sequence[Number]) -> bool:
+    return number.is_loose or any(
+        other.value == number.value and (not number.unit or other.unit in {number.unit, ""})
+        for other in known
+    )

@@ -1,0 +1,128 @@
+"""Tell what may be left out of an English sentence so that the rest is still what it says."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from qa.proof.support.numbers import counts, is_currency
+from qa.proof.support.polarity import is_condition, is_guarded, is_negation
+from qa.proof.support.words import Word, stem
+
+_OPENERS = frozenset(
+    "but and or which who whom whose that because if unless when while whereas although though"
+    " since so until where".split()
+)
+# A clause that one of these opens says nothing on its own when the word is left out.
+_BINDING = frozenset(
+    "which who whom whose because if unless when while although though that whether".split()
+)
+PREPOSITIONS = frozenset(
+    "of in on at by for with from to since after before during under over through when if because"
+    " as within until between".split()
+)
+_RELATIVE = frozenset("which who that".split())
+# Without a comma these choose among what stands before them: "patients who smoke".
+_CHOOSING = frozenset("which who whom whose that where while".split())
+# A clause that begins so is about something of its own, whatever limits it has.
+_ASIDE = frozenset("which who whom whose because since whereas so".split())
+_CONTRASTS = frozenset("but though although".split())
+# After a comma these join a sentence of its own, unless a limit comes at once: ", but only now".
+_JOINING = frozenset("and but".split())
+_NEAR = 3
+# At a clause's end what these open is part of what is said: "faster than light", "bread or butter".
+_COMPLETING = frozenset("than or as nor".split())
+# "We show that it works" says that it works; "we doubt that it works" does not.
+_ASSERTING = frozenset(
+    stem(word)
+    for word in "show shown demonstrate find found reveal confirm prove establish indicate"
+    " conclude observe report note know known".split()
+)
+
+
+def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
+    """Tell whether the words at the other places may all be left out."""
+    if not kept:
+        return False
+    if any(word.is_joined and (at in kept) != (at - 1 in kept) for at, word in enumerate(given)):
+        return False
+    return all(_may_leave_out(given, clause, kept) for clause in split_clauses(given))
+
+
+def split_clauses(given: Sequence[Word]) -> Iterator[range]:
+    start = 0
+    for at, word in enumerate(given):
+        if at > start and (word.opens_clause or word.text in _OPENERS):
+            yield range(start, at)
+            start = at
+    yield range(start, len(given))
+
+
+def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+    """Tell whether what is not kept of a clause may go."""
+    if not kept.intersection(clause):
+        words = [given[at] for at in clause]
+        return _goes_along(given, clause, kept) or _may_go_whole(words, is_first=not clause.start)
+    runs = _runs(at for at in clause if at not in kept)
+    return all(_may_go(given, run, clause, kept) for run in runs)
+
+
+def _goes_along(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+    """Tell a clause that hangs on one before it which goes too: "It runs, but rusts if wet"."""
+    is_left_behind = clause.start - 1 not in kept and not given[clause.start].opens_clause
+    return is_left_behind and min(kept) < clause.start
+
+
+def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
+    """Tell a clause of its own from one that limits the others."""
+    first = words[0]
+    if first.text == "or" or (first.text in _CHOOSING and (is_first or not first.opens_clause)):
+        return False
+    own = words[:_NEAR] if first.text in _JOINING and first.opens_clause else words
+    if first.text not in _ASIDE and any(map(is_condition, own)):
+        return False
+    if not any(map(is_negation, words)):
+        return True
+    is_limit = is_negation(first) or first.text in _CONTRASTS
+    return not is_limit and not all(is_negation(word) or not word.is_content for word in words)
+
+
+def _runs(places: Iterable[int]) -> Iterator[range]:
+    """Put neighbouring places together."""
+    start = end = -1
+    for at in places:
+        if at != end:
+            if end > start:
+                yield range(start, end)
+            start = at
+        end = at + 1
+    if end > start:
+        yield range(start, end)
+
+
+def _may_go(given: Sequence[Word], run: range, clause: range, kept: set[int]) -> bool:
+    """Tell whether a run of words may be left out of a clause that stays."""
+    words = [given[at] for at in run]
+    if any(is_negation(word) or is_condition(word) for word in words) or _measures(given, run):
+        return False
+    if run.stop == clause.stop:
+        return words[0].text not in _COMPLETING
+    if run.start == clause.start and words[0].text in _BINDING:
+        return len(words) == 1 and _may_stand_alone(given, clause, kept)
+    hangs = words[-1].text in PREPOSITIONS
+    return not hangs and not any(is_guarded(word) or word.is_number for word in words)
+
+
+def _measures(given: Sequence[Word], run: range) -> bool:
+    """Tell whether the run begins with the unit of the number before it, or ends so before one."""
+    first, last = given[run.start], given[run.stop - 1]
+    before = run.start > 0 and counts(given[run.start - 1])
+    after = run.stop < len(given) and counts(given[run.stop])
+    is_unit = first.is_content and not first.opens_clause
+    return (before and is_unit) or (after and (is_currency(last) or last.is_sign))
+
+
+def _may_stand_alone(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+    """Tell a clause that says the same without the word that ties it to what stands before."""
+    word, before = given[clause.start], given[: clause.start]
+    if clause.start - 1 in kept:
+        return word.text in _RELATIVE
+    asserts = any(each.stem in _ASSERTING for each in before)
+    return word.text == "that" and asserts and not any(map(is_guarded, before))

@@ -1,0 +1,144 @@
+"""Read a question: its phrases, its sentences, and what a follow-up leaves out. Pure."""
+
+import re
+from collections.abc import Sequence
+
+from qa.types import Exchange
+
+_QUOTED = re.compile(
+    r'"([^"]{2,200})"|\u201c([^\u201d]{2,200})\u201d|\u00ab([^\u00bb]{2,200})\u00bb'
+)
+# Names that stand in no dictionary: error codes, versions, paths, variables.
+_IDENTIFIER = re.compile(
+    r"""(?<![\w./:-])(?:
+        (?=[\w./:-]*[A-Za-z])(?=[\w./:-]*\d)\w+(?:[-./:]\w+)+  # CVE-2024-1234, v2.13.0
+        | (?=\w*[A-Za-z])(?=\w*[\d_])\w{2,}                     # ERR_404, snake_case, sha256
+        | [a-z]+(?:[A-Z][a-z0-9]*)+                             # camelCase
+        | \d+(?:\.\d+){2,}                                      # 10.0.0.1
+    )(?![\w/])""",
+    re.VERBOSE,
+)
+
+# Each is looked for in every candidate, and adds an expression that Django nests.
+MOST_PHRASES = 16
+
+# People do not begin each sentence of a question with a capital.
+_SENTENCE_END = re.compile(r"(?<=[.?!;])\s+|(?<=[\u3002\uff1f\uff01\uff1b])")
+# Sentences of a question that are searched for by themselves, and words that make one.
+MOST_SENTENCES = 8
+WORDS_IN_A_SENTENCE = 3
+
+
+def find_phrases(text: str) -> tuple[str, ...]:
+    """Return the quoted phrases and the identifiers of a question, each once, in order.
+
+    At most ``MOST_PHRASES``, the first ones.
+    """
+    quoted = ["".join(groups).strip() for groups in _QUOTED.findall(text)]
+    identifiers = [match.group() for match in _IDENTIFIER.finditer(text)]
+    return tuple(dict.fromkeys(filter(None, (*quoted, *identifiers))))[:MOST_PHRASES]
+
+
+def find_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a question of several, at most ``MOST_SENTENCES``; else none."""
+    parts = [part.strip() for part in _SENTENCE_END.split(text)]
+    sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
+    return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
+
+
+_FILLER = re.compile(r"^\s*(?:(?:so|ok|okay|well|yes|no|thanks)\b[\s,.!]*)+", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"^\s*(?:(?:and|but|or|also|then|plus)\b[\s,]*)+", re.IGNORECASE)
+_ELLIPSIS = re.compile(
+    r"^\s*(?:what|how)\s+about\b|\b(?:the\s+same|as\s+well|else)\b", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"\b(?:it|they|them|he|she|him)\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\b(?:its|their|his)\b|\bher\b(?=\s+\w)", re.IGNORECASE)
+# "That" in "the tool that does it" refers to its own sentence; here it is subject or object.
+_DEMONSTRATIVE = re.compile(
+    r"(?:^|\b(?:is|are|was|were|do|does|did|can|of|to|in|for|with|why|how|mean|about|after|before)"
+    r"\s+)(?P<reference>(?:this|that|these|those)\b(?:\s+ones?\b)?)(?P<is_last>\W*$)?",
+    re.IGNORECASE,
+)
+# "How long does it take to deploy a model?" and "is it possible to ..." refer to nothing before.
+_EXPLETIVE = re.compile(r"\bit\b.*?\b(?:to|that|if|when)\s+\w+", re.IGNORECASE)
+_DEFINITION = re.compile(r"^\s*(?:who|what)\s+(?:is|are|was|were)\s+\w", re.IGNORECASE)
+_TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.IGNORECASE)
+_WORD = re.compile(r"[\w][\w'’-]*")
+
+# A question of fewer words that mean something does not stand on its own.
+LEAST_CONTENT_WORDS = 2
+
+_FUNCTION_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being"
+    " below between both but by can could did do does doing down during each else exactly few"
+    " for from further give had has have having he her here hers him his how i if in into is"
+    " it its just long many may me might more most much must my no nor not now of off often ok"
+    " okay on once one ones only or other our out over own please same shall she should so"
+    " some such tell than that the their them then there these they this those through to too"
+    " under until up us very was we well were what when where which while who whom whose why"
+    " will with would yes you your".split()
+)
+
+
+def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
+    """Return the question with its topic, or as it is if it stands on its own.
+
+    Args:
+        question: As asked.
+        history: What was asked before, oldest first.
+    """
+    if not history or not is_follow_up(question):
+        return question
+    topic = find_topic(_last_standing(history))
+    bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
+    if not topic or topic.lower() in bare.lower():
+        return question
+    return _put_in(bare, topic)
+
+
+def is_follow_up(question: str) -> bool:
+    """Tell whether a question needs an earlier one to be understood."""
+    question = _FILLER.sub("", question)
+    bare = _CONJUNCTION.sub("", question)
+    if bare != question or _ELLIPSIS.search(bare) or _DEMONSTRATIVE.search(bare):
+        return True
+    reference = _POSSESSIVE.search(bare) or _PRONOUN.search(bare)
+    words = _content_words(bare)
+    if reference is not None:
+        before = _content_words(bare[: reference.start()])
+        is_answered_inside = len(before) >= LEAST_CONTENT_WORDS or _EXPLETIVE.search(bare)
+        return len(words) < LEAST_CONTENT_WORDS or not is_answered_inside
+    return len(words) < LEAST_CONTENT_WORDS and not (words and _DEFINITION.match(bare))
+
+
+def find_topic(question: str) -> str:
+    """Return what a question is about: its noun phrase to the end, else its telling words."""
+    bare = question.strip().rstrip("?!. ")
+    start = _TOPIC_START.search(bare)
+    if start is not None and _content_words(bare[start.start() :]):
+        return bare[start.start() :]
+    return " ".join(_content_words(bare))
+
+
+def _last_standing(history: Sequence[Exchange]) -> str:
+    standing = [past for past in history if past.searched == past.question]
+    return standing[-1].question if standing else history[-1].searched
+
+
+def _put_in(question: str, topic: str) -> str:
+    """Put the topic in the place of the word that refers to it, else behind the question."""
+    demonstrative = _DEMONSTRATIVE.search(question)
+    if found := _POSSESSIVE.search(question):
+        (start, end), filled = found.span(), f"{topic}'s"
+    elif found := _PRONOUN.search(question):
+        (start, end), filled = found.span(), topic
+    elif demonstrative and demonstrative["is_last"] is not None:
+        (start, end), filled = demonstrative.span("reference"), topic
+    else:
+        return f"{question.rstrip('?!. ')} ({topic})?"
+    completed = question[:start] + filled + question[end:]
+    return completed[:1].upper() + completed[1:]
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.lower() not in _FUNCTION_WORDS]

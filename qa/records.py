@@ -1,0 +1,109 @@
+"""Keep answers with their citations, and what people say of them."""
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.errors import AnswerNotFound
+from corpus.models import Chunk, Collection, Document
+from qa import models
+from qa.models import Feedback
+from qa.types import Answer, Passage
+
+
+@transaction.atomic
+def record_answer(
+    answer: Answer, *, collection: Collection, answerer: str, steps: list[dict[str, Any]]
+) -> str:
+    """Store the answer and return its id.
+
+    A document that was deleted while the answer was made leaves a citation without a quote.
+    """
+    row = models.Answer.objects.create(
+        collection=collection,
+        question=answer.question,
+        text=answer.text,
+        confidence=answer.confidence,
+        answerer=answerer,
+        embedding_model=collection.embedding_model,
+        configuration_sha256=configuration_sha256(),
+        steps=steps,
+    )
+    passages = [citation.passage for citation in answer.citations]
+    cited = {passage.document_id for passage in passages if not passage.is_selected}
+    chunks = {passage.chunk_id for passage in passages if not passage.is_selected}
+    here = Document.objects.keep_in_place(cited)
+    chunks_here = Chunk.objects.keep_in_place(chunks)
+    models.Citation.objects.bulk_create(
+        models.Citation(
+            answer=row,
+            ordinal=ordinal,
+            document_id=_if_in(citation.passage.document_id, here),
+            chunk_id=_if_in(citation.passage.chunk_id, chunks_here),
+            content_sha256=citation.passage.content_sha256,
+            title=citation.passage.title,
+            source_uri=citation.passage.source_uri,
+            heading_path=list(citation.passage.heading_path),
+            page=citation.passage.page,
+            quote=citation.quote if _is_there(citation.passage, here) else "",
+            is_selected=citation.passage.is_selected,
+            start_char=citation.start_char,
+            end_char=citation.end_char,
+            answer_start=citation.answer_start,
+            answer_end=citation.answer_end,
+            score=citation.score,
+            support=citation.support,
+        )
+        for ordinal, citation in enumerate(answer.citations)
+    )
+    return str(row.pk)
+
+
+def _is_there(passage: Passage, documents: set[str]) -> bool:
+    return passage.is_selected or passage.document_id in documents
+
+
+def _if_in(key: str, present: set[str]) -> str | None:
+    return key if key in present else None
+
+
+@cache
+def configuration_sha256() -> str:
+    """Hash the settings that an answer depends on."""
+    names = sorted(name for name in dir(settings) if name.startswith("PKB_"))
+    named = {name: str(getattr(settings, name)) for name in names if name != "PKB_ANSWERERS"}
+    return sha256(json.dumps(named).encode()).hexdigest()
+
+
+@transaction.atomic
+def give_feedback(answer_id: UUID, *, rating: str, comment: str = "") -> Feedback:
+    """Keep what someone thinks of an answer.
+
+    Raises:
+        AnswerNotFound: There is none of that id.
+    """
+    if not models.Answer.objects.keep_in_place([str(answer_id)]):
+        raise AnswerNotFound(f"There is no answer {answer_id}.")
+    return Feedback.objects.create(answer_id=answer_id, rating=rating, comment=comment)
+
+
+def accept_feedback(ids: Iterable[UUID]) -> int:
+    """Accept what waits among these, for the evaluation; return how many."""
+    return _review(ids, Feedback.Review.ACCEPTED)
+
+
+def dismiss_feedback(ids: Iterable[UUID]) -> int:
+    """Put aside what waits among these; return how many."""
+    return _review(ids, Feedback.Review.DISMISSED)
+
+
+def _review(ids: Iterable[UUID], review: str) -> int:
+    waiting = Feedback.objects.to_review().select_related(None).filter(pk__in=list(ids))
+    return waiting.order_by().update(review=review, reviewed_at=timezone.now())

@@ -1,0 +1,1 @@
+"""Find passages: two legs, vectors and words, fused into one list and reranked."""

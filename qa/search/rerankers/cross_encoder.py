@@ -1,0 +1,107 @@
+"""A reranker that reads query and text together."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.embedders.model_files import LoadedOnce, find_model
+from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.tokens import find_token_spans, load_tokenizer, tokenize
+from corpus.errors import BackendError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+class _Loaded(NamedTuple):
+    graph: OnnxModel
+    cutting: "Tokenizer"
+    plain: "Tokenizer"
+
+
+class CrossEncoderReranker(LoadedOnce[_Loaded]):
+    """Run a cross-encoder's ONNX graph, one logit a pair.
+
+    Args:
+        model: A packaged model's name, or the path of a folder with ``model.onnx``.
+        threads: Threads of one run; 0 takes as many as the process has cores.
+        batch_size: Pairs of one run; a quantized graph always runs one at a time.
+        max_tokens: Longest pair, special tokens counted; the text is cut, and of the query
+            what is over half of it.
+        name: The model's name where it is not ``model``.
+        question_layer: The tensor inside of the graph that ``read_question`` gives out.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        threads: int = 0,
+        batch_size: int = 8,
+        max_tokens: int = 384,
+        name: str | None = None,
+        question_layer: str = "",
+    ) -> None:
+        super().__init__(self._load)
+        self.name = name or model
+        self._model = model
+        self._threads = threads
+        self._batch_size = batch_size
+        self._max_tokens = max_tokens
+        self._question_layer = question_layer
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return shape (n,): the logit of each text being relevant, unbounded, great is good.
+
+        Raises:
+            BackendError: The model is missing or failed.
+        """
+        return self._score(self._loaded(), query, texts)
+
+    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+        """Return shape (q + 1, d): the states of the query's tokens, after the text was read.
+
+        They are those of ``question_layer``; the last one is of the separator behind the query.
+
+        Raises:
+            BackendError: The model is missing, failed, or has no such layer.
+        """
+        loaded = self._loaded()
+        (row,) = tokenize(loaded.cutting, [text], first=self._cut_query(loaded.plain, query))
+        (batch,) = loaded.graph.run([row])
+        if not batch.inner.size:
+            raise BackendError(f"No layer of {self._model!r} is named to read a question from.")
+        states: NDArray[np.float32] = batch.inner[0, 1 : len(row.ids) - int(row.type_ids.sum())]
+        return states
+
+    def _load(self) -> _Loaded:
+        folder = find_model(self._model)
+        graph = OnnxModel(
+            folder / "model.onnx",
+            threads=self._threads,
+            batch_size=self._batch_size,
+            inner=self._question_layer,
+        )
+        loaded = _Loaded(
+            graph,
+            load_tokenizer(folder, max_length=self._max_tokens, strategy="only_second"),
+            load_tokenizer(folder),
+        )
+        self._score(loaded, "warm", ["warm"])
+        return loaded
+
+    def _score(self, loaded: _Loaded, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        scores = np.empty(len(texts), np.float32)
+        rows = tokenize(loaded.cutting, texts, first=self._cut_query(loaded.plain, query))
+        for batch in loaded.graph.run(rows):
+            if batch.output.shape != (len(batch.rows), 1):
+                raise BackendError(f"The model {self._model!r} is no cross-encoder of one logit.")
+            scores[batch.rows] = batch.output[:, 0]
+        return scores
+
+    def _cut_query(self, tokenizer: "Tokenizer", query: str) -> str:
+        """Leave room for a text: only the second of a pair is cut, a long query would raise."""
+        most = self._max_tokens // 2
+        spans = find_token_spans(tokenizer, query)
+        return query if len(spans) <= most else query[: spans[most - 1][1]]

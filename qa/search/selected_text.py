@@ -1,0 +1,73 @@
+"""Answer from a text that came with the question, as if it were the corpus."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from time import perf_counter
+
+import numpy as np
+
+from corpus.embedders import get_embedder
+from corpus.models import Collection
+from corpus.sentences import sentence_spans
+from qa.search.hybrid import Retrieved
+from qa.types import Passage, Query
+
+# The reranker reads 384 tokens of a question and a passage, about 1,500 characters of English.
+PASSAGE_CHARS = 1_000
+
+
+class SelectedText:
+    """A retriever over one text; its passages are spans of the text as it was sent."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.content_sha256 = sha256(text.encode()).hexdigest()
+
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved:
+        """Return the passages most similar to the query, best first, by the collection's model.
+
+        Raises:
+            CollectionNotFound: There is no such collection.
+            BackendError: The embedder failed.
+        """
+        started = perf_counter()
+        model = get_embedder(Collection.objects.named(query.collection).embedding_model)
+        passages = list(self._passages())
+        vectors = model.embed_passages([passage.text for passage in passages])
+        similarities = np.clip(vectors @ model.embed_query(query.text), 0.0, 1.0)
+        scored = [
+            replace(passage, similarity=float(value), score=float(value))
+            for passage, value in zip(passages, similarities, strict=True)
+        ]
+        best = sorted(scored, key=lambda passage: -passage.score)[:limit]
+        elapsed_ms = (perf_counter() - started) * 1000
+        return Retrieved(best, embedding_ms=elapsed_ms, search_ms=0.0)
+
+    def _passages(self) -> Iterator[Passage]:
+        for number, (start, end) in enumerate(_pack(sentence_spans(self.text))):
+            yield Passage(
+                chunk_id=f"selected-{number}",
+                document_id="",
+                content_sha256=self.content_sha256,
+                title="",
+                source_uri="",
+                heading_path=(),
+                page=None,
+                text=self.text[start:end],
+                start_char=start,
+                end_char=end,
+                is_selected=True,
+            )
+
+
+def _pack(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Put neighbouring sentences together, up to ``PASSAGE_CHARS``; a longer one stays whole."""
+    begin, last = spans[0] if spans else (0, 0)
+    for start, end in spans[1:]:
+        if end - begin > PASSAGE_CHARS:
+            yield begin, last
+            begin = start
+        last = end
+    if spans:
+        yield begin, last

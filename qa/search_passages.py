@@ -1,0 +1,85 @@
+"""Search without answering: the passages, their order, and how good they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from corpus.telemetry import hit_rate_at_k, mean_score_top1, mean_score_topk, metric_labels
+from qa.context import QAContext
+from qa.search.ranking import rerank_passages
+from qa.types import Passage, Query
+
+
+def evaluate_passages(
+    passages: Sequence[Passage], *, gold: Sequence[str], model: str, route: str
+) -> dict[str, Any]:
+    """Return and record the metrics of the passages an answer was made from.
+
+    Returns:
+        ``hit_rate_at_k``: 1.0 if a gold chunk or document is among them, else 0.0; None without
+        gold. ``mean_score_top1``, ``mean_score_topk``: of their scores; None without passages.
+    """
+    wanted = set(gold)
+    scores = [passage.score for passage in passages]
+    hit = any({p.chunk_id, p.document_id} & wanted for p in passages)
+    found = {
+        "hit_rate_at_k": float(hit) if wanted else None,
+        "mean_score_top1": scores[0] if scores else None,
+        "mean_score_topk": sum(scores) / len(scores) if scores else None,
+    }
+    labels = metric_labels(model=model, route=route)
+    instruments = (hit_rate_at_k, mean_score_top1, mean_score_topk)
+    for instrument, value in zip(instruments, found.values(), strict=True):
+        if value is not None:
+            instrument.record(value, labels)
+    return found
+
+
+# Passages that are looked at for each one asked for, so that a threshold leaves enough.
+OVERSAMPLING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Passages, best first, and the time that finding them took."""
+
+    query: str
+    results: tuple[Passage, ...]
+    embedding_time_ms: float
+    search_time_ms: float
+
+    @property
+    def total_results(self) -> int:
+        return len(self.results)
+
+
+def search_passages(
+    query: Query, *, mode: str, threshold: float, rerank: bool, context: QAContext
+) -> Found:
+    """Return at most ``query.k`` passages at least ``threshold`` similar to the query.
+
+    Raises:
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed.
+    """
+    limit = max(query.k * OVERSAMPLING, context.rerank_count)
+    retrieved = context.retriever.retrieve(query, limit=limit, mode=mode)
+    started = perf_counter()
+    passages = [passage for passage in retrieved.passages if passage.similarity >= threshold]
+    if rerank and passages:
+        passages = rerank_passages(
+            query.text,
+            passages,
+            reranker=context.reranker,
+            weight=context.rerank_weight,
+            count=context.rerank_count,
+            per_document=context.per_document,
+            limit=query.k,
+        )
+    return Found(
+        query=query.text,
+        results=tuple(passages[: query.k]),
+        embedding_time_ms=retrieved.embedding_ms,
+        search_time_ms=retrieved.search_ms + (perf_counter() - started) * 1000,
+    )

@@ -1,0 +1,115 @@
+"""Ask within a session: what was said before completes the question, and the answer is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.embedders.tokens import count_cl100k_tokens
+from qa.answer_question import Asked, answer_question
+from qa.context import QAContext
+from qa.models import Message, Session
+from qa.types import Exchange
+
+# Exchanges of a session that a question is read with.
+CONTEXT_MESSAGES = 3
+CONTEXT_TOKENS = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer within a session."""
+
+    asked: Asked
+    session_id: UUID
+    timestamp: datetime
+    latency_ms: int
+
+
+def open_session(session_id: UUID | None = None) -> Session:
+    """Return the session of that id, made if it is not there or has expired; a new one for None."""
+    if session_id is None:
+        return Session.objects.create()
+    Session.objects.expired().filter(pk=session_id).delete()
+    session, is_new = Session.objects.get_or_create(pk=session_id)
+    if not is_new:
+        _touch(session)
+    return session
+
+
+def ask_in_session(
+    question: str,
+    *,
+    session: Session,
+    collection: str,
+    context: QAContext,
+    selected_text: str = "",
+    context_tokens: int = CONTEXT_TOKENS,
+    route: str = "ask",
+) -> Reply:
+    """Answer a question within its session and keep both.
+
+    Args:
+        selected_text: A text that came with the question: the answer is looked for in it first.
+        context_tokens: Most tokens of what was said before that the question is read with.
+
+    Raises:
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed and nothing stands in for it.
+        AskerLeft: By the context's listener.
+    """
+    started = perf_counter()
+    asked = answer_question(
+        question,
+        collection=collection,
+        k=settings.PKB_RETRIEVAL_K,
+        context=context,
+        route=route,
+        history=recall(session, most_tokens=context_tokens),
+        selected_text=selected_text,
+    )
+    _remember(session, asked)
+    latency_ms = round((perf_counter() - started) * 1000)
+    return Reply(asked, session.pk, timezone.now(), latency_ms)
+
+
+def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
+    """Return the last exchanges of a session, oldest first: at most 3, and so many tokens."""
+    messages = session.messages.select_related("answer").order_by("-created_at", "-pk")
+    exchanges = [
+        Exchange(message.answer.question, message.searched, message.answer.text)
+        for message in messages[:CONTEXT_MESSAGES]
+    ]
+    return list(reversed(keep_within(exchanges, most_tokens)))
+
+
+def keep_within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
+    """Return the first ones that have at most so many tokens together."""
+    kept = []
+    for exchange in exchanges:
+        most_tokens -= count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
+        if most_tokens < 0:
+            break
+        kept.append(exchange)
+    return kept
+
+
+@transaction.atomic
+def _remember(session: Session, asked: Asked) -> None:
+    """Put an exchange into its session, unless that was deleted meanwhile."""
+    if not Session.objects.keep_in_place([str(session.pk)]):
+        return
+    # A question that stands on its own is told by its two forms being equal.
+    is_as_asked = asked.searched == " ".join(asked.answer.question.split())
+    searched = asked.answer.question if is_as_asked else asked.searched
+    Message.objects.create(session=session, answer_id=asked.id, searched=searched)
+    _touch(session)
+
+
+def _touch(session: Session) -> None:
+    Session.objects.filter(pk=session.pk).update(last_used_at=timezone.now())

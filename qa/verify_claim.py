@@ -1,0 +1,133 @@
+"""Check a claim against a text or a collection: is it held up, and by which words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from corpus.errors import InvalidInput
+from corpus.sentences import sentence_spans
+from qa.context import QAContext
+from qa.proof.support import Support, Verdict, judge_claim
+from qa.search.ranking import rerank_passages
+from qa.turns import answering_turn
+from qa.types import Citation, Passage, Query
+
+MAX_CLAIM_CHARS = 2_000
+MAX_SENTENCES = 40
+# Best passages of a collection whose sentences a claim is checked against.
+PASSAGE_COUNT = 5
+
+# A sentence of a passage: its half-open span in the passage's text.
+Source = tuple[Passage, int, int]
+
+_WEAKEST_FIRST: tuple[Verdict, ...] = ("contradicted", "unsupported", "partial", "supported")
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedClaim:
+    """What became of a claim.
+
+    Attributes:
+        support: The weakest verdict of its sentences; a contradicted one is the weakest.
+        score: The least chance of a sentence being held up, in [0, 1].
+        citations: The sentence that holds up, or contradicts, each sentence of the claim;
+            ``answer_start:answer_end`` is that sentence's place in the claim.
+    """
+
+    support: Verdict
+    score: float
+    citations: tuple[Citation, ...]
+
+
+def verify_claim(
+    claim: str,
+    *,
+    text: str | None = None,
+    collection: str,
+    tags: Sequence[str] = (),
+    context: QAContext,
+) -> VerifiedClaim:
+    """Check each sentence of the claim against ``text``, or where that is None the collection.
+
+    Raises:
+        InvalidInput: The claim or the text is empty, or the claim too long.
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed.
+    """
+    spans = sentence_spans(claim)
+    if not spans or len(claim) > MAX_CLAIM_CHARS or len(spans) > MAX_SENTENCES:
+        raise InvalidInput(
+            f"A claim has 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
+            field="claim",
+        )
+    if text is not None and not text.strip():
+        raise InvalidInput("The text to check the claim against is empty.", field="text")
+    selected = [] if text is None else _split([select_text(text)])
+    verified = []
+    with answering_turn():
+        for start, end in spans:
+            query = Query(claim[start:end], collection=collection, tags=tuple(tags))
+            sources = _split(_find_passages(query, context)) if text is None else selected
+            verified.append(_verify_sentence(query.text, start, sources, context))
+    return VerifiedClaim(
+        support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
+        score=min(found.score for found, _ in verified),
+        citations=tuple(citation for _, citation in verified if citation),
+    )
+
+
+def select_text(text: str) -> Passage:
+    """Return a text that no document holds as a passage of its own: it has no ids."""
+    return Passage(
+        chunk_id="",
+        document_id="",
+        content_sha256=sha256(text.encode()).hexdigest(),
+        title="",
+        source_uri="",
+        heading_path=(),
+        page=None,
+        text=text,
+        start_char=0,
+        end_char=len(text),
+        is_selected=True,
+    )
+
+
+def _find_passages(query: Query, context: QAContext) -> list[Passage]:
+    found = context.retriever.retrieve(query, limit=context.rerank_count).passages
+    if not found:
+        return []
+    return rerank_passages(
+        query.text,
+        found,
+        reranker=context.reranker,
+        weight=context.rerank_weight,
+        count=context.rerank_count,
+        per_document=context.per_document,
+        limit=PASSAGE_COUNT,
+    )
+
+
+def _split(passages: Sequence[Passage]) -> list[Source]:
+    return [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
+
+
+def _verify_sentence(
+    sentence: str, at: int, places: Sequence[Source], context: QAContext
+) -> tuple[Support, Citation | None]:
+    """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
+    sources = [passage.text[start:end] for passage, start, end in places]
+    found = judge_claim(sentence, sources, score=context.judge.score)
+    if found.verdict == "unsupported":
+        return found, None
+    passage, start, end = places[found.index]
+    return found, Citation(
+        passage=replace(passage, score=found.score),
+        quote=sources[found.index],
+        start_char=passage.start_char + start,
+        end_char=passage.start_char + end,
+        answer_start=at,
+        answer_end=at + len(sentence),
+        score=found.score,
+        support=found.verdict,
+    )

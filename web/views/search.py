@@ -1,0 +1,108 @@
+"""The page of search: passages with their terms marked, and how reranking moved them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from corpus.models import Collection, Tag
+from qa.context import build_context
+from qa.search_passages import Found, search_passages
+from qa.types import Passage, Query
+from web.forms import MODES, SearchForm
+from web.marks import Piece, split_at_terms
+
+PAGE_SIZE = 10
+# What /search gives at most; asked for at once, so that pages do not shift against each other.
+MOST = 50
+NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A found passage.
+
+    Attributes:
+        rank: Its place in the list, from 1.
+        rank_before: Its place before the reranker, if that moved it.
+    """
+
+    passage: Passage
+    rank: int
+    rank_before: int | None
+    pieces: list[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPage:
+    results: list[Result]
+    total: int
+    number: int
+    ms: float
+
+    @property
+    def numbers(self) -> range:
+        return range(1, -(-self.total // PAGE_SIZE) + 1)
+
+
+def search_page(given: dict[str, Any]) -> ResultPage:
+    """Run the search that a form describes, and return one page of what it found.
+
+    Raises:
+        CollectionNotFound, BackendError: As ``search_passages``.
+    """
+    number = given["page"] or 1
+    found = _search(given, rerank=given["rerank"])
+    before: dict[str, int] = {}
+    if given["rerank"]:
+        fused = _search(given, rerank=False)
+        before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
+    first = (number - 1) * PAGE_SIZE
+    results = [
+        _result(passage, rank, before.get(passage.chunk_id, rank), given["q"])
+        for rank, passage in enumerate(found.results, 1)
+    ]
+    ms = found.embedding_time_ms + found.search_time_ms
+    return ResultPage(results[first : first + PAGE_SIZE], found.total_results, number, ms)
+
+
+def nearest_passages(given: dict[str, Any]) -> list[Result]:
+    """Return what comes nearest to a question that has no answer."""
+    query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=NEAREST)
+    found = search_passages(
+        query, mode="hybrid", threshold=0, rerank=False, context=build_context()
+    )
+    ranked = enumerate(found.results, 1)
+    return [_result(passage, rank, rank, given["q"]) for rank, passage in ranked]
+
+
+def _search(given: dict[str, Any], *, rerank: bool) -> Found:
+    query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=MOST)
+    return search_passages(
+        query,
+        mode=given["mode"] or "hybrid",
+        threshold=given["threshold"] or 0.0,
+        rerank=rerank,
+        context=build_context(),
+    )
+
+
+def _result(passage: Passage, rank: int, before: int, query: str) -> Result:
+    pieces = split_at_terms(passage.text, query)
+    return Result(passage, rank, before if before != rank else None, pieces)
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """The passages that a query finds, ten a page."""
+    given = SearchForm.read(request.GET)
+    shown = {
+        "given": given,
+        "modes": MODES,
+        "collections": Collection.objects.counted(),
+        "tags": Tag.objects.in_use(),
+        "found": search_page(given) if given["q"] else None,
+    }
+    return render(request, "web/search.html", shown)
