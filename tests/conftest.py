@@ -1,4 +1,4 @@
-"""Real parts for every test: Postgres, the embedder, the reranker."""
+"""Real parts for every test: Postgres, and what the packaged models really said."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,6 +8,8 @@ from rest_framework.test import APIClient
 
 from corpus.models import DEFAULT_COLLECTION, Collection
 from tests.factories import Ingest, ingest_text_of
+
+pytest_plugins = ["tests.recordings.plugin"]
 
 SLOW = {
     "faults", "browser", "test_onnx_export.py", "test_properties.py", "test_local_answerer.py",

@@ -17,21 +17,19 @@ from pkb.env import BASE_DIR
 from qa import models
 from qa.answer_question import Asked, answer_question
 from tests.acceptance.test_commands import run
-from tests.remembering import MATCHER, REMEMBERING
+from tests.recordings.models import MATCHER
 
 pytestmark = pytest.mark.django_db
 
 DATASET = BASE_DIR / "data" / "evaluation"
 BASELINE = DATASET / "baseline.json"
-# Questions of the 40 that are asked here: each costs two seconds of a core.
+# Questions of the 40 that are asked here: each costs two seconds of a core where the models run.
 COUNT = 8
 
 
 @pytest.fixture(autouse=True)
 def parts(settings: Any, tmp_path: Path) -> Any:
     settings.PKB_EVALUATIONS_DIR = tmp_path
-    for name, value in REMEMBERING.items():
-        setattr(settings, name, value)
     return settings
 
 
@@ -67,7 +65,8 @@ def test_an_embedder_that_hashes_badly_is_seen(parts: Any) -> None:
 
 
 def test_a_reranker_upside_down_is_seen(parts: Any) -> None:
-    upside_down = {**parts.PKB_RERANKERS[MATCHER], "OPTIONS": {"direction": -1}}
+    spec = parts.PKB_RERANKERS[MATCHER]
+    upside_down = {**spec, "OPTIONS": {**spec["OPTIONS"], "direction": -1}}
     parts.PKB_RERANKERS = {**parts.PKB_RERANKERS, MATCHER: upside_down}
     fell, code = evaluate("retrieval")
     assert code == 1

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from pkb import settings as product
 from pkb.preload import are_models_loaded, models_of_a_question
 
 
 def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:
-    settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS}  # forgets what other tests loaded
-    settings.PKB_RERANKERS = {**settings.PKB_RERANKERS}
+    settings.PKB_EMBEDDERS = {**product.PKB_EMBEDDERS}  # forgets what other tests loaded
+    settings.PKB_RERANKERS = {**product.PKB_RERANKERS}
     assert not are_models_loaded()
 
     call_command("load_models")
@@ -21,7 +22,7 @@ def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:
 
 
 def test_load_models_says_which_model_is_not_there(settings: Any, tmp_path: Path) -> None:
-    spec = settings.PKB_EMBEDDERS["all-MiniLM-L6-v2"]
+    spec = product.PKB_EMBEDDERS["all-MiniLM-L6-v2"]
     absent = {**spec, "OPTIONS": {**spec["OPTIONS"], "model": str(tmp_path / "absent")}}
     settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, "absent": absent}
     settings.PKB_EMBEDDING_MODEL = "absent"
