@@ -17,6 +17,12 @@ SLOW = {
 }  # fmt: skip
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--long-schema", action="store_true", help="200 cases an operation, not 40, in test_schema"
+    )
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take minutes, whatever order the others are in."""

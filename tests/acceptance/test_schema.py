@@ -25,7 +25,7 @@ from qa.context import build_context
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 # An operation; two thirds of their time goes into drawing them.
-CASES = 200
+CASES, LONG_CASES = 40, 200
 EMBEDDER = "hashing-64"
 # The same cases each time, and no search for smaller ones.
 FIXED = settings(
@@ -100,13 +100,16 @@ def replace_some(case: Case[Any], known: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_an_operation_keeps_its_schema(label: str, known: dict[str, Any]) -> None:
+def test_an_operation_keeps_its_schema(
+    label: str, known: dict[str, Any], pytestconfig: pytest.Config
+) -> None:
+    cases = LONG_CASES if pytestconfig.option.long_schema else CASES
     operation = OPERATIONS[label]
     valid = operation.as_strategy()
     wrong = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
     takes_something = operation.body or operation.query or operation.path_parameters
 
-    @settings(FIXED, max_examples=CASES)
+    @settings(FIXED, max_examples=cases)
     @given(case=st.one_of(valid, wrong) if takes_something else valid)
     def keeps_its_schema(case: Case[Any]) -> None:
         replace_some(case, known)
