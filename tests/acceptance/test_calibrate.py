@@ -9,7 +9,7 @@ from django.core.management import CommandError
 
 from qa.proof.confidence import read_calibration
 from qa.types import Evidence
-from tests.acceptance.test_commands import run
+from tests.commands import run
 
 pytestmark = pytest.mark.django_db
 

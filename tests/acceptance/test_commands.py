@@ -3,24 +3,15 @@
 import json
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from corpus.models import Chunk, Document
+from tests.commands import run
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
-
-
-def run(*arguments: Any) -> tuple[str, str, int]:
-    out, err, code = StringIO(), StringIO(), 0
-    try:
-        call_command(*map(str, arguments), stdout=out, stderr=err)
-    except SystemExit as exc:
-        code = int(exc.code or 0)
-    return out.getvalue(), err.getvalue(), code
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from evaluation.overrides import overridden
 from evaluation.questions import decide_questions, propose_questions, read_accepted
 from evaluation.reports import latest_results
 from pkb.trial_settings import settings_under
-from tests.acceptance.test_commands import run
+from tests.commands import run
 from tests.contracts.chat_server import chat_server, says
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 

@@ -16,7 +16,7 @@ from evaluation import runs
 from pkb.env import BASE_DIR
 from qa import models
 from qa.answer_question import Asked, answer_question
-from tests.acceptance.test_commands import run
+from tests.commands import run
 from tests.recordings.models import MATCHER
 
 pytestmark = pytest.mark.django_db

@@ -19,7 +19,7 @@ from qa.answerers.program_files import find_program, list_programs, store_progra
 from qa.answerers.signature import GUARD
 from qa.context import answerers, build_context
 from qa.types import Draft
-from tests.acceptance.test_commands import run
+from tests.commands import run
 from tests.contracts.chat_server import (
     KEY,
     PASSAGES,
@@ -30,7 +30,6 @@ from tests.contracts.chat_server import (
     chat_server,
     fails,
 )
-from tests.contracts.test_local_answerer import gguf  # noqa: F401  (a fixture)
 
 pytestmark = pytest.mark.django_db
 
@@ -323,7 +322,7 @@ def test_versions_are_found_by_name_and_never_written_over(tmp_path: Path) -> No
             find_program(wanted, folder=tmp_path)
 
 
-def test_real_model_is_compiled_for(dataset: Path, settings: Any, gguf: Path) -> None:  # noqa: F811
+def test_real_model_is_compiled_for(dataset: Path, settings: Any, gguf: Path) -> None:
     settings.PKB_RETRIEVAL_K = 1
     configure(settings, model=f"local:{gguf}", threads=1, max_tokens=60, timeout_s=240.0)
     try:

@@ -4,13 +4,13 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.browser.site import Seen, Site
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import manage, own_database, wait_until
 
@@ -23,19 +23,6 @@ QUIET = [
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
-
-
-@dataclass
-class Site:
-    """The served installation; ``post`` and ``get`` speak to its REST doors."""
-
-    url: str
-    client: httpx.Client = field(repr=False)
-
-    def ingest(self, text: str, **fields: Any) -> str:
-        reply = self.client.post("/ingest", json={"text": text, **fields})
-        assert reply.status_code == 201, reply.text
-        return str(reply.json()["document_id"])
 
 
 def _free_port() -> int:
@@ -89,15 +76,6 @@ def browser() -> Iterator[Browser]:
         )
         yield launched
         launched.close()
-
-
-@dataclass
-class Seen:
-    """What a page did that it must not: dialogs, requests elsewhere, broken scripts or policy."""
-
-    dialogs: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Seen, Site
+from tests.browser.site import Seen, Site
 
 # 20 payloads; each goes into a title, a text, a tag, a file name and a query: 100 places.
 PAYLOADS = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Site
+from tests.browser.site import Site
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"

@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.errors import BackendError
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
 from qa.types import Draft, Exchange
+from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import (
     GOOD,
     KEY,
@@ -34,34 +35,6 @@ from tests.contracts.chat_server import (
 )
 
 ROOT = Path(__file__).parents[2]
-
-
-class AnswererContract:
-    """Any answerer; a subclass gives the fixture ``answerer``, which must know of the tower."""
-
-    def test_draft_keeps_to_what_was_given(self, answerer: LMAnswerer) -> None:
-        draft = answerer.answer(QUESTION, PASSAGES)
-        assert draft.text
-        assert set(draft.cited) <= {"S1", "S2", "S3"}
-        assert 0 <= draft.confidence <= 1
-        assert draft.prompt_tokens > draft.completion_tokens > 0
-        assert draft.answerer == answerer.name
-
-    def test_no_passages_make_an_empty_draft(self, answerer: LMAnswerer) -> None:
-        assert answerer.answer(QUESTION, []) == Draft("", (), 0.0, answerer.name)
-
-    def test_one_passage_is_enough(self, answerer: LMAnswerer) -> None:
-        assert set(answerer.answer(QUESTION, PASSAGES[:1]).cited) <= {"S1"}
-
-    def test_nothing_is_kept_in_dspy(self, answerer: LMAnswerer) -> None:
-        answerer.answer(QUESTION, PASSAGES)
-        assert dspy.settings.trace == []
-        assert dspy.clients.base_lm.GLOBAL_HISTORY == []
-
-    def test_dspy_stays_unconfigured(self, answerer: LMAnswerer) -> None:
-        answerer.answer(QUESTION, PASSAGES)
-        assert dspy.settings.lm is None
-        assert dspy.settings.adapter is None
 
 
 class TestOpenAI(AnswererContract):

