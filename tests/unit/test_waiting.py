@@ -61,7 +61,6 @@ def test_a_failure_of_the_work_is_raised() -> None:
         wait_for(fail, listener=Leaver(), is_slow=True)
 
 
-@pytest.mark.django_db
 def test_who_gets_no_turn_is_told_to_come_again(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,7 +73,6 @@ def test_who_gets_no_turn_is_told_to_come_again(
         pass
 
 
-@pytest.mark.django_db
 def test_a_turn_passes_on(settings: Any) -> None:
     settings.PKB_ANSWER_CONCURRENCY = 1
     has_turn = Event()
