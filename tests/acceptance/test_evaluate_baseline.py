@@ -19,7 +19,7 @@ from qa.answer_question import Asked, answer_question
 from tests.commands import run
 from tests.recordings.models import MATCHER
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 DATASET = BASE_DIR / "data" / "evaluation"
 BASELINE = DATASET / "baseline.json"

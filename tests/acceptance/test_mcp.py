@@ -17,6 +17,8 @@ from qa.api.mcp.server import build_server
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import ROOT, own_database, served
 
+pytestmark = pytest.mark.slow
+
 PAGES = "https://kb.example"
 Use = Callable[[Client], Awaitable[Any]]
 

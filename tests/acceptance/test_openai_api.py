@@ -18,6 +18,8 @@ from qa.api.openai.completions import ABSTENTION
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.processes import own_database, served
 
+pytestmark = pytest.mark.slow
+
 MODEL = "pkb/default"
 EMBEDDER = "bge-small-en-v1.5"
 

@@ -322,6 +322,7 @@ def test_versions_are_found_by_name_and_never_written_over(tmp_path: Path) -> No
             find_program(wanted, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_real_model_is_compiled_for(dataset: Path, settings: Any, gguf: Path) -> None:
     settings.PKB_RETRIEVAL_K = 1
     configure(settings, model=f"local:{gguf}", threads=1, max_tokens=60, timeout_s=240.0)

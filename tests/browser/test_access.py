@@ -8,6 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.site import Seen, Site
 
+pytestmark = pytest.mark.slow
+
 # 20 payloads; each goes into a title, a text, a tag, a file name and a query: 100 places.
 PAYLOADS = [
     "<script>alert(1)</script>",

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.site import Site
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
+pytestmark = pytest.mark.slow
+
 UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"
 
 

@@ -23,6 +23,8 @@ from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import PASSAGES, QUESTION, passage
 from tests.contracts.local_model import engine_of, request_for
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240.0
 

@@ -19,6 +19,8 @@ from qa.search.rerankers.late_interaction import LateInteractionReranker
 from tests.contracts.chat_server import KEY
 from tests.contracts.model_server import rerank_server
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 RERANKERS: dict[str, Callable[[], Reranker]] = {

@@ -16,6 +16,8 @@ from tests.contracts.chat_server import ChatServer, chat_server, hang
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import manage, own_database, read, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:

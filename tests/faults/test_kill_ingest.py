@@ -12,6 +12,8 @@ import pytest
 from tests.factories import long_text
 from tests.processes import finish, manage, own_database, read
 
+pytestmark = pytest.mark.slow
+
 KILL_COUNT = 10
 DOCUMENT_COUNT = 12
 

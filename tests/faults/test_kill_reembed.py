@@ -12,6 +12,8 @@ import pytest
 from tests.factories import long_text
 from tests.processes import finish, manage, own_database, read, wait_until
 
+pytestmark = pytest.mark.slow
+
 DOCUMENT_COUNT = 30
 OLD, NEW = "hashing-64", "hashing-96"
 REEMBED = ["reembed", "--model", NEW, "--json"]

@@ -12,6 +12,8 @@ import pytest
 from tests.factories import long_text
 from tests.processes import finish, manage, own_database, read, wait_until
 
+pytestmark = pytest.mark.slow
+
 FILE_COUNT = 40
 KILL_COUNT = 4
 

@@ -25,6 +25,8 @@ from tests.contracts.chat_server import (
     says,
 )
 
+pytestmark = pytest.mark.slow
+
 FAILURES = {
     "500": (fails(500), BackendUnavailable, "failed on its side (500)"),
     "503": (fails(503), BackendUnavailable, "failed on its side (503)"),

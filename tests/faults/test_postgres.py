@@ -33,6 +33,8 @@ from tests.faults.clusters import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class TestStarting:
     def test_new_cluster_has_checksums_and_the_settings(self, server: EmbeddedPostgres) -> None:

@@ -27,6 +27,8 @@ from tests.faults.clusters import (
     wait_until,
 )
 
+pytestmark = pytest.mark.slow
+
 
 class TestStopping:
     def test_stopped_server_is_gone_and_starts_again(self, server: EmbeddedPostgres) -> None:

@@ -14,6 +14,8 @@ from pkb.management.commands import pipeline
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import ROOT, manage, own_database, read, wait_until
 
+pytestmark = pytest.mark.slow
+
 STEPS = {"load", "embed"}
 TIMEOUT_S = 280
 REQUIREMENTS = ROOT / "requirements-pipelines.txt"

@@ -20,7 +20,7 @@ from corpus.loaders.base import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
 from tests.factories import ingest_text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MODEL = "hashing-64"
 drawn = settings(

@@ -16,7 +16,7 @@ from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import Ingest
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MODES = ["hybrid", "semantic", "lexical"]
 

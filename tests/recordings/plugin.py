@@ -23,10 +23,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "bare_models: runs the packaged models themselves")
-
-
 @pytest.fixture(scope="session", autouse=True)
 def recorded_models() -> Iterator[None]:
     """Ask the packaged models only what is not on file, in all tests of this process."""
