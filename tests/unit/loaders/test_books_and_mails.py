@@ -15,6 +15,8 @@ from tests.unit.loaders.making import (
     texts,
 )  # fmt: skip
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def test_odt_headings_lists_and_tables_are_read() -> None:
     inside = (

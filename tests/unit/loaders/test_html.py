@@ -5,6 +5,8 @@ from corpus.loaders.base import Block
 from corpus.loaders.markup import html_blocks, parse_html
 from tests.unit.loaders.making import headings, loaded, texts
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 PROSE = "The mallard is a dabbling duck that breeds throughout the temperate zones of the world. "
 
 

@@ -7,6 +7,8 @@ from corpus.loaders.base import Block
 from corpus.loaders.markdown import markdown_blocks
 from tests.unit.loaders.making import headings, loaded, texts
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def test_headings_keep_their_source_and_know_their_words() -> None:
     blocks = markdown_blocks("# A *big* `title`\n\nText\n\n### Third ###\n")

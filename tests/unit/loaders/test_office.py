@@ -18,6 +18,8 @@ from tests.unit.loaders.making import (
     zip_of,
 )  # fmt: skip
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 STYLES = (
     '<w:style w:styleId="H1"><w:name w:val="heading 1"/></w:style>'
     '<w:style w:styleId="Mine"><w:name w:val="Kapitel"/><w:basedOn w:val="Lvl"/></w:style>'

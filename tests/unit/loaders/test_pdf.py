@@ -5,6 +5,8 @@ from corpus.loaders.base import Block
 from corpus.loaders.pdf_layout import Line, blocks_from_pages
 from tests.unit.loaders.making import Pdf, headings, loaded, texts
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 SENTENCE = "A line of text that is as wide as the column it stands in"
 
 

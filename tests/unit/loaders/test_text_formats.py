@@ -6,6 +6,8 @@ from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
 from tests.unit.loaders.making import headings, loaded, texts
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def test_plain_text_is_cut_at_empty_lines_and_page_breaks() -> None:
     document = loaded("One\ntwo\n \t\n\n  Indented\r\n\r\nThree\fFour\n", "a.txt")

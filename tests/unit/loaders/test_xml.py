@@ -3,6 +3,8 @@ import pytest
 from corpus.errors import UnreadableFile
 from tests.unit.loaders.making import LAUGHS, headings, loaded, texts
 
+pytestmark = pytest.mark.usefixtures("in_process")
+
 
 def test_articles_are_read_by_their_sections() -> None:
     source = (
