@@ -144,3 +144,11 @@ def test_the_paired_test_is_exact_where_it_can_be_counted() -> None:
     # Three questions that all gain: of 8 ways to swap, 2 move the mean as far.
     p = paired_p_value(column(0, 0, 0), column(1, 1, 1), mean, rounds=20_000)
     assert p == pytest.approx(0.25, abs=0.015)
+
+
+def test_a_statistic_that_is_none_has_no_interval_and_no_p_value() -> None:
+    def undefined(rows: Array) -> float:
+        return math.nan
+
+    assert all(map(math.isnan, bootstrap_interval(column(1, 2), undefined, rounds=3)))
+    assert math.isnan(paired_p_value(column(1), column(2), undefined, rounds=3))

@@ -52,6 +52,14 @@ def zip_of(entries: Mapping[str, bytes | str], *, method: int = zipfile.ZIP_DEFL
     return file.getvalue()
 
 
+def zip_with(content: bytes, parts: Mapping[str, str | None]) -> bytes:
+    """An archive with other entries than it had; None leaves one out."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    changed = {**entries, **parts}
+    return zip_of({name: entry for name, entry in changed.items() if entry is not None})
+
+
 def relations(*pairs: tuple[str, str, str]) -> str:
     """Relations as (id, kind, target)."""
     inside = "".join(

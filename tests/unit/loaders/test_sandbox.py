@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.errors import BackendUnavailable, EmptyDocument, UnreadableFile
 from corpus.loaders import load_file, registry, sandbox
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.bounds import LoaderLimits
@@ -165,7 +165,48 @@ def test_large_plain_files_are_read_in_a_child_too(monkeypatch: pytest.MonkeyPat
     assert calls == [registry.PLAIN]
 
 
-def test_pdfs_are_read_in_a_child() -> None:
-    before = "pypdfium2" in sys.modules
+def test_pdfs_are_read_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pypdfium2", raising=False)
     loaded(Pdf().line("Text", 700).bytes(), "a.pdf")
-    assert ("pypdfium2" in sys.modules) == before
+    assert "pypdfium2" not in sys.modules
+
+
+def test_a_worker_that_cannot_be_asked_is_lost() -> None:
+    worker = sandbox.Worker()
+    os.kill(worker.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(sandbox.WorkerLost):
+        worker.ask({}, b"x" * 2**20, within_s=30)
+    worker.close()
+
+
+def test_a_worker_that_says_nothing_is_lost() -> None:
+    worker = sandbox.Worker()
+    with pytest.raises(sandbox.WorkerLost):
+        worker.ask({"content_bytes": 9}, b"", within_s=0.05)
+    worker.close()
+
+
+def test_a_fresh_worker_that_is_lost_is_not_replaced_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fall_silent(*_: object, **__: object) -> None:
+        raise sandbox.WorkerLost
+
+    monkeypatch.setattr(sandbox.Worker, "ask", fall_silent)
+    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool())
+    with pytest.raises(BackendUnavailable, match="does not answer"):
+        in_child(PAGE, "a.html")
+
+
+def test_a_closed_pool_ends_its_workers_and_a_fork_forgets_them() -> None:
+    pool, forked = sandbox.Pool(), sandbox.Pool()
+    first, second = sandbox.Worker(), sandbox.Worker()
+    pool.give_back(first)
+    forked.give_back(second)
+    pool.close()
+    assert first.pid not in children_of(os.getpid())
+    forked.forget()
+    forked.close()
+    assert second.pid in children_of(os.getpid())
+    second.close()
