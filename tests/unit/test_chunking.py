@@ -209,3 +209,15 @@ def test_semantic_splitting_survives_gaps_of_every_length() -> None:
 def test_white_space_gives_no_chunk() -> None:
     for strategy in CHUNKERS:
         assert split("", strategy=strategy) == []
+
+
+@pytest.mark.parametrize(
+    "spans", [[(1, 5), (3, 5), (1, 4), (3, 4)], [(0, 4), (0, 5), (0, 6), (1, 3), (1, 3)]]
+)
+def test_tokens_that_lie_inside_others_are_never_more_than_allowed(
+    spans: list[tuple[int, int]],
+) -> None:
+    ruler = TokenRuler(spans)
+    for limit in (1, 2, 3):
+        assert ruler.count(0, ruler.cut(0, 6, limit)) <= limit or ruler.cut(0, 6, limit) == 1
+        assert ruler.count(ruler.back(0, 6, limit), 6) <= limit

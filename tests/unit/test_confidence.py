@@ -60,6 +60,12 @@ def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
         read_calibration(tmp_path / "missing.json")
 
 
+def test_a_head_whose_layers_do_not_fit_is_refused() -> None:
+    misfit = AnswerabilityHead(np.ones((3, 2), np.float32), np.ones((4, 2), np.float32))
+    with pytest.raises(ValueError, match="no answerability head"):
+        AnswerabilityHead.load(misfit.dump())
+
+
 def no_relevance(question: str, texts: Sequence[str]) -> NDArray[np.float32]:
     return np.array([float(text) for text in texts], np.float32)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from corpus.sentences import sentence_spans
 from qa.proof.support import judge_claim, keeps_facts
 from qa.proof.support.numbers import read_numbers
+from qa.proof.support.omissions import may_leave_out_rest
 from qa.proof.support.words import read_words
 from tests.falsified import falsify_all, honest_variants
 
@@ -307,8 +308,9 @@ def test_no_sources_support_nothing() -> None:
         (".50 kg and -.5", [(0.5, "kg"), (-0.5, "")]),
         ("10\u2076 m\u00b2 and 10^-3 m", [(10**6, "m^2"), (0.001, "m")]),
         ("in 12345 five", [(12345, ""), (5, "")]),
+        ("0^-1 m", []),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float, str]]) -> None:
     assert [(float(n.value), n.unit) for n in read_numbers(read_words(text))] == numbers
@@ -327,3 +329,7 @@ def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float,
 )
 def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
     assert keeps_facts(claim, source) is kept
+
+
+def test_who_keeps_nothing_may_leave_nothing_out() -> None:
+    assert not may_leave_out_rest(read_words("It is dark."), kept=set())

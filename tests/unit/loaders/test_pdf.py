@@ -1,4 +1,5 @@
 import pytest
+from pypdfium2 import PdfDocument, PdfiumError
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
@@ -158,3 +159,29 @@ def test_a_file_that_only_claims_to_be_a_pdf_is_unreadable() -> None:
 def test_a_pdf_with_a_false_page_count_is_read() -> None:
     content = Pdf().line("Text", 700).bytes().replace(b"/Count 1>>", b"/Count 9>>")
     assert texts(loaded(content, "a.pdf")) == ["Text"]
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "expected"),
+    [
+        ("and goes on", "in the next column", ["First", "and goes on\nin the next column"]),
+        ("and ends.", "here as well", ["First", "and ends.", "here as well"]),
+        ("and breaks off", "Another one", ["First", "and breaks off", "Another one"]),
+    ],
+    ids=["goes on", "ended", "begins anew"],
+)
+def test_a_paragraph_goes_on_in_the_next_column_where_no_sentence_ended(
+    above: str, below: str, expected: list[str]
+) -> None:
+    found = layout(line("First", 200), line(above, 150), line(below, 200, left=360, right=660))
+    assert [block.text for block in found] == expected
+
+
+def test_an_outline_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: PdfDocument, **_: object) -> None:
+        raise PdfiumError("broken")
+
+    monkeypatch.setattr(PdfDocument, "get_toc", fail)
+    pdf = Pdf().line("First", 700, size=20).line(SENTENCE, 650).line(SENTENCE, 637)
+    pdf.line(SENTENCE, 624).line(SENTENCE, 611).outline(("First", 1))
+    assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "First")]
