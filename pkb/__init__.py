@@ -1,0 +1,3 @@
+"""The composition root."""
+
+__version__ = "0.1.0"

@@ -8,6 +8,7 @@ from typing import Any
 from corsheaders.defaults import default_headers
 
 from corpus.filters import FILTER_SCHEMA
+from pkb import __version__
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
@@ -24,7 +25,7 @@ if (_litellm := find_spec("litellm")) and _litellm.origin:
     _TOKENIZERS = Path(_litellm.origin).parent / "litellm_core_utils" / "tokenizers"
     os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_TOKENIZERS))
 
-VERSION = "0.1.0"
+VERSION = __version__
 DEBUG = False
 IS_DEV = env.app_env == "dev"
 SECRET_KEY = read_secret_key(env)
