@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pytrec_eval
 from numpy.typing import NDArray
 
 NDCG_DEPTH = 10
@@ -45,6 +44,8 @@ def _evaluate(
     ranking: Sequence[str], relevant: Mapping[str, int], measures: set[str]
 ) -> dict[str, float]:
     """Ask pytrec_eval, which knows scores and no ranks; it leaves out an empty ranking."""
+    import pytrec_eval  # noqa: PLC0415  (of requirements-evaluation.txt)
+
     scores = {key: float(len(ranking) - rank) for rank, key in enumerate(ranking)}
     evaluator = pytrec_eval.RelevanceEvaluator({"q": dict(relevant)}, measures)
     found: dict[str, float] = evaluator.evaluate({"q": scores}).get("q", {})

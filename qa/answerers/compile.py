@@ -9,6 +9,7 @@ from typing import Any
 import dspy
 
 from corpus.errors import BackendError, BackendUnavailable, InvalidInput
+from corpus.packages import EVALUATION, check_packages
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
 from qa.answerers.signature import clean_prediction, label_passages, labels_of
 from qa.types import Draft, Passage
@@ -33,8 +34,16 @@ class Case:
 
 
 def check_optimizer(optimizer: str, *, case_count: int) -> None:
-    """Raise InvalidInput if the optimizer needs more cases."""
-    if optimizer == MIPRO and case_count < MIPRO_LEAST:
+    """Check that the optimizer can be run.
+
+    Raises:
+        InvalidInput: It needs more cases.
+        ImproperlyConfigured: It needs a package that is missing.
+    """
+    if optimizer != MIPRO:
+        return
+    check_packages("optuna", requirements=EVALUATION)
+    if case_count < MIPRO_LEAST:
         raise InvalidInput(f"mipro needs at least {MIPRO_LEAST} questions to learn from.")
 
 

@@ -170,7 +170,7 @@ def _start(model: ModelFile) -> Any:
     try:
         import xllamacpp  # noqa: PLC0415  (100 MB, and only where PKB_LM is a local model)
     except ImportError as exc:
-        raise lm15.ConfigurationError("the package xllamacpp is not installed") from exc
+        raise lm15.ConfigurationError("the package xllamacpp cannot be imported") from exc
     with tempfile.TemporaryDirectory(prefix="pkb-lm-") as folder:
         parameters = _parameters(xllamacpp.CommonParams(), model)
         parameters.hostnames = [str(Path(folder) / "closed.sock")]

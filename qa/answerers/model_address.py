@@ -4,6 +4,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from corpus.packages import LOCAL_LM, check_packages
+
 LOCAL = "local:"
 # The prefix of PKB_LM -> the server's dialect. ``ollama_chat`` is litellm's name for Ollama.
 DIALECTS = {"openai": "openai", "ollama_chat": "ollama"}
@@ -13,11 +15,12 @@ def find_model_file(model: str) -> Path:
     """Return the file that ``local:FILE.gguf`` names.
 
     Raises:
-        ImproperlyConfigured: There is none.
+        ImproperlyConfigured: There is none, or the package that runs it is missing.
     """
     path = Path(model.removeprefix(LOCAL)).expanduser()
     if not path.is_file():
         raise ImproperlyConfigured(f"PKB_LM: there is no file {path}.")
+    check_packages("xllamacpp", requirements=LOCAL_LM)
     return path.resolve()
 
 

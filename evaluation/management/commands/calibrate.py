@@ -6,9 +6,11 @@ from random import Random
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
+from corpus.packages import EVALUATION, check_packages
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
 from evaluation.fit_answerability import gather_examples
 from evaluation.fit_confidence import Point, fit_calibration, gather_points
@@ -40,12 +42,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self._handle(options)
-        except InvalidInput as exc:
+        except (InvalidInput, ImproperlyConfigured) as exc:
             raise CommandError(str(exc), returncode=2) from exc
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
+        check_packages("sklearn", requirements=EVALUATION)
         whole = [read_dataset(folder) for folder in options["dataset"]]
         sets = [
             sample_dataset(

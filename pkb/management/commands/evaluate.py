@@ -11,6 +11,7 @@ from rich.console import Console
 
 from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
+from corpus.packages import EVALUATION, check_packages
 from evaluation.comparison import compare, find_falls, make_baseline
 from evaluation.datasets import read_dataset, sample_dataset
 from evaluation.evaluate import Plan, Report, evaluate_collection, evaluate_dataset, silent
@@ -63,6 +64,7 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
+        check_packages("pytrec_eval", "matplotlib", requirements=EVALUATION)
         _check(options)
         subject = _read_subject(options)
         baseline = _read_baseline(options["against"])

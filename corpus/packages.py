@@ -1,0 +1,20 @@
+"""Packages that only some commands need, looked for before the work begins."""
+
+from importlib.util import find_spec
+
+from django.core.exceptions import ImproperlyConfigured
+
+EVALUATION = "requirements-evaluation.txt"
+LOCAL_LM = "requirements-local-lm.txt"
+
+
+def check_packages(*modules: str, requirements: str) -> None:
+    """Check that what a requirement file brings is installed; nothing is imported.
+
+    Raises:
+        ImproperlyConfigured: A module is missing; the message names it and what to install.
+    """
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        names = " and ".join(missing)
+        raise ImproperlyConfigured(f"Missing: {names}; pip install -r locks/{requirements}")
