@@ -18,14 +18,14 @@ pytestmark = pytest.mark.slow
 
 STEPS = {"load", "embed"}
 TIMEOUT_S = 280
-REQUIREMENTS = ROOT / "requirements-pipelines.txt"
-INSTALLED = ROOT / ".venv-pipelines" / f"{REQUIREMENTS.name}.installed"
+LOCK = ROOT / "locks" / "requirements-pipelines.txt"
+INSTALLED = ROOT / ".venv-pipelines" / f"{LOCK.name}.installed"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def kfp() -> None:
     """Wait for kfp, which ``scripts/test`` installs while other tests run."""
-    wanted = REQUIREMENTS.read_bytes()
+    wanted = LOCK.read_bytes()
     wait_until(lambda: INSTALLED.is_file() and INSTALLED.read_bytes() == wanted, timeout_s=240)
 
 
