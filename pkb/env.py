@@ -25,118 +25,274 @@ class Env(BaseSettings):
 
     model_config = SettingsConfigDict(env_file=DOTENV, extra="ignore", frozen=True)
 
-    app_env: Literal["dev", "test", "prod"] = "dev"
-    app_host: str = "127.0.0.1"
-    app_port: int = Field(default=8000, ge=1, le=65_535)
-    allowed_hosts: str = Field(default="localhost,127.0.0.1,[::1]", description="comma-separated")
+    app_env: Literal["dev", "test", "prod"] = Field(
+        default="dev",
+        description="`dev` shows the steps of an answer; also the environment that telemetry names",
+    )
+    app_host: str = Field(
+        default="127.0.0.1", description="address that `manage.py serve` listens on"
+    )
+    app_port: int = Field(
+        default=8000, ge=1, le=65_535, description="port that `manage.py serve` listens on"
+    )
+    allowed_hosts: str = Field(
+        default="localhost,127.0.0.1,[::1]",
+        description="host names that requests may be sent to, comma-separated",
+    )
     pkb_cors_origins: str = Field(
-        default="", description="comma-separated, https://app.example.org; * is any; unset: none"
+        default="", description="origins whose pages may call the API, comma-separated; `*` is any"
     )
-    pkb_public_url: str = Field(default="", description="of links; unset: APP_HOST:APP_PORT")
-    pkb_mcp_read_only: bool = Field(default=False, description="agents cannot take texts in")
-    pkb_https: bool = Field(default=False, description="only served over TLS, by a proxy")
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    log_format: Literal["console", "json"] = "console"
+    pkb_public_url: str = Field(
+        default="",
+        description="where people reach the pages, for links; unset: APP_HOST and APP_PORT",
+    )
+    pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot take texts in")
+    pkb_https: bool = Field(
+        default=False,
+        description="served behind a proxy that ends TLS: redirects, HSTS, secure cookies",
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="least severe messages that are logged"
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="`json` writes an object a line"
+    )
 
-    database_url: SecretStr | None = Field(default=None, description="postgresql://...")
-    postgres_host: str = ""
-    postgres_port: int = Field(default=5432, ge=1, le=65_535)
-    postgres_db: str = "pkb"
-    postgres_user: str = "pkb"
-    postgres_password: SecretStr = SecretStr("")
-    pkb_db_pool_size: int = Field(default=20, ge=2, le=200, description="connections a process")
+    database_url: SecretStr | None = Field(
+        default=None, description="`postgresql://user:password@host/name`; goes before POSTGRES_*"
+    )
+    postgres_host: str = Field(
+        default="", description="Postgres server; without it and DATABASE_URL the embedded one runs"
+    )
+    postgres_port: int = Field(default=5432, ge=1, le=65_535, description="port of POSTGRES_HOST")
+    postgres_db: str = Field(default="pkb", description="database on POSTGRES_HOST")
+    postgres_user: str = Field(default="pkb", description="user on POSTGRES_HOST")
+    postgres_password: SecretStr = Field(
+        default=SecretStr(""), description="password on POSTGRES_HOST"
+    )
+    pkb_db_pool_size: int = Field(
+        default=20, ge=2, le=200, description="database connections of a process"
+    )
 
-    pkb_data_dir: Path = Field(default=BASE_DIR / "var", description="embedded Postgres, uploads")
+    pkb_data_dir: Path = Field(
+        default=BASE_DIR / "var",
+        description="folder of the embedded Postgres, uploads, results and the secret key",
+    )
     pkb_model_dir: Path | None = Field(
-        default=None, description="what is exported of models; unset: models below PKB_DATA_DIR"
+        default=None, description="folder of exported models; unset: `models` below PKB_DATA_DIR"
     )
-    pkb_secret_key: SecretStr | None = Field(default=None, description="unset: made once, kept")
+    pkb_secret_key: SecretStr | None = Field(
+        default=None, description="Django's secret key; unset: made once and kept in PKB_DATA_DIR"
+    )
 
-    embedding_model: str = "bge-small-en-v1.5+all-MiniLM-L6-v2"
-    embedding_dim: int | None = Field(default=None, ge=1, le=4_000, description="checked if set")
+    embedding_model: str = Field(
+        default="bge-small-en-v1.5+all-MiniLM-L6-v2",
+        description="model of new collections: packaged, `openai/...` or sentence-transformers",
+    )
+    embedding_dim: int | None = Field(
+        default=None,
+        ge=1,
+        le=4_000,
+        description="dimension of EMBEDDING_MODEL, checked; shortens vectors of `openai/...`",
+    )
     pkb_embedding_models: str = Field(
-        default="", description="further ones that collections may have, comma-separated"
+        default="", description="further models that collections may have, comma-separated"
     )
     pkb_embedding_api_base: str = Field(
-        default="https://api.openai.com/v1", pattern=r"^https?://", description="of openai/..."
+        default="https://api.openai.com/v1",
+        pattern=r"^https?://",
+        description="server of `openai/...` embedding models",
     )
-    pkb_embedding_api_key: SecretStr = SecretStr("")
+    pkb_embedding_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="key of that server; once set, collections may have `openai/...` models",
+    )
     pkb_embedding_max_tokens: int = Field(
-        default=8_191, ge=32, le=131_072, description="longest input of openai/... in tokens"
+        default=8_191,
+        ge=32,
+        le=131_072,
+        description="longest input of `openai/...` embedding models, in tokens",
     )
-    embedding_batch_size: int = Field(default=8, ge=1, le=512)
-    reranker_model: str = Field(default="answerai-colbert-small-v1", description="orders passages")
+    embedding_batch_size: int = Field(
+        default=8, ge=1, le=512, description="texts that a local model embeds at a time"
+    )
+    reranker_model: str = Field(
+        default="answerai-colbert-small-v1",
+        description="model that orders passages: packaged, `cohere/...` or `none`",
+    )
     pkb_reranker_api_base: str = Field(
-        default="https://api.cohere.com/v2", pattern=r"^https?://", description="of cohere/..."
+        default="https://api.cohere.com/v2",
+        pattern=r"^https?://",
+        description="server of `cohere/...` rerankers",
     )
-    pkb_reranker_api_key: SecretStr = SecretStr("")
+    pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_model_timeout_s: float = Field(
-        default=60, gt=0, le=600, description="one try at openai/... or cohere/..."
+        default=60,
+        gt=0,
+        le=600,
+        description="seconds for one try at an embedding or reranking server",
     )
-    pkb_model_threads: int = Field(default=0, ge=0, le=256, description="0: one a core")
+    pkb_model_threads: int = Field(
+        default=0, ge=0, le=256, description="threads of each packaged model; 0: one a core"
+    )
 
-    pkb_lm: str = Field(default="", description="openai/..., ollama_chat/..., local:<GGUF file>")
-    pkb_lm_api_base: str = ""
-    pkb_lm_api_key: SecretStr = SecretStr("")
-    pkb_lm_timeout_s: float = Field(default=60, gt=0, le=3_600)
-    pkb_lm_max_tokens: int = Field(default=400, ge=16, le=8_192)
+    pkb_lm: str = Field(
+        default="",
+        description="language model: `openai/...`, `ollama_chat/...` or `local:<GGUF file>`",
+    )
+    pkb_lm_api_base: str = Field(
+        default="", description="server of the language model; unset: the provider's own"
+    )
+    pkb_lm_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
+    pkb_lm_timeout_s: float = Field(
+        default=60,
+        gt=0,
+        le=3_600,
+        description="seconds for a whole answer of the language model, further tries included",
+    )
+    pkb_lm_max_tokens: int = Field(
+        default=400, ge=16, le=8_192, description="longest answer of the language model, in tokens"
+    )
     pkb_lm_program: str = Field(
-        default="", description="of manage.py optimize_answerer: NAME, NAME@VERSION or a .json file"
+        default="",
+        description="program of `manage.py optimize_answerer`: NAME, NAME@VERSION or a file",
     )
     pkb_query_expansions: int = Field(
         default=0, ge=0, le=4, description="other phrasings of a question, asked of PKB_LM; 0: off"
     )
 
-    retrieval_k: int = Field(default=12, ge=1, le=50)
+    retrieval_k: int = Field(
+        default=12,
+        ge=1,
+        le=50,
+        description="passages that an answer is made from, where the request does not say",
+    )
     # What it was chosen on stands at qa.search.fusion.fuse_legs.
-    fusion_alpha: float = Field(default=0.5, ge=0, le=1, description="weight of the vector leg")
-    pkb_candidate_count: int = Field(default=50, ge=1, le=1_000, description="rows a leg")
-    pkb_passages_per_document: int = Field(default=5, ge=1, le=1_000)
-    pkb_rerank_count: int = Field(default=20, ge=1, le=200, description="passages judged")
+    fusion_alpha: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="weight of the vector search against the search by words",
+    )
+    pkb_candidate_count: int = Field(
+        default=50, ge=1, le=1_000, description="chunks that each of the two searches brings"
+    )
+    pkb_passages_per_document: int = Field(
+        default=5,
+        ge=1,
+        le=1_000,
+        description="passages of one document after which those of others go first",
+    )
+    pkb_rerank_count: int = Field(
+        default=20, ge=1, le=200, description="passages that the reranker judges"
+    )
     # nDCG@10 on covid_faq, docs_faq and cranfield: .804 .810 .440 unranked, .822 .792 .447 at .3,
     # .835 .787 .441 at .4, .826 .777 .439 at .5; the mean of ten sets .713, .723, .723, .720.
     # squad2's right passage is first in .80 unranked, .85 at .3, .87 at .4, .88 at .6.
-    pkb_rerank_weight: float = Field(default=0.4, ge=0, le=1)
-    pkb_hnsw_ef_search: int = Field(default=100, ge=10, le=1_000)
+    pkb_rerank_weight: float = Field(
+        default=0.4,
+        ge=0,
+        le=1,
+        description="weight of the reranker's score against that of the searches",
+    )
+    pkb_hnsw_ef_search: int = Field(
+        default=100,
+        ge=10,
+        le=1_000,
+        description="candidates that an HNSW scan keeps; more find more and take longer",
+    )
     # Cross-validated on the questions of qa/calibration.json: below .1, 97 % of foreign, 25 % of
     # adversarial and 2.8 % of answerable questions; below .2, 98 %, 45 % and 10 %.
-    pkb_abstain_below: float = Field(default=0.1, ge=0, le=1, description="confidence")
+    pkb_abstain_below: float = Field(
+        default=0.1, ge=0, le=1, description="an answer of less confidence is not given"
+    )
     pkb_calibration: Path = Field(
-        default=BASE_DIR / "qa" / "calibration.json", description="by manage.py calibrate"
+        default=BASE_DIR / "qa" / "calibration.json",
+        description="file that turns evidence into confidence, by `manage.py calibrate`",
     )
-    pkb_answer_sentences: int = Field(default=3, ge=1, le=10)
+    pkb_answer_sentences: int = Field(
+        default=3, ge=1, le=10, description="longest extractive answer, in sentences"
+    )
     pkb_answer_concurrency: int = Field(
-        default=2, ge=1, le=100, validate_default=True, description="answers at once, a process"
+        default=2,
+        ge=1,
+        le=100,
+        validate_default=True,
+        description="answers at once in a process; at most half of PKB_DB_POOL_SIZE",
     )
 
-    pkb_session_minutes: int = Field(default=30, ge=1, le=10_080, description="after its last use")
-    pkb_chat_heartbeat_s: float = Field(default=15, ge=0.1, le=300)
+    pkb_session_minutes: int = Field(
+        default=30,
+        ge=1,
+        le=10_080,
+        description="minutes after its last use at which a session ends",
+    )
+    pkb_chat_heartbeat_s: float = Field(
+        default=15,
+        ge=0.1,
+        le=300,
+        description="seconds of silence after which a stream sends a heartbeat",
+    )
     pkb_retention_days: int | None = Field(
-        default=None, ge=1, le=36_500, description="of answers and sessions; unset: kept"
+        default=None,
+        ge=1,
+        le=36_500,
+        description="days that answers and sessions are kept; unset: for ever",
     )
 
-    chunk_size: int = Field(default=200, ge=16, le=8_192, description="tokens")
-    chunk_overlap: int = Field(default=0, ge=0, le=4_096, description="tokens; 0: sentences")
-    chunk_overlap_sentences: int = Field(default=1, ge=0, le=10)
+    chunk_size: int = Field(
+        default=200, ge=16, le=8_192, description="longest chunk of new collections, in tokens"
+    )
+    chunk_overlap: int = Field(
+        default=0,
+        ge=0,
+        le=4_096,
+        description="tokens that chunks share; 0: whole sentences; at most half of CHUNK_SIZE",
+    )
+    chunk_overlap_sentences: int = Field(
+        default=1, ge=0, le=10, description="sentences that chunks share where CHUNK_OVERLAP is 0"
+    )
 
-    min_input_chars: int = Field(default=40, ge=1, le=10_000)
-    max_input_chars: int = Field(default=200_000, ge=1_000, le=20_000_000)
-    max_file_chars: int = Field(default=20_000_000, ge=1_000, le=200_000_000)
-    max_body_bytes: int = Field(default=10 * 2**20, ge=1_024, le=2**30)
-    max_file_bytes: int = Field(default=50 * 2**20, ge=1_024, le=2**32)
+    min_input_chars: int = Field(
+        default=40, ge=1, le=10_000, description="shortest text that is taken in"
+    )
+    max_input_chars: int = Field(
+        default=200_000, ge=1_000, le=20_000_000, description="longest text that is taken in"
+    )
+    max_file_chars: int = Field(
+        default=20_000_000,
+        ge=1_000,
+        le=200_000_000,
+        description="longest text of a file that is taken in",
+    )
+    max_body_bytes: int = Field(
+        default=10 * 2**20, ge=1_024, le=2**30, description="largest request without a file"
+    )
+    max_file_bytes: int = Field(default=50 * 2**20, ge=1_024, le=2**32, description="largest file")
 
-    pkb_ingest_roots: str = Field(default="", description="folders, separated by ':'")
+    pkb_ingest_roots: str = Field(
+        default="", description="folders that may be taken in over HTTP, separated by `:`"
+    )
     pkb_worker: Literal["auto", "off"] = Field(
-        default="auto", description="auto: `serve` on the embedded Postgres starts a worker"
+        default="auto",
+        description="`auto`: `manage.py serve` on the embedded Postgres starts a worker",
     )
 
-    otel_service_name: str = "pkb"
-    otel_exporter: Literal["none", "console", "otlp"] = "none"
-    otel_exporter_otlp_endpoint: str = "http://localhost:4318"
+    otel_service_name: str = Field(default="pkb", description="name of the service in telemetry")
+    otel_exporter: Literal["none", "console", "otlp"] = Field(
+        default="none", description="where traces and metrics go"
+    )
+    otel_exporter_otlp_endpoint: str = Field(
+        default="http://localhost:4318", description="collector that `otlp` sends to"
+    )
 
-    django_superuser_username: str = ""
-    django_superuser_email: str = ""
-    django_superuser_password: SecretStr = SecretStr("")
+    django_superuser_username: str = Field(
+        default="", description="superuser that `scripts/run` makes; unset: none"
+    )
+    django_superuser_email: str = Field(default="", description="e-mail address of the superuser")
+    django_superuser_password: SecretStr = Field(
+        default=SecretStr(""), description="password of the superuser"
+    )
 
     @field_validator("pkb_cors_origins")
     @classmethod
@@ -189,7 +345,7 @@ def read_env() -> Env:
     """
     unknown = _unknown_names()
     if unknown:
-        raise SystemExit(f"pkb: unknown setting {', '.join(unknown)} (see .env.example)")
+        raise SystemExit(f"pkb: unknown setting {', '.join(unknown)} (see docs/settings.md)")
     try:
         return Env()
     except ValidationError as exc:
