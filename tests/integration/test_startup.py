@@ -4,8 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from pkb.preload import models_of_a_question
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.processes import MODELS, own_database
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +23,17 @@ HEAVY = (
     "sentence_transformers",
     "onnxruntime",
     "optuna",
+)
+# What models are exported with, and what only some commands need.
+UNASKED = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "matplotlib",
+    "optuna",
+    "pytrec_eval",
+    "xllamacpp",
 )
 
 
@@ -42,6 +58,27 @@ def test_check_imports_no_model_library() -> None:
     )
     done = run("-c", program, DJANGO_SETTINGS_MODULE="pkb.settings")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_start_and_an_answer_import_neither_torch_nor_what_measures(
+    tmp_path: Path, django_db_setup: None, django_db_blocker: Any
+) -> None:
+    for model in models_of_a_question():
+        model.load()  # the exports are there
+    (tmp_path / "bavoke.txt").write_text(LIGHTHOUSE)
+    program = f"""
+import sys
+from django.core.management import execute_from_command_line as run
+import pkb.asgi
+run(["manage.py", "ingest", {str(tmp_path)!r}])
+run(["manage.py", "ask", {LIGHTHOUSE_QUESTION!r}])
+found = [name for name in {UNASKED} if name in sys.modules]
+sys.exit(f"imported: {{found}}" if found else 0)
+"""
+    with django_db_blocker.unblock(), own_database(f"test_startup_{os.getpid()}") as database:
+        done = run("-c", program, DATABASE_URL=database, PKB_MODEL_DIR=str(MODELS))
+    assert done.returncode == 0, done.stderr
+    assert "[1] " in done.stdout
 
 
 @pytest.mark.parametrize(
