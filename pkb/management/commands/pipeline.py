@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from pkb.env import BASE_DIR
 
 PIPELINE = BASE_DIR / "pipelines" / "pipeline.py"
-REQUIREMENTS = "requirements-pipelines.txt"
+REQUIREMENTS = "locks/requirements-pipelines.txt"
 # kfp wants other versions of some packages than the service has.
 OWN_PYTHON = BASE_DIR / ".venv-pipelines" / "bin" / "python"
 
