@@ -12,6 +12,13 @@ from pkb import __version__
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
+from pkb.model_catalogue import (
+    CROSS_ENCODER,
+    LATE_INTERACTION,
+    answerers,
+    embedders,
+    rerankers,
+)
 from pkb.secret_key import read_secret_key
 
 env = read_env()
@@ -179,126 +186,17 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-_MODEL_CACHE = str(env.pkb_model_dir or DATA_DIR / "models")
-_THREADS = {"threads": env.pkb_model_threads}
-_ONNX = {
-    "cache_dir": _MODEL_CACHE,
-    "batch_size": env.embedding_batch_size,
-    **_THREADS,
-}
-PKB_EMBEDDERS: dict[str, dict[str, Any]] = {
-    "all-MiniLM-L6-v2": {
-        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
-        "OPTIONS": {"model": "all-MiniLM-L6-v2", **_ONNX},
-    },
-    "all-MiniLM-L6-v2-int8": {
-        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
-        "OPTIONS": {
-            "model": "all-MiniLM-L6-v2",
-            "name": "all-MiniLM-L6-v2-int8",
-            "quantized": True,
-            **_ONNX,
-        },
-    },
-    "bge-small-en-v1.5": {
-        "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
-        "OPTIONS": {"model": "bge-small-en-v1.5", **_ONNX},
-    },
-    "bge-small-en-v1.5+all-MiniLM-L6-v2": {
-        "BACKEND": "corpus.embedders.concatenated.ConcatenatedEmbedder",
-        "OPTIONS": {
-            "name": "bge-small-en-v1.5+all-MiniLM-L6-v2",
-            "weights": {"bge-small-en-v1.5": 0.6, "all-MiniLM-L6-v2-int8": 0.4},
-        },
-    },
-}
-# An index takes up to 4,000 dimensions.
-PKB_EMBEDDERS["hashing-<dimension>"] = {
-    "BACKEND": "corpus.embedders.hashing.build_hashing",
-    "PATTERN": r"hashing-(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000)",
-}
-# OpenAI's own models, and any other whose dimension is named; texts leave this machine only where
-# that was configured.
-if env.has_embedding_api:
-    PKB_EMBEDDERS["openai/<model>"] = {
-        "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
-        "PATTERN": (
-            r"openai/(?P<model>text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
-            r"|[^@]+(?=@))(?:@(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000))?"
-        ),
-        "OPTIONS": {
-            "api_base": env.pkb_embedding_api_base,
-            "api_key": env.pkb_embedding_api_key.get_secret_value(),
-            "max_tokens": env.pkb_embedding_max_tokens,
-            "timeout_s": env.pkb_model_timeout_s,
-        },
-    }
-for _model in [env.embedding_model, *env.further_embedding_models]:
-    if not _model.startswith(("hashing-", "openai/")):
-        PKB_EMBEDDERS.setdefault(
-            _model,
-            {
-                "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
-                "OPTIONS": {
-                    "model": _model,
-                    "batch_size": env.embedding_batch_size,
-                    **_THREADS,
-                },
-            },
-        )
+PKB_EMBEDDERS = embedders(env, cache_dir=env.pkb_model_dir or DATA_DIR / "models")
 PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
-PKB_RERANKERS: dict[str, dict[str, Any]] = {
-    "ms-marco-MiniLM-L-12-v2": {
-        "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
-        "OPTIONS": {
-            "model": "ms-marco-MiniLM-L-12-v2",
-            # Of its 12 layers, the one from which answerability is read best; docs/evaluation.md.
-            "question_layer": "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0",
-            **_THREADS,
-        },
-    },
-    "answerai-colbert-small-v1": {
-        "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
-        "OPTIONS": {"model": "answerai-colbert-small-v1", **_THREADS},
-    },
-    "cohere/<model>": {
-        "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
-        "PATTERN": r"cohere/(?P<model>.+)",
-        "OPTIONS": {
-            "api_base": env.pkb_reranker_api_base,
-            "api_key": env.pkb_reranker_api_key.get_secret_value(),
-            "timeout_s": env.pkb_model_timeout_s,
-        },
-    },
-    "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
-}
+PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
 # What judges sentences, and what compares them word by word: thresholds and the calibration hold
 # for these two only.
-PKB_JUDGE_MODEL = "ms-marco-MiniLM-L-12-v2"
-PKB_MATCHER_MODEL = "answerai-colbert-small-v1"
-PKB_ANSWERERS: dict[str, dict[str, Any]] = {
-    "extractive": {
-        "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
-        "OPTIONS": {"max_sentences": env.pkb_answer_sentences},
-    }
-}
+PKB_JUDGE_MODEL = CROSS_ENCODER
+PKB_MATCHER_MODEL = LATE_INTERACTION
 PKB_PROGRAMS_DIR = DATA_DIR / "programs"
-if env.pkb_lm:
-    PKB_ANSWERERS["default"] = {
-        "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
-        "OPTIONS": {
-            "model": env.pkb_lm,
-            "api_base": env.pkb_lm_api_base,
-            "api_key": env.pkb_lm_api_key.get_secret_value(),
-            "timeout_s": env.pkb_lm_timeout_s,
-            "max_tokens": env.pkb_lm_max_tokens,
-            "program": env.pkb_lm_program,
-            "programs": PKB_PROGRAMS_DIR,
-            **_THREADS,
-        },
-    }
+PKB_ANSWERERS = answerers(env, programs_dir=PKB_PROGRAMS_DIR)
 
 PKB_RETRIEVAL_K = env.retrieval_k
 PKB_FUSION_ALPHA = env.fusion_alpha

@@ -1,0 +1,142 @@
+"""Which models there are: name to the class that runs it and its options, as settings take them.
+
+An entry with a PATTERN stands for every name that matches; what its groups find are options.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pkb.env import Env
+
+Catalogue = dict[str, dict[str, Any]]
+
+CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
+LATE_INTERACTION = "answerai-colbert-small-v1"
+# An index takes up to 4,000 dimensions.
+_DIMENSION = r"(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000)"
+_OWN_PREFIXES = ("hashing-", "openai/")
+
+
+def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
+    """Return what turns text into vectors; what is exported of a model is kept in ``cache_dir``."""
+    found = _packaged_embedders(env, cache_dir)
+    found["hashing-<dimension>"] = {
+        "BACKEND": "corpus.embedders.hashing.build_hashing",
+        "PATTERN": rf"hashing-{_DIMENSION}",
+    }
+    # Texts leave this machine only where that was configured.
+    if env.has_embedding_api:
+        found["openai/<model>"] = _openai_embedder(env)
+    for model in [env.embedding_model, *env.further_embedding_models]:
+        if not model.startswith(_OWN_PREFIXES):
+            found.setdefault(model, _sentence_transformer(env, model))
+    return found
+
+
+def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
+    minilm, bge = "all-MiniLM-L6-v2", "bge-small-en-v1.5"
+    shared = {
+        "cache_dir": str(cache_dir),
+        "batch_size": env.embedding_batch_size,
+        "threads": env.pkb_model_threads,
+    }
+
+    def onnx(model: str, **options: Any) -> dict[str, Any]:
+        return {
+            "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
+            "OPTIONS": {"model": model, **options, **shared},
+        }
+
+    return {
+        minilm: onnx(minilm),
+        f"{minilm}-int8": onnx(minilm, name=f"{minilm}-int8", quantized=True),
+        bge: onnx(bge),
+        f"{bge}+{minilm}": {
+            "BACKEND": "corpus.embedders.concatenated.ConcatenatedEmbedder",
+            "OPTIONS": {
+                "name": f"{bge}+{minilm}",
+                "weights": {bge: 0.6, f"{minilm}-int8": 0.4},
+            },
+        },
+    }
+
+
+def _openai_embedder(env: Env) -> dict[str, Any]:
+    """OpenAI's own models, and any other whose dimension is named."""
+    own = "text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
+    return {
+        "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
+        "PATTERN": rf"openai/(?P<model>{own}|[^@]+(?=@))(?:@{_DIMENSION})?",
+        "OPTIONS": {
+            "api_base": env.pkb_embedding_api_base,
+            "api_key": env.pkb_embedding_api_key.get_secret_value(),
+            "max_tokens": env.pkb_embedding_max_tokens,
+            "timeout_s": env.pkb_model_timeout_s,
+        },
+    }
+
+
+def _sentence_transformer(env: Env, model: str) -> dict[str, Any]:
+    return {
+        "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
+        "OPTIONS": {
+            "model": model,
+            "batch_size": env.embedding_batch_size,
+            "threads": env.pkb_model_threads,
+        },
+    }
+
+
+def rerankers(env: Env) -> Catalogue:
+    """Return what judges texts against a query."""
+    threads = {"threads": env.pkb_model_threads}
+    return {
+        CROSS_ENCODER: {
+            "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
+            "OPTIONS": {
+                "model": CROSS_ENCODER,
+                # Of its 12 layers, the one from which answerability is read best.
+                "question_layer": "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0",
+                **threads,
+            },
+        },
+        LATE_INTERACTION: {
+            "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
+            "OPTIONS": {"model": LATE_INTERACTION, **threads},
+        },
+        "cohere/<model>": {
+            "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
+            "PATTERN": r"cohere/(?P<model>.+)",
+            "OPTIONS": {
+                "api_base": env.pkb_reranker_api_base,
+                "api_key": env.pkb_reranker_api_key.get_secret_value(),
+                "timeout_s": env.pkb_model_timeout_s,
+            },
+        },
+        "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
+    }
+
+
+def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
+    """Return who writes answers; ``default`` is the language model, where one is configured."""
+    found: Catalogue = {
+        "extractive": {
+            "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
+            "OPTIONS": {"max_sentences": env.pkb_answer_sentences},
+        }
+    }
+    if env.pkb_lm:
+        found["default"] = {
+            "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+            "OPTIONS": {
+                "model": env.pkb_lm,
+                "api_base": env.pkb_lm_api_base,
+                "api_key": env.pkb_lm_api_key.get_secret_value(),
+                "timeout_s": env.pkb_lm_timeout_s,
+                "max_tokens": env.pkb_lm_max_tokens,
+                "program": env.pkb_lm_program,
+                "programs": programs_dir,
+                "threads": env.pkb_model_threads,
+            },
+        }
+    return found
