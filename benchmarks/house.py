@@ -1,0 +1,146 @@
+"""Measure how the source is laid out: files, imports, names, functions, and two walks through it.
+
+    python benchmarks/house.py [CHECKOUT]
+
+The walks are run for real, with a database and the packaged models: a module counts if one of its
+functions was called while the request was answered. Models, settings and URLs are loaded before.
+"""
+
+import ast
+import os
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+from statistics import median, quantiles
+
+ROOMS = ("pkb", "web", "evaluation", "qa", "corpus")
+WIDE = 88
+WALKS = """
+import sys, threading
+from pathlib import Path
+from pkb import settings
+from django.core.management import call_command
+import django
+django.setup()
+from django.test.utils import setup_test_environment, get_runner
+from django.db import connection
+from rest_framework.test import APIClient
+setup_test_environment()
+connection.creation.create_test_db(verbosity=0)
+api, root = APIClient(), Path.cwd()
+def post(text):
+    return api.post("/ingest", {"text": text, "title": "Bavoke"}, format="json")
+def get():
+    return api.get("/answer", {"q": "Who built the lighthouse at Bavoke?"})
+text = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
+assert post(text + " It is white.").status_code == 201 and get().status_code == 200
+for name, ask in {"POST /ingest": lambda: post(text), "GET /answer": get}.items():
+    seen = set()
+    def note(frame, event, argument):
+        if event == "call":
+            seen.add(frame.f_code.co_filename)
+    threading.setprofile_all_threads(note) if hasattr(threading, "setprofile_all_threads") else None
+    threading.setprofile(note); sys.setprofile(note)
+    reply = ask()
+    sys.setprofile(None); threading.setprofile(None)
+    assert reply.status_code in (200, 201), reply.content
+    own = [Path(file).relative_to(root) for file in seen if file.startswith(f"{root}/")]
+    rooms = [path for path in own if path.parts[0] in ("pkb", "web", "evaluation", "qa", "corpus")]
+    print(f"modules on {name}: {len(rooms)}")
+    if "-v" in sys.argv: print(*sorted(map(str, rooms)), sep="\\n")
+connection.creation.destroy_test_db("", verbosity=0)
+"""
+
+
+def main() -> None:
+    root = Path(sys.argv[1] if sys.argv[1:] else ".").resolve()
+    files = source_files(root)
+    print(f"files: {len(files)}, lines: {sum(map(line_count, files)):,}")
+    print(f"imports between them: {count_imports(root, files)}")
+    named = [path for path in files if path.stem.endswith("ing")]
+    print(f"named by a gerund: {len(named)}")
+    fullest, held = Counter(str(path.parent.relative_to(root)) for path in files).most_common(1)[0]
+    print(f"fullest folder: {fullest}, {held} files")
+    print(f"under 40 lines: {sum(line_count(path) < 40 for path in files)}")
+    show_functions(files)
+    show_lines(files)
+    tests = [path for path in tracked(root, "tests") if line_count(path)]
+    print(f"tests: {sum(map(line_count, tests)):,} lines")
+    show_walks(root)
+
+
+def tracked(root: Path, *folders: str) -> list[Path]:
+    listing = subprocess.run(
+        ["git", "ls-files", *(f"{folder}/*.py" for folder in folders)],
+        cwd=root, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [root / name for name in listing.stdout.split() if (root / name).exists()]
+
+
+def source_files(root: Path) -> list[Path]:
+    """Files of the apps that hold something, migrations left out."""
+    found = tracked(root, *ROOMS)
+    return [path for path in found if "migrations" not in path.parts and line_count(path)]
+
+
+def line_count(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def count_imports(root: Path, files: list[Path]) -> int:
+    """Pairs of files of which one imports the other."""
+    names = {_module(path.relative_to(root)): path for path in files}
+    pairs = set()
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = [name for name in inner if name in names] or [node.module]
+                pairs |= {(path, names[name]) for name in targets if name in names}
+    return len(pairs)
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def show_functions(files: list[Path]) -> None:
+    lengths = [
+        node.end_lineno - node.lineno + 1
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
+    ]
+    cuts = quantiles(lengths, n=100)
+    print(
+        f"lines a function: median {median(lengths):.0f}, p90 {cuts[89]:.0f}, "
+        f"p99 {cuts[98]:.0f}, longest {max(lengths)}"
+    )
+
+
+def show_lines(files: list[Path]) -> None:
+    wide = comments = code = total = 0
+    for path in files:
+        lines = path.read_text().splitlines()
+        total += len(lines)
+        wide += sum(len(line) > WIDE for line in lines)
+        with path.open("rb") as file:
+            tokens = list(tokenize.tokenize(file.readline))
+        comments += sum(token.type == tokenize.COMMENT for token in tokens)
+        layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING}
+        code += len({token.start[0] for token in tokens if token.type not in layout})
+    print(f"lines over {WIDE} columns: {wide / total:.1%}")
+    print(f"comments per 100 lines of code: {100 * comments / code:.1f}")
+
+
+def show_walks(root: Path) -> None:
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "pkb.settings", "APP_ENV": "test"}
+    subprocess.run(
+        [sys.executable, "-c", WALKS, *sys.argv[2:]], cwd=root, env=environment, check=True
+    )
+
+
+if __name__ == "__main__":
+    main()
