@@ -16,16 +16,16 @@ def min_max(scores: Mapping[Key, float]) -> dict[Key, float]:
     return {key: (score - low) / (high - low) for key, score in scores.items()}
 
 
-# By this factor a leg whose best stands out wholly outweighs its nominal share; see ``fuse_legs``.
+# A lexical leg whose best hit stands out wholly has so many times its nominal share.
+# How this and the next constants were chosen: docs/decisions/0006 and 0007.
 PROMINENCE_SCALE = 1.6
 # Words of a question that one vector holds well, and what each further one adds to the lexical
-# leg's share, up to the bound; see ``fuse_legs``.
+# leg's share, up to the bound.
 WORDS_IN_A_VECTOR = 6
 SHARE_A_WORD = 0.08
 MOST_FOR_LENGTH = 2.0
 # What a chunk that is far off loses at most, where the nearest has 1: with no bound, the word that
-# it alone has could not make up for it. Mean nDCG@10 of ten data sets: .714 so, at -.5 and without
-# a bound, .712 at 0.
+# it alone has could not make up for it.
 LEAST_NEARNESS = -0.25
 
 
@@ -40,17 +40,8 @@ def fuse_legs(
     """Add up similarity and BM25, the latter weighted by how much it has to say.
 
     A list of words that ends far below its head says which passages are meant; a flat one says
-    that the words are everywhere. So the weight is the question's own. nDCG@10 with bge-small on
-    covid_faq, docs_faq (1,200 documents), cranfield, scifact (1,500): .777 .776 .419 .848. A
-    fixed weight has .760 .725 .429 .840 where it suits cranfield and .774 .782 .412 .837 where
-    it suits docs_faq; reciprocal ranks have .713 .669 .426 .835. On sets that nothing was chosen
-    on, med and xquad: .847 and .985, the best fixed weight of each .840 and .983.
-
-    A long question has more words than its one vector tells apart, so each above six adds to the
-    weight. On sets with 8 to 22 words that mean something a question (cacm, lisa, cisi, each cut
-    to 1,500 documents, cranfield, scifact): .524 .642 .460 .427 .851, without it .500 .561 .452
-    .420 .846; on those with 4 or 5 (covid_faq, docs_faq, xquad) it changes nothing; med, with
-    15 questions, has .827 for .844.
+    that the words are everywhere. So the weight is the question's own. A long question has more
+    words than its one vector tells apart, so each above ``WORDS_IN_A_VECTOR`` adds to the weight.
 
     Args:
         near: Similarity of every candidate.
@@ -65,6 +56,7 @@ def fuse_legs(
     if not near:
         return {}
     ranked = sorted(worded.values(), reverse=True)
+    # It may be that no candidate has any of the words.
     best = ranked[0] or 1.0
     prominence = (ranked[0] - ranked[min(9, len(ranked) - 1)]) / best
     length = min(MOST_FOR_LENGTH, SHARE_A_WORD * max(0, word_count - WORDS_IN_A_VECTOR))

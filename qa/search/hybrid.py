@@ -49,9 +49,7 @@ class HybridRetriever:
         similarity is that to the query's text.
 
         A question of several sentences is searched by each of them too, since one vector of them
-        all is near none. nDCG@10 on lisa, cisi, cacm (all documents), med, words and vectors, with
-        2.9 sentences a question in the mean: .500 .479 .514 .831, by the whole question alone
-        .454 .488 .520 .813. By the mean of the sentences' vectors .539 .484 .467 .833.
+        all is near none (docs/decisions/0007).
 
         Args:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
@@ -97,8 +95,8 @@ class HybridRetriever:
     def _find_floor(self, near: Scores) -> float:
         """Return the similarity that counts 0, however many rows were asked for.
 
-        With the last of 200 rows instead of the 50th, as a search for 50 brings, covid_faq had
-        nDCG@10 .786 for .804: the order of the first ten would depend on how many are shown.
+        By the last of the rows, the order of the first ten would depend on how many are shown
+        (docs/decisions/0006).
         """
         ranked = sorted(near.values(), reverse=True)[: self.candidate_count]
         return ranked[-1] if ranked else 0.0

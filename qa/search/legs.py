@@ -40,6 +40,7 @@ class Legs:
     def find_near(self) -> Scores:
         """Return the cosine similarity of the nearest chunks, clipped to 0."""
         with span(Span.RETRIEVE_VECTOR), span(Span.READ_VECTOR):
+            # One search a vector, since an index orders by the distance to one only.
             rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
             found = keep_best(

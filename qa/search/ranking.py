@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
 
 # Words in a row that two passages are compared by, and the share of them (Jaccard) from which on
-# one repeats the other: a page stored twice with another footer has .9, neighbouring chunks that
-# share a sentence have .2 at most.
+# one repeats the other: a page stored twice does, neighbouring chunks do not (docs/decisions/0017).
 SHINGLE_WORDS = 4
 REPEATED_FROM = 0.8
 
@@ -67,6 +66,7 @@ class _Seen:
 
     def repeats(self, shingles: frozenset[tuple[str, ...]]) -> bool:
         shared = Counter(each for shingle in shingles for each in self._having.get(shingle, ()))
+        # Shared by all that either has, |A| + |B| - |A and B|.
         return any(
             count >= REPEATED_FROM * (len(shingles) + self._sizes[each] - count)
             for each, count in shared.items()
@@ -86,10 +86,9 @@ def rerank_passages(
     """Return the best ``limit`` passages, their scores in [0, 1] and descending.
 
     The first ``count`` are judged and ordered by the judgement blended with their own scores: a
-    reranker alone ended below the fused order on several data sets, the blend did not. The
+    reranker alone ended below the fused order, the blend did not (docs/decisions/0004). The
     judgements are stretched over [0, 1] first; the passages' own scores keep their distances, so
-    that the judgement decides where those lie close together. nDCG@10 on covid_faq, docs_faq
-    (1,200 documents), cranfield: .831 .745 .434, and .823 .749 .433 with both stretched.
+    that the judgement decides where those lie close together.
 
     The others follow in the order they have. Repeated passages, and those over a document's
     share, come last.

@@ -31,7 +31,7 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
 
     The query is marked and the text is marked, as in training, but the query is not filled up
     with ``[MASK]``: the package carries the backbone without its last projection, and there the
-    masks made the order worse (covid_faq, 120 queries, MRR@10: .758 without, .745 with).
+    masks made the order worse (docs/decisions/0004).
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
@@ -40,7 +40,7 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
         max_tokens: Longest text, special tokens counted; the query's limit as well.
         name: The model's name where it is not ``model``.
         cached_texts: Texts whose token vectors are kept, the last used ones: what was ranked is
-            looked at again for its sentences. One takes up to 230 kB.
+            looked at again for its sentences. docs/decisions/0004 says what one takes.
 
     Source: Khattab and Zaharia, ColBERT, SIGIR 2020, equation 3; here the mean, not the sum.
     """
@@ -91,6 +91,7 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
             for place, (start, end) in enumerate(self.query_token_spans(query))
             if any(map(str.isalnum, query[start:end]))
         ]
+        # Without the three that ``_mark`` adds.
         asked = self._ask(query)[2:-1][words]
         cosines = asked @ self._read(text)[2:-1].astype(np.float32).T
         tokens = find_token_spans(self._loaded().tokenizer, text)[: cosines.shape[1]]
@@ -131,6 +132,7 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
     def _read_text(self, text: str) -> NDArray[np.float16]:
         """Return the text's token vectors, specials too, shape (t, d)."""
         ((_, vectors),) = self._encode(self._loaded(), [text], _TEXT_MARKER)
+        # Many are kept, so in half the room.
         return vectors.astype(np.float16)
 
     def _encode(
