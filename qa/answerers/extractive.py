@@ -16,23 +16,17 @@ from qa.types import Draft, Passage
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
 
-# Figures: 190 answerable questions of squad2 over its 955 paragraphs, bge-small.
-# Passages whose sentences are looked at; in .93 the right one is among so many.
+# What each was measured by: docs/decisions/0008.
+# Passages whose sentences are looked at.
 PASSAGE_COUNT = 10
-# Sentences that the cross-encoder reads, those that match the question's tokens best. The best of
-# them holds the gold answer in .82 for 8, for 12 and for all, .80 for 6.
+# Sentences that the cross-encoder reads, those that match the question's tokens best.
 JUDGED_COUNT = 8
-# What a mean match of 1 adds to the cross-encoder's logit: gold in the best two sentences .85
-# at 0, .86 at 10, .87 at 20, .86 at 40.
+# What a mean match of 1 adds to the cross-encoder's logit.
 MATCH_WEIGHT = 20.0
-# The same of its whole passage: of 400 questions the right document is cited in .890 at 0, .897 at
-# 20 and 40, .902 at 60, .897 at 120. (Answerability of the best three passages instead: .900 to
-# .905, for three more runs of the cross-encoder.)
+# The same of its whole passage: a sentence is worth more in a passage that fits.
 PASSAGE_WEIGHT = 40.0
-# How far below the best sentence a further one of its passage may be, in logits. Of 400 answerable
-# questions, gold at 6 in .85 with 1.4 sentences, at 9 in .87 with 1.6, without a bound in .88 with
-# 2.2. Sentences of other passages bring gold to .86 at 6, but the share of citations into the
-# right document from .90 to .85.
+# How far below the best sentence a further one of its passage may be, in logits. Sentences of other
+# passages answer more, but are more often of the wrong document.
 MARGIN = 9.0
 
 
@@ -102,6 +96,7 @@ class ExtractiveProgram(dspy.Module):
             of_passage = _mean_of(matches.max(axis=0, initial=0.0))
             for ordinal, (start, end) in enumerate(spans):
                 sentence = text[start:end]
+                # A Markdown heading says what is spoken of, not what is said.
                 if not sentence.startswith("#"):
                     yield Candidate(
                         number, ordinal, sentence, _mean_of(matches[ordinal]), of_passage

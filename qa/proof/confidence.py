@@ -124,9 +124,8 @@ class Weighing:
     """Evidence as quotes come in. With each it stays or grows, and so does the confidence.
 
     A question whose name, number or turn was changed has a token that nothing in the evidence
-    answers to: over the adversarial questions of squad2 the worst matched token separates better
-    (AUROC .66) than the mean over all tokens (.62), the cross-encoder (.64) and missing words
-    (.60); best does what the cross-encoder's inner layer knows of each token.
+    answers to: so the worst matched token counts, not the mean, and what the cross-encoder's
+    inner layer knows of each token (docs/decisions/0009).
     """
 
     def __init__(

@@ -17,15 +17,13 @@ Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 
 # A logistic model of "these sentences hold up the claim", fitted by benchmarks/claims.py --fit on
-# the claims of scifact_verify with an even number (SUPPORT against abstracts without evidence).
-# On the claims with an odd one its AUROC is .898, with the hard checks in the score .891; the
-# relevance alone has .869 there. Over all claims, cross-validated, adding the matches of each token
-# by answerai-colbert-small moved .88 to .90: not worth a second model.
+# the claims of scifact_verify with an even number (SUPPORT against abstracts without evidence);
+# how well it does on the others: docs/decisions/0010.
 RELEVANCE_WEIGHT = 0.215
 COVERAGE_WEIGHT = 3.784
 INTERCEPT = -2.136
-# From this chance on, where no hard check objects. It lets 6 % of the even and 8 % of the odd
-# contradicted claims pass as supported: relevance does not see what a claim turns around.
+# From this chance on, where no hard check objects; relevance does not see what a claim turns
+# around.
 SUPPORTED_FROM = 0.9
 PARTIAL_FROM = 0.5
 # Share of the claim's content words that the sources must have, however relevant they are.
@@ -35,7 +33,7 @@ SAME_THING_FROM = 2.0
 QUOTED_FROM = 0.0
 # Raw relevance that a sentence may lack to the best one and still be heard against the claim.
 MARGIN = 2.0
-# Sentences that are judged; the others share too few words. A pair costs 10 ms of one core.
+# Sentences that are judged; the others share too few words, and each pair costs time.
 MAX_JUDGED = 48
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
