@@ -100,10 +100,11 @@ def compact_term_counts() -> int:
         return int(cursor.rowcount)
 
 
+# BM25's usual ones: how soon a word's further occurrences count less, and how much length counts.
 K1 = 1.2
 B = 0.75
-# Chunks that the candidate words may match together. Measured on 100,000 chunks: hit@10 .94 in
-# 23 ms at 2,000, .95 at 1,000, and 196 ms at 10,000 for no better order.
+# Chunks that the candidate words may match together: more take longer for no better order
+# (docs/decisions/0013).
 CANDIDATE_BUDGET = 2_000
 
 
@@ -137,8 +138,7 @@ def read_lexical_query(
 ) -> LexicalQuery | None:
     """Weigh the words of ``text`` by the collection's statistics; None if it has none of them.
 
-    What a long question says twice counts twice. nDCG@10 of this leg on lisa, cacm (54 and 21
-    words a question; all documents): .492 .510, and .379 .458 with each word counted once.
+    What a long question says twice counts twice (docs/decisions/0007).
 
     Args:
         phrases: Parts of the text that are meant word for word.

@@ -22,8 +22,8 @@ from corpus.lexical import Bm25Score, LexicalQuery
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
-# Up to so many vectors are compared one by one, which is exact (100,000 of 384 dimensions took
-# 68 ms); more are looked up in the model's index.
+# Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
+# index (docs/decisions/0012).
 EXACT_SCAN_ROWS = 5_000
 
 if TYPE_CHECKING:

@@ -13,12 +13,8 @@ class ConcatenatedEmbedder:
     """Lay the unit vectors of other models side by side, each times the root of its weight.
 
     So the cosine of two vectors is the weighted mean of the models' own. Models that differ in
-    what they were trained on miss different passages, and one index serves for all of them.
-
-    nDCG@10 with the words, of bge-small, of MiniLM in int8 and of both at .6 and .4: covid_faq .790
-    .790 .804, docs_faq (1,200 documents) .776 .776 .810, cranfield .427 .427 .440, lisa and cacm
-    (1,500 each) .642 .688 .664 and .524 .571 .600; the mean of ten sets .694 .704 .714. At .7 and
-    .3 the mean is .713, at .75 and .25 .711.
+    what they were trained on miss different passages, and one index serves for all of them. How
+    the default's shares were chosen: docs/decisions/0005.
 
     Args:
         name: Of the whole.

@@ -1,8 +1,8 @@
 """Export a transformers model to ONNX, once, in a process of its own.
 
 ``python -m corpus.embedders.onnx_export FOLDER TARGET`` is what ``exported_graph`` starts: so
-that torch (1.8 CPU seconds, 400 MB) is never loaded into the process that serves. A target
-called ``model-int8.onnx`` is quantized.
+that torch is never loaded into the process that serves (docs/decisions/0015). A target called
+``model-int8.onnx`` is quantized.
 """
 
 import fcntl
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Raise it when this module writes another graph for the same weights.
 EXPORT_VERSION = 2
 EXPORT_TIMEOUT_S = 900
-# Of a token's vector by the graph and by the model; MiniLM quantized has .977 at the least.
+# Of a token's vector by the graph and by the model, at the least; docs/decisions/0015.
 LEAST_COSINE = 0.9999
 LEAST_COSINE_QUANTIZED = 0.95
 
@@ -120,7 +120,7 @@ def _load_model(folder: Path) -> "torch.nn.Module":
 
         def __init__(self) -> None:
             super().__init__()
-            # Fewer nodes than the fused attention gives: it runs some 5 % faster.
+            # Fewer nodes than the fused attention gives: it runs faster.
             self.model = AutoModel.from_pretrained(
                 folder, local_files_only=True, attn_implementation="eager"
             )
@@ -169,8 +169,8 @@ def _write_graph(model: "torch.nn.Module", path: Path) -> None:
 def _quantize(path: Path) -> None:
     """Make the weights int8, a scale for each channel.
 
-    Of 7 bits, since products of 8 overflow on processors without VNNI. One scale a matrix
-    instead of a channel has .963 for .994 (cosine of MiniLM's vectors to the exact ones).
+    Of 7 bits, since products of 8 overflow on processors without VNNI. One scale a matrix would
+    be less exact (docs/decisions/0015).
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  (heavy)
 

@@ -48,8 +48,8 @@ class OnnxModel:
         self._input_names = {each.name for each in self._session.get_inputs()}
         self._output_names = [self._session.get_outputs()[0].name, *filter(None, [inner])]
         # A quantized graph scales each run's activations by their range over the whole batch,
-        # so that a row would depend on its neighbours (bge-small: cosine down to .995). Alone it
-        # depends on nothing else, and is no slower on a CPU.
+        # so that a row would depend on its neighbours (docs/decisions/0015). Alone it depends on
+        # nothing else, and is no slower on a CPU.
         quantized = self._session.get_modelmeta().producer_name == "onnx.quantize"
         self._batch_size = 1 if quantized else batch_size
 
