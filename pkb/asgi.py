@@ -15,9 +15,8 @@ from pkb.preload import start_warming  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
 
-# Seconds after which a thread that computes lets others go on: the event loop among them.
-# /health beside 100 new chats, worst of three runs: 106 ms at .001, 56 at .0003; the chats took as
-# long (benchmarks/streaming.py, two cores).
+# Seconds after which a thread that computes lets others go on: the event loop among them. The
+# answers take as long (docs/decisions/0014).
 SWITCH_INTERVAL_S = 0.0003
 
 sys.setswitchinterval(SWITCH_INTERVAL_S)

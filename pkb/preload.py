@@ -42,8 +42,8 @@ def _load_models() -> None:
             model.load()
         except BackendError as exc:
             log.error("model_did_not_load", reason=str(exc))
-    # What is loaded by now stays. Walking through it to find garbage held everything up: beside
-    # 100 new chats /health took 267 ms at worst, without it 183 (benchmarks/streaming.py).
+    # What is loaded by now stays. Walking through it to find garbage would hold everything up
+    # (docs/decisions/0014).
     gc.collect()
     gc.freeze()
 

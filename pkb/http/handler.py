@@ -16,8 +16,7 @@ class OneThreadHandler(ASGIHandler):
     """Go to a thread once a request; Django's own goes there twice for each middleware.
 
     Everything here is synchronous but for what streams, which the event loop still sends. Each
-    change over waits for the interpreter's lock: /health beside 100 new chats took 33 ms, with
-    this 25 (p50 of three runs each of benchmarks/streaming.py, two cores).
+    change over waits for the interpreter's lock (docs/decisions/0014).
     """
 
     def __init__(self) -> None:
@@ -35,7 +34,8 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 """Of ASGI: its scope, receive and send."""
 
 OPENINGS = 1
-# Seconds. What has not begun to answer by then is no stream, and waits for its whole answer.
+# Seconds. What has not begun to answer by then is no stream, and waits for its whole answer
+# (docs/decisions/0014).
 OPENING_S = 0.05
 
 

@@ -9,7 +9,8 @@ from corpus.models import Job
 
 register = template.Library()
 
-# From where on a confidence is called so; it is calibrated, so .8 is right four times in five.
+# From where on a confidence is called so; it is calibrated, so .8 is right four times in five
+# (docs/decisions/0009).
 HIGH_CONFIDENCE = 0.8
 FAIR_CONFIDENCE = 0.5
 

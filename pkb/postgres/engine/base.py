@@ -16,8 +16,8 @@ TRUSTED_S = 1.0
 class Keeper:
     """Starts a server again that somebody has stopped or killed.
 
-    For a second after it answered the server is trusted: to ask takes 5 ms, since it forks a
-    process for whoever asks, and every request would.
+    For a second after it answered the server is trusted: to ask forks a process of whoever asks,
+    and every request would (docs/decisions/0016).
     """
 
     def __init__(self, server: EmbeddedPostgres) -> None:
