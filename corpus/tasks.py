@@ -17,6 +17,7 @@ from corpus.queue import QUEUE, RUN_JOB, enqueue_job
 
 # A worker does one thing at a time: after this long another job gets its turn.
 TURN_S = 20.0
+# Where nothing could be done: another holds the job, or the embedder is not back yet.
 AGAIN_AFTER_S = 5
 
 

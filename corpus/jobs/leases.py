@@ -15,7 +15,9 @@ from corpus.ingestion.placeholders import mark_failed
 from corpus.job_querysets import RUNNER_LOCKS
 from corpus.models import Document, Job, JobItem
 
+# A file that kills its worker so often is put aside; two may be bad luck.
 MAX_ATTEMPTS = 3
+# Of those shown with a job: a folder of broken files would fill its row.
 ERRORS_KEPT = 100
 
 

@@ -154,6 +154,7 @@ def _run_map(item: JobItem) -> FileResult:
     return FileResult(Path(item.path), Outcome.REPLACED)
 
 
+# What returns None leaves its item open: it is claimed again some time later.
 _RUN: dict[str, Callable[[JobItem], FileResult | None]] = {
     Job.Kind.SYNC: _run_file,
     Job.Kind.EMBED: _run_document,

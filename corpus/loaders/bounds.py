@@ -34,6 +34,7 @@ class LoaderLimits:
     max_attachments: int = 100
 
 
+# More than any bound has; turning long numbers into integers takes time.
 _MAX_DIGITS = 12
 
 

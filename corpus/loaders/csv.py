@@ -10,7 +10,9 @@ from corpus.loaders.sheets import is_header
 from corpus.loaders.tables import record_blocks
 
 _DELIMITERS = ",;\t|"
+# Of which the delimiter is told.
 _SAMPLE_LINES = 20
+# An unclosed quote would take the rest of the file for one field.
 _MAX_FIELD_CHARS = 1_000_000
 
 

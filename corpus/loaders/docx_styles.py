@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _HEADING_NAME = re.compile(r"heading\s*([1-9])$", re.I)
+# Word's outline levels are 0 to 8 for headings, 9 for body text; ours 1 to 6, and 0.
 _OUTLINE_BODY = 9
 _BODY_LEVEL = 0
 _MAX_LEVEL = 6
+# A style may be based on itself by way of others.
 _MAX_CHAIN = 20
+# Word's lists have nine levels, from 0.
 _MAX_DEPTH = 8
+# Where the pattern of a list's mark has the count of a level: "%1.%2".
 _PLACE = re.compile(r"%([1-9])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -98,6 +102,7 @@ class Numbering:
 
     def mark(self, number: str, depth: int) -> str:
         """``-`` for a bullet; the number as printed otherwise: ``2.``, ``2.1``, ``b)``."""
+        # An item ends the lists below it: they begin anew under the next one.
         for place in [place for place in self._counts if place[0] == number and place[1] > depth]:
             del self._counts[place]
         self._counts[number, depth] += 1

@@ -21,7 +21,9 @@ PRELOAD = ("lxml.html",)
 
 _SHOWN = ("From", "To", "Cc", "Date")
 _KEYS = {"From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id"}
+# Parts nest, and walking through them takes time for each.
 _MAX_PARTS = 1_000
+# Of a header that is decoded: a list of recipients may have thousands.
 _MAX_HEADER_CHARS = 10_000
 # A plain rendering this much shorter than the HTML only says that there is an HTML one.
 _MIN_PLAIN_SHARE = 0.3

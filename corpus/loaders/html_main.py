@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _NOT_LETTERS = re.compile(r"\W+")
+# Elements by which a page says itself that something is beside its content.
 _BESIDE = ("nav", "aside", "footer")
+# A block of so many characters is prose; a shorter one may be a label or a button.
 _LONG_CHARS = 60
+# From this share of letters in links on, a block leads elsewhere.
 _MAX_LINK_SHARE = 0.5
 # A page whose links stand in its text, not in lists of their own, has no menus to drop.
 _MIN_MENU_SHARE = 0.1
@@ -27,6 +30,7 @@ _MAX_LEAD_BLOCKS = 12
 _MAX_LEAD_LEVEL = 3
 # Under this share of the text that is no link, trafilatura has missed the point of the page.
 _MIN_MAIN_SHARE = 0.25
+# Each block is looked for in the main text, so time grows with the square of its length.
 _MAX_SEARCHED_CHARS = 300_000
 # Its time grows with the square of some pages' size.
 _MAX_ELEMENTS = 50_000

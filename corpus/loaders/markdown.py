@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)??\+\+\+[ \t]*(?:\n|\Z)", re.S)
+# Longer than any statement of title and tags; what has no end by then is text.
 _MAX_FRONT_MATTER_CHARS = 64 * 1024
+# Of quotes and lists in each other, where the parser calls itself.
 _MAX_NESTING = 50
 _TAG_KEYS = ("tags", "keywords", "categories")
 _CREATED_KEYS = ("created", "created_at", "date")
+# These have fields of their own and are not metadata too.
 _STATED = frozenset(("title", "chapter", "section", *_TAG_KEYS))
 
 

@@ -13,11 +13,13 @@ from corpus.loaders.tables import table_blocks
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+# What no reader sees as text, or is chosen from rather than read.
 _SKIPPED_TAGS = (
     "script style template noscript head title svg iframe object embed canvas audio video "
     "datalist select option textarea map"
 )
 _SKIPPED = frozenset(_SKIPPED_TAGS.split())
+# What begins and ends a block, as browsers lay pages out.
 _BLOCK_TAGS = (
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
     "figcaption figure footer form header hgroup html legend main menu nav p section summary "
@@ -29,7 +31,9 @@ _SPACE = re.compile(r"[ \t\n\r\f]+")
 _AROUND_BREAK = re.compile(r" *\n *")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _INDENT = "  "
+# Pages with unclosed lists nest them by hundreds.
 _MAX_INDENT = 10
+# Pages may state any number: where a list begins, how many columns a cell spans.
 _MAX_START = 1_000_000
 _MAX_SPAN = 100
 _MAX_SPANNED_CELLS = 20_000

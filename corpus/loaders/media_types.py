@@ -11,11 +11,13 @@ from corpus.errors import BinaryText, UnreadableFile, UnsupportedMediaType
 from corpus.loaders import registry
 from corpus.loaders.bounds import LoaderLimits
 
+# The first bytes of a zip archive, full and empty; of old Office files; of text with a mark.
 _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 # PDF readers accept the header anywhere in the first kilobyte.
 _PDF_HEADER_BYTES = 1024
+# So much of a file is looked at to tell text from the rest.
 _HEAD_BYTES = 8192
 _OOXML = (
     ("word/", registry.DOCX),
@@ -36,9 +38,11 @@ _RST = re.compile(
     rb"^\.\. (?:[a-z][a-z:-]+::|_[^\n:]+:)|:(?:ref|doc|class|meth|func|mod|term|attr):`", re.M
 )
 _RST_TITLE = re.compile(rb"^\S[^\n]{2,}\n([=\-~^\"*#+`'.:_])\1{2,}[ \t\r]*$", re.M)
+# Prose may begin a line with "From: " or "Date: ", but hardly with three of them.
 _MIN_MAIL_HEADERS = 3
 # What a name with one of these extensions says is weak: the content may say more.
 _GENERIC = frozenset({"", "txt", "text", "log", "bin", "dat"})
+# Kinds that are told apart only to say by name why they are refused.
 _UNREAD_MARKS = (
     (b"{\\rtf", "Rich Text (RTF)"),
     (b"%!PS", "PostScript"),

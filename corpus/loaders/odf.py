@@ -27,10 +27,12 @@ _META = _NS + "meta:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _INDENT = "  "
 _MAX_LEVEL = 6
+# Repeated blanks are stated as a count.
 _MAX_SPACES = 100
 # A sheet states "this row, a million times over" to fill itself.
 _MAX_REPEATED_ROWS = 100
 _MAX_REPEATED_CELLS = 100
+# What is no part of the sentence it stands in: read on its own, or not at all.
 _NOT_TEXT = frozenset(
     (
         _OFFICE + "annotation",

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 PRELOAD = ("pypdfium2", "pypdfium2.raw")
 
+# A damaged file may claim any number of pages and of outline entries, or loop.
 _MAX_PAGES = 20_000
 _MAX_OUTLINE = 5_000
+# PDF allows names of 127 bytes.
 _FONT_NAME_BYTES = 128
 # What programs put where a title belongs.
 _NO_TITLE = re.compile(

@@ -12,28 +12,35 @@ from corpus.loaders.base import Block
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
 
+# Markdown and HTML know six levels; deeper ones are of the sixth.
 _MAX_LEVEL = 6
+# A longer line is a sentence in large letters; of bold ones shorter lines are.
 _MAX_HEADING_CHARS = 200
 _MAX_BOLD_HEADING_CHARS = 100
 # A line this much larger than the body is a heading, unless most of the text is.
 _HEADING_SCALE = 1.12
 _MAX_HEADING_SHARE = 0.2
+# So many times the usual weight of body text is bold: 400 and 700 in most fonts.
 _BOLDER = 1.3
+# Where fewer of the outline's entries are lines of their pages, it has other words than the text.
 _MIN_OUTLINE_SHARE = 0.5
 # A step down of more lines than this begins a paragraph.
 _PARAGRAPH_GAP = 1.45
 # After the end of a sentence, a smaller step or an indented line does.
 _SMALL_GAP = 1.2
+# Of the line's own size; a first line is set in by one em or more.
 _INDENT_EMS = 0.8
 # Running heads: on this share of the pages, in the outermost lines.
 _MIN_RUNNING_PAGES = 4
 _MIN_RUNNING_SHARE = 0.5
 _RUNNING_LINES = 2
+# Of the paragraph's width; a shorter line ended where its writer wanted.
 _FULL_LINE_SHARE = 0.85
 
 _BULLETS = "•◦▪●○■–—*‣·-"
 _TERMINAL = (".", "!", "?", ":", "。", "”", '."', ".)", "؟")
 _ITEM = re.compile(rf"(?:[{_BULLETS}]|\(?(?:\d{{1,3}}|[a-zA-Z]|[ivx]{{1,4}})[.)])\s")
+# A letter and a hyphen at a line's end: plain, soft, Unicode's own, and pdfium's mark.
 _JOINT = re.compile(r"[^\W\d_][-\u00ad\u2010\x02]$")
 # Rows of a table or of a table of contents.
 _ENDS_IN_NUMBER = re.compile(r"[\d%)]\s*$")
@@ -41,6 +48,7 @@ _CJK = re.compile(
     r"[\u1100-\u11ff\u3000-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# Unicode has them; people who search type the letters.
 _LIGATURES = {
     0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st",
     0xFB06: "st",
@@ -198,6 +206,7 @@ def _may_head(line: Line) -> bool:
 
 def _vocabulary(lines: Iterable[Line]) -> set[str]:
     """Words inside lines: they tell whether a hyphen at a line's end belongs to the word."""
+    # Only words within a line count: at its end one may have been cut.
     words: set[str] = set()
     for line in lines:
         words.update(word.lower() for word in _WORD.findall(line.text.strip()))
@@ -254,6 +263,7 @@ def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
         head, tail = re.split(r"[\s]", bare[:-1])[-1], _first_word(line)
         hyphenated = f"{head}-{tail}".lower() in words and (head + tail).lower() not in words
         return bare[:-1] + ("-" if hyphenated else "") + line
+    # Lines stay apart where something was set line by line: a verse, a table, a list.
     is_row = _ENDS_IN_NUMBER.search(bare) and _ENDS_IN_NUMBER.search(line)
     if not full or is_row or _ITEM.match(line):
         return bare + "\n" + line

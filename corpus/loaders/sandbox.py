@@ -35,8 +35,10 @@ from corpus.loaders.bounds import LoaderLimits
 
 logger = logging.getLogger(__name__)
 
+# A reply is its length, in so many bytes, and then itself; it is read in pieces.
 _LENGTH_BYTES = 8
 _CHUNK_BYTES = 2**20
+# Each keeps the memory of its parsers; more uploads at once start their own.
 _MAX_IDLE = 2
 # Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
 _GRACE_S = 30.0
@@ -44,6 +46,7 @@ _ROOT = Path(__file__).resolve().parent.parent.parent
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from corpus.loaders.worker import main; main()"
 )
+# No secret is among the variables a worker gets.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 _ERRORS: dict[str, type[PkbError]] = {
     error.code: error

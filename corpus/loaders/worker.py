@@ -32,6 +32,7 @@ from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section")
+# Parsers need a few: fonts, libraries. They may write none (RLIMIT_FSIZE is 0).
 _MAX_OPEN_FILES = 64
 # Documents nest deeper than programs: unclosed tags in old pages do by hundreds.
 _RECURSION_LIMIT = 5_000
@@ -102,6 +103,7 @@ def _needs_more_than(limits: LoaderLimits) -> str:
 def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
     """Read a child's reply to its end; False where time is up or it is far too long."""
     deadline = time.monotonic() + limits.wall_s
+    # A character takes four bytes at most in UTF-8.
     most = limits.max_chars * 4 + _REPLY_OVERHEAD
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
@@ -123,6 +125,7 @@ def _be_the_child(
     """Parse, reply, and end; never returns."""
     pipe = os.fdopen(writing_end, "wb")  # the except hook needs it open
     sys.excepthook = _reporting_to(pipe)
+    # Of a group of its own, so that whatever the parser starts is killed with it.
     os.setpgid(0, 0)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -165,6 +168,7 @@ def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> Non
     if registry.FORMATS[media_type].is_zip:
         seconds += limits.cpu_s_per_unpacked_mib * unpacked_bytes(content) / 2**20
     whole = math.ceil(min(seconds, limits.wall_s))
+    # The first bound is a signal that ends it and names the reason, the second kills.
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
 
 

@@ -20,6 +20,7 @@ from corpus.vector_index import ensure_vector_index
 
 # Documents may come in between the last look and the lock; each round has fewer to catch up on.
 ROUNDS = 10
+# Rows of one statement: enough to be quick, few enough for its locks and memory to be short.
 ITEMS_AT_A_TIME = 1_000
 EMBEDDINGS_AT_A_TIME = 5_000
 
