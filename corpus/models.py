@@ -35,6 +35,7 @@ __all__ = [
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 DEFAULT_COLLECTION = "default"
+# About two lines of a list.
 PREVIEW_CHARS = 160
 
 
@@ -70,6 +71,7 @@ class Collection(models.Model):
     description = models.TextField(blank=True, default="")
     embedding_model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField(help_text="length of a vector")
+    # Both are empty, or both name what a rollback goes back to.
     previous_model = models.CharField(
         max_length=200, blank=True, default="", help_text="its vectors are kept, to go back to"
     )
@@ -228,6 +230,7 @@ class Chunk(models.Model):
     """The slice ``raw_text[start_char:end_char]`` of a document; offsets in characters."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # The unique constraint on document and ordinal is index enough.
     document = models.ForeignKey(Document, models.CASCADE, related_name="chunks", db_index=False)
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="chunks")
     ordinal = models.PositiveIntegerField(help_text="0 for the first chunk")
@@ -249,6 +252,7 @@ class Chunk(models.Model):
     page = models.PositiveIntegerField(null=True, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # A generated column sees its own row only, so the language stands here too.
     language = models.CharField(max_length=20, default=ENGLISH, help_text="its collection's")
     ngrams = models.TextField(
         blank=True, default="", help_text="of text in scripts without spaces, for the lexical leg"
@@ -268,6 +272,7 @@ class Chunk(models.Model):
             models.UniqueConstraint(
                 fields=["document", "ordinal"],
                 name="chunk_ordinal_unique_in_document",
+                # Chunks that stay are renumbered one after the other within a transaction.
                 deferrable=models.Deferrable.DEFERRED,
             ),
             models.CheckConstraint(
@@ -290,6 +295,7 @@ class TermCount(models.Model):
     The row of the empty lexeme counts all chunks, and their tokens.
     """
 
+    # No foreign key: triggers append rows while a collection is being deleted.
     collection_id = models.BigIntegerField()
     lexeme = models.TextField()
     chunk_count = models.BigIntegerField()
@@ -344,6 +350,7 @@ class Embedding(models.Model):
                 name="embedding_dimension_is_true",
             ),
         ]
+        # By which a text that was embedded before is found.
         indexes = [models.Index("model", "input_sha256", name="embedding_input")]
 
     def __str__(self) -> str:

@@ -78,6 +78,7 @@ def settings_sha256(collection: Collection, *, tags: Sequence[str]) -> str:
     return sha256(said.encode()).hexdigest()
 
 
+# Files that are listed at a time; progress is shown between.
 DEFAULT_BATCH_SIZE = 100
 
 
@@ -139,9 +140,11 @@ def bring_file(
     settled = None if options.force else _settle(file, fingerprint, collection, options)
     if settled is not None:
         return settled
+    # Seen by people from here on, while it is loaded and embedded.
     mark_processing(file, collection=collection, source=options.source)
     try:
         return _take_in(file, fingerprint, collection, options, on_embedding)
+    # Nothing is left where the failure could be noted.
     except CollectionNotFound:
         raise
     except (PkbError, OSError) as exc:
@@ -190,6 +193,7 @@ def _settle(
         ):
             is_settled = document.settings_sha256 == fingerprint
             moved = FileResult(file.path, Outcome.RENAMED, str(document.pk), document.chunk_count)
+            # Moved, but cut by other settings: it is taken in anew under its new path.
             return moved if is_settled else None
     return _as_duplicate(file, str(same[0].pk), collection, options) if same else None
 
@@ -222,6 +226,7 @@ def _take_in(
             filename=file.path.name,
             collection=collection,
             attributes=attributes,
+            # A placeholder has no version that could be replaced.
             replacing=known if known is not None and known.content_sha256 else None,
             on_embedding=on_embedding,
         )
@@ -245,6 +250,7 @@ def _as_duplicate(
     if options.mirror:
         outdated.delete()
     else:
+        # What this path held before stays stored, as it was.
         outdated.update(status=Document.Status.COMPLETED)
     reason = f"The same content is stored as document {document_id}."
     return FileResult(file.path, Outcome.UNCHANGED, document_id, reason=reason)

@@ -75,6 +75,7 @@ def ingest_file(
             )
         with span(Traced.NORMALIZE):
             normal, outline = join_blocks(loaded.blocks)
+        # A file may be as short as it is; a text that is sent has a least length.
         if not normal:
             raise EmptyDocument(f"{filename or 'The file'} holds no text.")
         _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)

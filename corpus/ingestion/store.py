@@ -136,6 +136,7 @@ def store_document(
 
 def _lock_names(collection: Collection, *names: str) -> None:
     """Make writers of one address or one content wait for each other, until the commit."""
+    # In one order for all, so that two writers cannot wait for each other.
     keys = sorted(
         int.from_bytes(sha256(f"{collection.pk}:{name}".encode()).digest()[:8], signed=True)
         for name in names
@@ -185,6 +186,7 @@ def _write_document(
 def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]:
     """Return the stored chunks in order; rows of unchanged text are kept and moved."""
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    # The last first, as they are taken from the end: repeated texts stay in their order.
     for row in Chunk.objects.filter(document=document).order_by("-ordinal"):
         kept[row.chunk_sha256, row.context].append(row)
     stored: list[Chunk] = []
@@ -208,6 +210,7 @@ def _new_chunk(document: Document) -> Chunk:
     return Chunk(document=document, collection=collection, language=collection.language)
 
 
+# What may change of a chunk whose text and context do not.
 _PLACE = ["ordinal", "start_char", "end_char", "heading_path", "heading_level", "page"]
 
 

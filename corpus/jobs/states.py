@@ -80,6 +80,7 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
 def close_left_behind() -> None:
     """End the jobs of commands that were killed; their command is to be given again."""
     for job in Job.objects.unfinished().filter(is_background=False):
+        # Whoever runs a job holds it: one that can be taken has nobody.
         with held(job.pk) as is_free, transaction.atomic():
             locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
             if is_free and locked is not None:
@@ -99,6 +100,7 @@ def release_documents(job: Job) -> None:
     waiting = _documents_of(job, job.items.pending()).filter(
         status__in=[Document.Status.PENDING, Document.Status.PROCESSING]
     )
+    # Placeholders go; an older version with all its vectors is what it was before.
     waiting.filter(content_sha256="").delete()
     bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(
         Exists(Embedding.objects.filter(chunk=OuterRef("pk")))
@@ -107,6 +109,7 @@ def release_documents(job: Job) -> None:
 
 
 def _documents_of(job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+    # It brings vectors beside those in use: no document waits for it.
     if job.kind == Job.Kind.REEMBED:
         return Document.objects.none()
     if job.kind == Job.Kind.EMBED:

@@ -27,6 +27,7 @@ PRELOAD = ("defusedxml.ElementTree",)
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _INDENT = "  "
+# Files may state any number of columns that a cell spans.
 _MAX_SPAN = 100
 # Text that is not there (deleted, moved away, field codes) or not in the line (boxes, notes).
 _SKIPPED = {
@@ -41,6 +42,7 @@ _CHARACTERS = {
     W + "ptab": "\t",
 }
 _NOTES = ("footnotes", "endnotes")
+# Word keeps the lines above the notes among them.
 _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
 
 
@@ -112,6 +114,7 @@ class _Reader:
         elif text:
             self._end_list()
             self._blocks.append(Block(text))
+        # After the paragraph, in whose middle it would break a sentence.
         for box in _text_boxes(paragraph):
             self._walk(box)
 
@@ -169,6 +172,7 @@ def _rows(table: "Element") -> Iterator[list[str]]:
         cells = [""] * _number(row.find(f"{W}trPr/{W}gridBefore"), default=0)
         for cell in _inside(row, W + "tc"):
             merged = cell.find(f"{W}tcPr/{W}vMerge")
+            # A merged cell begins with "restart" and goes on without a value.
             continued = merged is not None and merged.get(W + "val") != "restart"
             text = above[len(cells)] if continued and len(cells) < len(above) else _cell_text(cell)
             span = _number(cell.find(f"{W}tcPr/{W}gridSpan"), default=1)

@@ -21,8 +21,10 @@ _UNPARSED = re.compile(
     r"<!ENTITY\s+[^\s%\"'>]+\s+(?:SYSTEM|PUBLIC)\s+[^<>]*?\sNDATA\s+[^\s<>]+\s*>"
 )
 _NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9.]*);")
+# Every XML parser knows these; expanded here, they would be taken for mark-up.
 _OWN_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _MARKUP = re.compile(r"<\s*(?:p|br|div|a|b|i|img|ul|li|h\d|table|span|strong|em)\b[^>]*>", re.I)
+# Of JATS, DocBook, TEI, patents and HTML alike: what files call a thing is told by its name.
 _HEADING_TAGS = "title heading head article-title invention-title title-of-invention subtitle"
 _HEADINGS = frozenset(_HEADING_TAGS.split())
 _SECTION_TAGS = "sec section chapter part appendix app abstract body ack boxed-text"
@@ -34,6 +36,7 @@ _PARAGRAPH_TAGS = "p para simpara paragraph claim-text li mixed-citation element
 _PARAGRAPHS = frozenset(_PARAGRAPH_TAGS.split())
 _FEEDS = frozenset(("rss", "feed", "rdf"))
 _ENTRIES = frozenset(("item", "entry"))
+# The fullest first: a feed says the same thing in several of them.
 _ENTRY_TEXTS = ("title", "encoded", "content", "description", "summary", "subtitle")
 _MAX_LEVEL = 6
 
@@ -83,6 +86,7 @@ def _feed(root: "Element") -> LoadedDocument:
     inside = {id(part) for entry in entries for part in entry.iter()}
     about = {
         _name(element): _text(element)
+        # The first of a name wins, since it is written last.
         for element in reversed(list(root.iter()))
         if id(element) not in inside and not len(element)
     }
@@ -151,6 +155,7 @@ def _paragraph(element: "Element") -> Iterator[Block]:
     tables = [inner for inner in element.iter() if _name(inner) in _TABLES]
     for table in tables:
         yield from table_blocks(_rows(table))
+        # Its text is no part of the paragraph's any more.
         table.clear()
     text = _text(element)
     if text:

@@ -61,6 +61,7 @@ def _begin_inside(
         return _first_boundary(boundaries, least, before[1]) or (
             _first_word(text, least, before[1]) or piece[0]
         )
+    # The beginning of as many sentences before its end as are shared.
     ahead = bisect_left(boundaries, before[1]) - room.overlap_sentences
     least = max(least, boundaries[ahead] if 0 <= ahead < len(boundaries) else 0)
     return _first_boundary(boundaries, least, before[1]) or piece[0]
@@ -109,6 +110,7 @@ def cut_hard(text: str, span: SpanPair, room: Room) -> Iterator[SpanPair]:
     while not room.fits(start, end):
         cut = room.cut(start, end)
         if not text[cut - 1].isspace() and not text[cut].isspace():
+            # The cut is within a word: before it, unless the piece is that word alone.
             words = text[start:cut].rsplit(None, 1)
             cut = cut - len(words[-1]) if len(words) > 1 else cut
         yield from trim_spans(text, [(start, cut)])

@@ -49,6 +49,7 @@ def _look_at(path: Path) -> _Listed:
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
         file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        # Names that are not UTF-8 come as surrogates, which Postgres does not take.
         str(file.path).encode()
         return _Listed(file.path, file.file_hash)
     except PkbError as exc:
@@ -64,6 +65,7 @@ def _look_at(path: Path) -> _Listed:
 def _plan_batch(job: Job, options: SyncOptions, batch: list[_Listed]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_path = {str(listed.path): listed for listed in batch}
+    # Listed before the job was broken off.
     for path in locked.items.filter(path__in=by_path).values_list("path", flat=True):
         del by_path[path]
     fresh = list(by_path.values())
