@@ -14,6 +14,7 @@ from qa.search.hybrid import Retrieved, default_retriever
 from qa.search.rerankers import Judge, Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
 
+# Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
 
 EXTRACTIVE = "extractive"

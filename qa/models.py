@@ -120,6 +120,7 @@ class Message(models.Model):
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
     answer = models.OneToOneField(Answer, models.CASCADE, related_name="message")
+    # The answer has the question as it was asked; later ones are completed from this.
     searched = models.TextField(help_text="the question as it stands on its own")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

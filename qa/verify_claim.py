@@ -12,6 +12,7 @@ from qa.search.ranking import rerank_passages
 from qa.turns import answering_turn
 from qa.types import Citation, Passage, Query
 
+# Each sentence of a claim is searched for and judged by itself.
 MAX_CLAIM_CHARS = 2_000
 MAX_SENTENCES = 40
 # Best passages of a collection whose sentences a claim is checked against.
@@ -20,6 +21,7 @@ PASSAGE_COUNT = 5
 # A sentence of a passage: its half-open span in the passage's text.
 Source = tuple[Passage, int, int]
 
+# A claim is no better than its worst sentence.
 _WEAKEST_FIRST: tuple[Verdict, ...] = ("contradicted", "unsupported", "partial", "supported")
 
 
@@ -64,6 +66,7 @@ def verify_claim(
         raise InvalidInput("The text to check the claim against is empty.", field="text")
     selected = [] if text is None else _split([select_text(text)])
     verified = []
+    # Judging takes all cores, as answering does.
     with answering_turn():
         for start, end in spans:
             query = Query(claim[start:end], collection=collection, tags=tuple(tags))

@@ -19,6 +19,7 @@ from qa.types import Citation
 
 log = structlog.get_logger(__name__)
 
+# No event follows one of these, whatever the row of the stream says.
 LAST_KINDS = ("done", "error")
 
 
@@ -66,6 +67,7 @@ class Teller:
         self.check()
         self._tell("chunk", content=text)
         with transaction.atomic():
+            # The document's row is held until its quote is kept: a deletion then finds the event.
             document_id = citation.passage.document_id or None
             shown = _show_citation(citation)
             if document_id and not Document.objects.keep_in_place([document_id]):
@@ -77,10 +79,12 @@ class Teller:
         answer = AnswerShown(reply.asked).data
         with transaction.atomic():
             self._finish(answer_id=reply.asked.id)
+            # Kept empty: the answer is stored once, and read from there.
             self._tell("done", kept={}, **_names(reply.asked.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
         """End with an error; it reaches the client even if it cannot be kept."""
+        # Told before it is kept: the database may be what failed.
         event = self._next("error", content=detail, error=code)
         self._publish(event)
         try:

@@ -27,9 +27,11 @@ from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
 from qa.turns import opening_turn
 from qa.types import Passage
 
+# Characters of a question, and of a text that is selected beside it; tokens of what was said.
 MAX_QUESTION_CHARS = 2_000
 MAX_SELECTED_CHARS = 5_000
 MAX_CONTEXT_TOKENS = 100_000
+# Of a reply, and characters of each that are shown: the citations have the rest.
 MAX_SOURCES = 5
 SOURCE_CHARS = 200
 
@@ -113,6 +115,7 @@ def _sources(reply: Reply) -> list[Passage]:
     return sorted(cited.values(), key=lambda passage: -passage.similarity)[:MAX_SOURCES]
 
 
+# What clients send as Last-Event-ID is read only where it fits the column.
 MAX_EVENT_ID_DIGITS = 9
 EVENT = {
     "type": "object",

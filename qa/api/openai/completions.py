@@ -20,6 +20,7 @@ from qa.questions import complete_follow_up
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.types import Answer, Citation, Exchange
 
+# OpenAI's shape has no abstention: it is said in words, which are known again in a history.
 ABSTENTION = "The documents do not hold an answer to this question."
 DONE = b"data: [DONE]\n\n"
 
@@ -85,6 +86,7 @@ def piece_deltas(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
 
 
 def _cut(answer: Answer) -> Iterator[Piece]:
+    # By where the cited parts end, since a marker stands behind its part.
     ordered = sorted(answer.citations, key=lambda citation: citation.answer_end)
     markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
     at = 0
@@ -130,6 +132,7 @@ def read_history(messages: Messages) -> list[Exchange]:
     for question, answer in _pairs(messages[: _last_asked(messages)]):
         searched = complete_follow_up(question, exchanges)
         exchanges.append(Exchange(question, searched, answer))
+    # The latest first, as tokens are given out from there; then in their order again.
     latest = exchanges[: -CONTEXT_MESSAGES - 1 : -1]
     return list(reversed(keep_within(latest, CONTEXT_TOKENS)))
 
@@ -213,6 +216,7 @@ async def stream_reply(
     yield completion.chunk({"role": "assistant", "content": ""})
     try:
         reply = await sync_to_async(answer)()
+    # The status is sent already, so that an error can only be an event.
     except PkbError as exc:
         problem = {"status": exc.status, "detail": str(exc) or exc.title, "error": exc.code}
         yield as_event(openai_error(problem))

@@ -25,6 +25,7 @@ INTERCEPT = -2.136
 # From this chance on, where no hard check objects; relevance does not see what a claim turns
 # around.
 SUPPORTED_FROM = 0.9
+# More likely than not.
 PARTIAL_FROM = 0.5
 # Share of the claim's content words that the sources must have, however relevant they are.
 COVERED_FROM = 0.2
@@ -40,6 +41,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _CALENDAR = frozenset([*(month for month in MONTHS if month not in {"may", "march"}), *_WEEKDAYS])
 
 
+# A source that holds the claim up outranks one that speaks against it; see ``_decide``.
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
 
 
