@@ -110,6 +110,7 @@ class _Row:
 
     def key(self, name: str) -> str:
         value = self.fields.get(name)
+        # A truth value is a whole number to Python.
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise self.refuse(f"{name!r} must be an id.")
         return str(value)
@@ -136,6 +137,7 @@ def read_dataset(folder: Path) -> DataSet:
         wanted = ", ".join(f"{name}.jsonl" for name in FILES)
         raise InvalidDataSet(f"{folder} holds no data set: none of {wanted} (.gz).")
     documents = tuple(_document(row) for row in rows["corpus"])
+    # Ids are held against the corpus, so that a typing error does not count as a miss.
     known = {document.id for document in documents}
     relevant = _read_qrels(rows["qrels"], known)
     questions = tuple(_question(row, known, relevant) for row in rows["qa"])
@@ -212,6 +214,7 @@ def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
     if not isinstance(fields, dict):
         raise InvalidDataSet(f"{path}:{number}: is no JSON object.")
     row = _Row(path, number, fields)
+    # Qrels have no id of their own: a query has several.
     if "qid" not in fields:
         key = row.key("id")
         if key in seen:
@@ -242,6 +245,7 @@ def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, in
         key = row.key("docid")
         if key not in known:
             raise row.refuse(f"the corpus has no document {key!r}.")
+        # Judged and found irrelevant is the same as not judged, to every measure here.
         if grade > 0:
             relevant[row.key("qid")][key] = grade
     return relevant

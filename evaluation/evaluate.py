@@ -34,6 +34,7 @@ SHOWN_SETTINGS = {
     "CHUNK_OVERLAP_SENTENCES": "PKB_CHUNK_OVERLAP_SENTENCES",
 }
 
+# Settings of such names may be compared, and are not written down.
 SECRET = re.compile(r"KEY|PASSWORD|SECRET|DATABASE_URL")
 
 Report = Callable[[str, int, int], None]
@@ -72,6 +73,7 @@ def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -
         PkbError: A model failed, or a document cannot be taken in.
     """
     modes = choose_modes(dataset, plan.modes)
+    # Claims bring their evidence with them: nothing is to be taken in.
     if set(modes) == {CLAIMS}:
         indexed = Indexed(Collection.objects.named(DEFAULT_COLLECTION), {})
     else:
@@ -91,6 +93,7 @@ def evaluate_collection(
     """
     modes = choose_modes(dataset, plan.modes)
     ids = {key: (key,) for question in dataset.questions for key in question.doc_ids}
+    # All documents, so that one that is found instead of the right one has a name too.
     stored = collection.documents.values_list("pk", flat=True)
     ids |= {str(pk): (str(pk),) for pk in stored}
     indexed = Indexed(collection, ids)

@@ -23,6 +23,7 @@ from qa.context import QAContext
 from qa.proof.confidence import Calibration
 from qa.types import Evidence
 
+# Each figure comes from models fitted on five sixths of the subjects.
 FOLDS = 6
 # Weight of a question that is asked of documents of another subject: there can be any number of
 # them, and they are the easy ones. Two thirds of the sum of weights are then the set's own.
@@ -61,6 +62,7 @@ def gather_points(
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
+    # Refused answers are worth as much to learn from as given ones.
     candid = replace(context, abstain_below=0.0)
     subjects = {document.id: document for document in dataset.documents}
     points = []
@@ -80,6 +82,7 @@ def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext, *, group:
         context=context,
         route="evaluate",
     )
+    # Nobody asked it: it is no part of what people see of their answers.
     models.Answer.objects.filter(pk=UUID(asked.id)).delete()
     is_right = bool(judge_answer(question, asked, ids=indexed.ids)["right"])
     quotes = [citation.quote for citation in asked.answer.citations]
@@ -151,6 +154,7 @@ def _make_folds(points: Sequence[Point], examples: Sequence[Example]) -> dict[st
         )
     filled = [0] * FOLDS
     folds = {}
+    # The largest subjects first, each into the emptiest fold.
     for group, size in sizes.most_common():
         folds[group] = filled.index(min(filled))
         filled[folds[group]] += size
@@ -217,6 +221,7 @@ def _judge(
         "ece": expected_calibration_error(estimated, right.astype(float)),
         "auroc_answerable_from_unanswerable": auroc(estimated[own], answerable),
     }
+    # About where few answerable questions are lost; the owner chooses among them.
     for threshold in (0.05, 0.07, 0.1, 0.15, 0.2):
         for kind in _KINDS:
             refused = estimated[kinds == kind] < threshold

@@ -19,9 +19,11 @@ from evaluation.datasets import DataSet, GoldDocument
 from evaluation.overrides import overridden
 from evaluation.results import Progress
 
+# Begins the names of collections that evaluations made.
 PREFIX = "eval-"
 # The key, in a document's metadata, of its ids in the data set: two where two texts are the same.
 IDS = "dataset_ids"
+# Of 16 values each: no two data sets of one name meet by chance.
 HASH_CHARS = 10
 
 
@@ -80,6 +82,7 @@ def collection_name(dataset: DataSet) -> str:
     digest = sha256(json.dumps(_index_settings(), sort_keys=True).encode())
     for document in dataset.documents:
         content = document.path.read_bytes() if document.path else document.text.encode()
+        # With the length, so that no text runs over into the next document.
         head = json.dumps([document.id, document.title, len(content)])
         digest.update(head.encode() + content)
     slug = re.sub(r"[^a-zA-Z0-9_-]+", "-", dataset.name).strip("-")[:60]
@@ -116,6 +119,7 @@ def _bring(document: GoldDocument, collection: Collection) -> bool:
         else:
             with _any_length():
                 ingest_text(document.text, collection=collection, attributes=attributes)
+    # Two documents of the set have the same text: one is stored, under both ids.
     except DuplicateDocument as exc:
         _add_id(exc.document_id, document.id)
     except (TextTooShort, EmptyDocument):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+# What data sets report, and about what people look at.
 NDCG_DEPTH = 10
 # The depths of the recall curve; the k of a run is added to them.
 RECALL_DEPTHS = (1, 3, 5, 10, 20, 50)
@@ -16,6 +17,7 @@ RECALL_DEPTHS = (1, 3, 5, 10, 20, 50)
 # A word, or one character of a script that puts no spaces between words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+# Left out as SQuAD's own script does, so that figures can be held beside others'.
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -31,6 +33,7 @@ def judge_ranking(
     depths = sorted({*RECALL_DEPTHS, k})
     recalls = ",".join(map(str, depths))
     deep = _evaluate(ranking, relevant, {f"ndcg_cut.{NDCG_DEPTH}", f"recall.{recalls}"})
+    # pytrec_eval has no reciprocal rank with a depth.
     shallow = _evaluate(ranking[:NDCG_DEPTH], relevant, {"recip_rank"})
     return {
         "ndcg": deep.get(f"ndcg_cut_{NDCG_DEPTH}", 0.0),
@@ -87,6 +90,7 @@ def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
     return bool(size) and any(whole[start : start + size] == part for start in starts)
 
 
+# As in most reports of calibration; fewer hide errors, more hold too few answers.
 BIN_COUNT = 10
 
 Array = NDArray[np.float64]
@@ -137,6 +141,7 @@ def auroc(score: Array, positive: Array) -> float:
     if not positives or not negatives:
         return float("nan")
     _, place, counts = np.unique(score, return_inverse=True, return_counts=True)
+    # Equal scores share the mean of their ranks, by which ties count half.
     ends = counts.cumsum()
     ranks = (ends - (counts - 1) / 2)[place]
     wins = ranks[is_positive].sum() - positives * (positives + 1) / 2
@@ -170,6 +175,7 @@ def area_under_risk(confidence: Array, right: Array) -> float:
 Statistic = Callable[[Array], float]
 """From rows, one a question, shape (n, c), to one number; not a number where none bears on it."""
 
+# Of resampling: p is known to a thousandth, and is the same for the same seed.
 ROUNDS = 1_000
 SEED = 20_260_101
 
@@ -185,6 +191,7 @@ def bootstrap_interval(
     size = len(rows)
     drawn = [statistic(rows[random.integers(0, size, size)]) for _ in range(rounds)]
     values = np.array(drawn)
+    # A sample may hold no question that bears on the statistic.
     values = values[~np.isnan(values)]
     if not len(values):
         return float("nan"), float("nan")
@@ -222,4 +229,5 @@ def paired_p_value(
         moved = statistic(np.where(swap, before, after)) - statistic(np.where(swap, after, before))
         # Rounding must not decide on a difference that is the same.
         as_far += np.isnan(moved) or abs(moved) >= seen - 1e-12
+    # What was seen is one of the ways to exchange them, so p is never 0.
     return (as_far + 1) / (rounds + 1)

@@ -13,6 +13,7 @@ from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
 from qa.models import Citation, Feedback
 
+# The same documents are proposed from in the same order, run after run.
 SEED = 20_260_101
 
 Propose = Callable[[Document], Iterable[Proposal]]
