@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
+# Colours of the stylesheet, and pixels of the drawing.
 HUES = 8
 WIDTH = 640
 HEIGHT = 400
@@ -31,6 +32,7 @@ class DayBar(NamedTuple):
     down_height: float
 
 
+# Pixels: the axis stands in the middle, likes above it and dislikes below.
 BARS_HEIGHT = 140
 AXIS = 70
 
@@ -54,6 +56,7 @@ def day_bars(counts: Sequence[tuple[date, int, int]], *, last: date, days: int) 
     for number in range(days):
         day = last - timedelta(days=days - 1 - number)
         up, down = known.get(day, (0, 0))
+        # Seven tenths of a day's room are bar, the rest parts it from its neighbours.
         place = round(number * step + step * 0.15, 1)
         height, depth = round(up / most * room, 1), round(down / most * room, 1)
         width = round(step * 0.7, 1)

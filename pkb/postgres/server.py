@@ -40,11 +40,13 @@ SUPERUSER = "postgres"
 ROLE = "pkb"
 PORT = "5432"
 
+# Recovery after a power cut may take minutes; stopping writes all that is in memory.
 START_TIMEOUT_S = 900
 STOP_TIMEOUT_S = 120
 POLL_S = 0.05
 SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
 MIB = 2**20
+# What an error shows of the server's log; the log itself is begun anew when it is too long.
 LOG_TAIL_LINES = 20
 LOG_MAX_BYTES = 8 * MIB
 

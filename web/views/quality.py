@@ -19,6 +19,7 @@ from qa.models import Answer, Feedback
 from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
 
+# As many bars as the chart has room for.
 DAYS = 30
 REASONS_SHOWN = 5
 
@@ -102,6 +103,7 @@ def read_map(collection: Collection) -> DrawnMap | None:
         )
         for chunk in chunks
     ]
+    # Colours that people tell apart are few; they go to the documents with most dots.
     legend = list(enumerate(by_size[:HUES]))
     return DrawnMap(plotted, legend, kept.variance_share, kept.computed_at)
 

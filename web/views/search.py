@@ -14,9 +14,11 @@ from qa.types import Passage, Query
 from web.forms import MODES, SearchForm
 from web.marks import Piece, split_at_terms
 
+# Passages.
 PAGE_SIZE = 10
 # What /search gives at most; asked for at once, so that pages do not shift against each other.
 MOST = 50
+# Passages that are shown where a question has no answer.
 NEAREST = 3
 
 
@@ -57,6 +59,7 @@ def search_page(given: dict[str, Any]) -> ResultPage:
     found = _search(given, rerank=given["rerank"])
     before: dict[str, int] = {}
     if given["rerank"]:
+        # Asked a second time, so that each result can say where it stood before.
         fused = _search(given, rerank=False)
         before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
     first = (number - 1) * PAGE_SIZE

@@ -23,6 +23,7 @@ from pkb.trial_settings import settings_under
 
 # What /answer takes at most.
 MAX_K = 50
+# Wide enough for the table of a comparison where the output is no terminal.
 CONSOLE_WIDTH = 110
 
 Subject = Callable[[Plan, Report], Result]
