@@ -167,7 +167,7 @@ class Env(BaseSettings):
         le=50,
         description="passages that an answer is made from, where the request does not say",
     )
-    # What it was chosen on stands at qa.search.fusion.fuse_legs.
+    # Chosen on evidence and on rankings: docs/decisions/0011 and 0006.
     fusion_alpha: float = Field(
         default=0.5,
         ge=0,
@@ -186,9 +186,7 @@ class Env(BaseSettings):
     pkb_rerank_count: int = Field(
         default=20, ge=1, le=200, description="passages that the reranker judges"
     )
-    # nDCG@10 on covid_faq, docs_faq and cranfield: .804 .810 .440 unranked, .822 .792 .447 at .3,
-    # .835 .787 .441 at .4, .826 .777 .439 at .5; the mean of ten sets .713, .723, .723, .720.
-    # squad2's right passage is first in .80 unranked, .85 at .3, .87 at .4, .88 at .6.
+    # Chosen on ten data sets: docs/decisions/0004.
     pkb_rerank_weight: float = Field(
         default=0.4,
         ge=0,
@@ -201,8 +199,7 @@ class Env(BaseSettings):
         le=1_000,
         description="candidates that an HNSW scan keeps; more find more and take longer",
     )
-    # Cross-validated on the questions of qa/calibration.json: below .1, 97 % of foreign, 25 % of
-    # adversarial and 2.8 % of answerable questions; below .2, 98 %, 45 % and 10 %.
+    # What it loses and refuses: docs/decisions/0009.
     pkb_abstain_below: float = Field(
         default=0.1, ge=0, le=1, description="an answer of less confidence is not given"
     )

@@ -95,7 +95,7 @@ def rerankers(env: Env) -> Catalogue:
             "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
             "OPTIONS": {
                 "model": CROSS_ENCODER,
-                # Of its 12 layers, the one from which answerability is read best.
+                # The layer from which answerability is read best: docs/decisions/0009.
                 "question_layer": "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0",
                 **threads,
             },
