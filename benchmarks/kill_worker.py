@@ -21,7 +21,7 @@ django.setup()
 from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 SYNC = (
-    "from corpus.jobs.states import start_sync;"
+    "from corpus.jobs.kinds.sync import start_sync;"
     "from corpus.ingestion.files import SyncOptions;"
     "from corpus.models import Collection;"
     "options = SyncOptions(paths=({folder!r},), mirror=True);"

@@ -10,6 +10,8 @@ from django.utils import timezone
 
 from corpus.job_querysets import JobItemQuerySet, JobQuerySet
 
+ERRORS_KEPT = 100
+
 
 class Job(models.Model):
     """A piece of background work; its items are claimed one by one.
@@ -88,6 +90,11 @@ class Job(models.Model):
     @property
     def is_unfinished(self) -> bool:
         return self.status in self.UNFINISHED
+
+    def note_failure(self, path: str, reason: str) -> None:
+        """Add to the errors that are shown with the job, unsaved; the items keep them all."""
+        if len(self.errors) < ERRORS_KEPT:
+            self.errors.append({"path": path, "reason": reason})
 
 
 class JobItem(models.Model):

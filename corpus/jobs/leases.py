@@ -11,14 +11,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from corpus.ingestion.disk import FileResult, Outcome
-from corpus.ingestion.placeholders import mark_failed
 from corpus.job_querysets import RUNNER_LOCKS
-from corpus.models import Document, Job, JobItem
+from corpus.jobs.kinds import kind_of
+from corpus.models import Job, JobItem
 
 # A file that kills its worker so often is put aside; two may be bad luck.
 MAX_ATTEMPTS = 3
-# Of those shown with a job: a folder of broken files would fill its row.
-ERRORS_KEPT = 100
 
 
 @contextmanager
@@ -55,21 +53,18 @@ def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
     while (item := JobItem.objects.claim(job_id, runner=number)) is not None:
         if item.attempts <= MAX_ATTEMPTS:
             return item
-        _quarantine(item)
+        reason = f"It was begun {MAX_ATTEMPTS} times and the work never came to its end."
+        give_up_item(item, JobItem.Status.QUARANTINED, reason=reason)
     return None
 
 
 @transaction.atomic
-def _quarantine(item: JobItem) -> None:
-    path, job = Path(item.path), item.job
-    reason = f"It was begun {MAX_ATTEMPTS} times and the work never came to its end."
-    if job.kind == Job.Kind.EMBED:
-        Document.objects.filter(pk=item.path).update(status=Document.Status.FAILED, error=reason)
-    elif job.kind == Job.Kind.SYNC:
-        source = job.arguments.get("source", "")
-        mark_failed(path, collection_id=job.collection_id, source=source, reason=reason)
-    result = FileResult(path, Outcome.FAILED, reason=reason)
-    end_item(item, result, JobItem.Status.QUARANTINED)
+def give_up_item(item: JobItem, status: JobItem.Status, *, reason: str) -> None:
+    """End an item that did not come to its end by itself."""
+    kind_of(item.job).give_up(item, reason)
+    document_id = str(item.document_id or "")
+    result = FileResult(Path(item.path), Outcome.FAILED, document_id, reason=reason)
+    end_item(item, result, status)
 
 
 @transaction.atomic
@@ -89,12 +84,6 @@ def end_item(item: JobItem, result: FileResult, status: JobItem.Status | None = 
         return
     item.save()
     if has_failed:
-        note_failure(job, item.path, item.reason)
+        job.note_failure(item.path, item.reason)
     counted = "failed" if has_failed else "done"
     Job.objects.filter(pk=job.pk).update(**{counted: F(counted) + 1}, errors=job.errors)
-
-
-def note_failure(job: Job, path: str, reason: str) -> None:
-    """Add to the errors that are shown with a job; the items keep them all."""
-    if len(job.errors) < ERRORS_KEPT:
-        job.errors.append({"path": path, "reason": reason})

@@ -1,30 +1,16 @@
-"""Make jobs, and change what is to become of them: retry, cancel, give up."""
+"""Change what is to become of a job: retry, cancel, give up."""
 
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from corpus.errors import JobNotFound, JobStateConflict
-from corpus.ingestion.files import SyncOptions
-from corpus.jobs.leases import held, note_failure
-from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.jobs.kinds import kind_of
+from corpus.jobs.leases import held
+from corpus.models import Chunk, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
-
-
-@transaction.atomic
-def start_sync(collection: Collection, options: SyncOptions, *, background: bool = True) -> Job:
-    """Make a job that brings files in; workers run it, unless ``background`` is False."""
-    job = Job.objects.create(
-        kind=Job.Kind.SYNC,
-        collection=collection,
-        arguments=options.to_json(),
-        is_background=background,
-    )
-    if background:
-        enqueue_job(job.pk)
-    return job
 
 
 @transaction.atomic
@@ -37,7 +23,7 @@ def retry_job(job_id: UUID) -> Job:
     """
     job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
     troubled = job.items.troubled()
-    failed = _documents_of(job, troubled).filter(status=Document.Status.FAILED)
+    failed = kind_of(job).documents(job, troubled).filter(status=Document.Status.FAILED)
     failed.update(status=Document.Status.PENDING, error="")
     troubled.update(
         status=JobItem.Status.PENDING,
@@ -72,7 +58,7 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
     """End a job, inside a transaction that has locked it."""
     release_documents(job)
     if reason:
-        note_failure(job, "", reason)
+        job.note_failure("", reason)
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
     job.save(update_fields=["status", "stage", "finished_at", "errors"])
 
@@ -97,8 +83,10 @@ def enqueue_left_behind() -> None:
 
 def release_documents(job: Job) -> None:
     """Leave no document of an unfinished item waiting: drop what never got a version."""
-    waiting = _documents_of(job, job.items.pending()).filter(
-        status__in=[Document.Status.PENDING, Document.Status.PROCESSING]
+    waiting = (
+        kind_of(job)
+        .documents(job, job.items.pending())
+        .filter(status__in=[Document.Status.PENDING, Document.Status.PROCESSING])
     )
     # Placeholders go; an older version with all its vectors is what it was before.
     waiting.filter(content_sha256="").delete()
@@ -106,17 +94,6 @@ def release_documents(job: Job) -> None:
         Exists(Embedding.objects.filter(chunk=OuterRef("pk")))
     )
     waiting.filter(~Exists(bare)).update(status=Document.Status.COMPLETED)
-
-
-def _documents_of(job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-    # It brings vectors beside those in use: no document waits for it.
-    if job.kind == Job.Kind.REEMBED:
-        return Document.objects.none()
-    if job.kind == Job.Kind.EMBED:
-        return Document.objects.filter(pk__in=items.values("document_id"))
-    return Document.objects.filter(
-        collection_id=job.collection_id, file_path__in=items.values("path")
-    )
 
 
 def _locked(job_id: UUID, *, expected: set[str], verb: str) -> Job:

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import InvalidInput
 from corpus.ingestion.files import SyncOptions
-from corpus.jobs.states import start_sync
+from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Job
 
 SOURCE = "upload"

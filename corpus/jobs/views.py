@@ -24,7 +24,8 @@ from corpus.errors import (
 from corpus.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.ingestion.disk import find_allowed
 from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, bring_file
-from corpus.jobs.states import cancel_job, retry_job, start_sync
+from corpus.jobs.kinds.sync import start_sync
+from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.pagination import NewestFirst
 from corpus.tags import normalize_tags

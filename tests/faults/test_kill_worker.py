@@ -59,7 +59,7 @@ def start_sync(folder: Path, database: str) -> None:
     """Queue a sync, as the API does."""
     program = (
         "import django; django.setup();"
-        "from corpus.jobs.states import start_sync;"
+        "from corpus.jobs.kinds.sync import start_sync;"
         "from corpus.ingestion.files import SyncOptions;"
         "from corpus.models import Collection;"
         f"options = SyncOptions(paths=({str(folder)!r},), mirror=True);"

@@ -16,6 +16,7 @@ from corpus.embedders import get_embedder
 from corpus.errors import BackendError, JobNotFound, JobStateConflict
 from corpus.ingestion.files import SyncOptions
 from corpus.invariants import find_violations
+from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, held, runner
 from corpus.jobs.run import advance_job, begin_job
 from corpus.jobs.states import (
@@ -23,7 +24,6 @@ from corpus.jobs.states import (
     close_left_behind,
     enqueue_left_behind,
     retry_job,
-    start_sync,
 )
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.tasks import rescue_jobs

@@ -12,7 +12,7 @@ from corpus.catalogue import create_collection
 from corpus.ingestion import Attributes, ingest_text
 from corpus.ingestion.disk import find_allowed
 from corpus.ingestion.files import SyncOptions
-from corpus.jobs.states import start_sync
+from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job, Tag
 from web.forms import (

@@ -1,1 +1,22 @@
-"""One file a kind of job."""
+"""One file a kind of job, and one line here."""
+
+from collections.abc import Mapping
+
+from corpus.jobs.kinds.base import JobKind
+from corpus.jobs.kinds.collection_map import MapKind
+from corpus.jobs.kinds.embed import EmbedKind
+from corpus.jobs.kinds.reembed import ReembedKind
+from corpus.jobs.kinds.sync import SyncKind
+from corpus.models import Job
+
+KINDS: Mapping[str, JobKind] = {
+    Job.Kind.SYNC: SyncKind(),
+    Job.Kind.EMBED: EmbedKind(),
+    Job.Kind.REEMBED: ReembedKind(),
+    Job.Kind.MAP: MapKind(),
+}
+
+
+def kind_of(job: Job) -> JobKind:
+    """Return what runs the job's items."""
+    return KINDS[job.kind]

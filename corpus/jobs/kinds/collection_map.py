@@ -1,11 +1,16 @@
 """Lay a collection out in two dimensions: principal components of its vectors."""
 
+from pathlib import Path
+
 import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from corpus.models import Collection, CollectionMap, Embedding, Job, JobItem
+from corpus.ingestion.disk import FileResult, Outcome
+from corpus.jobs.kinds.base import JobKind
+from corpus.models import Collection, CollectionMap, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 
 # More dots than this neither a person tells apart nor a browser draws at once.
@@ -13,6 +18,19 @@ MAX_POINTS = 2_000
 DIMENSIONS = 2
 # Of coordinates in [0, 1]: finer than a pixel of any screen.
 DECIMALS = 4
+
+
+class MapKind(JobKind):
+    """The one item is the collection."""
+
+    stage = Job.Stage.MAPPING
+
+    def run(self, item: JobItem) -> FileResult:
+        draw_map(item.job.collection)
+        return FileResult(Path(item.path), Outcome.REPLACED)
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        return Document.objects.none()
 
 
 @transaction.atomic

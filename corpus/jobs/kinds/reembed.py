@@ -7,13 +7,17 @@ the previous model lacks is brought after a rollback; the lexical leg finds it a
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from corpus.embedders import Embedder, embedders, get_embedder
 from corpus.errors import InvalidInput, ModelNotReady
+from corpus.ingestion.disk import FileResult, Outcome
 from corpus.ingestion.vectors import bring_vectors
+from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.vector_index import ensure_vector_index
@@ -23,6 +27,23 @@ ROUNDS = 10
 # Rows of one statement: enough to be quick, few enough for its locks and memory to be short.
 ITEMS_AT_A_TIME = 1_000
 EMBEDDINGS_AT_A_TIME = 5_000
+
+
+class ReembedKind(JobKind):
+    """An item is a document that gets vectors by another model; nothing else of it changes."""
+
+    stage = Job.Stage.EMBEDDING
+
+    def run(self, item: JobItem) -> FileResult:
+        path = Path(item.path)
+        document = Document.objects.only("id").filter(pk=item.path).first()
+        if document is None:
+            return FileResult(path, Outcome.REMOVED)
+        count = bring_vectors(document, model=item.job.arguments["model"])
+        return FileResult(path, Outcome.REPLACED, str(document.pk), encoded_count=count)
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        return Document.objects.none()
 
 
 def start_reembed(collection: Collection, model: str) -> Job | None:

@@ -1,22 +1,92 @@
-"""List the files of a sync: what is new or changed becomes an item to do, the rest is done."""
+"""Bring files in, and make a collection mirror a folder.
+
+What is new or changed becomes an item to do; what is neither is done when it is listed.
+"""
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from corpus.errors import PkbError
+from corpus.errors import CollectionNotFound, PkbError
 from corpus.ingestion.disk import FileResult, Outcome, find_files, read_file
-from corpus.ingestion.files import SyncOptions, judge, settings_sha256
+from corpus.ingestion.files import SyncOptions, bring_file, judge, reason_of, settings_sha256
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
-from corpus.jobs.leases import note_failure
-from corpus.models import Document, Job, JobItem
+from corpus.jobs.kinds.base import JobKind
+from corpus.models import Collection, Document, Job, JobItem
+from corpus.queue import enqueue_job
+
+# A listing that was begun so often and did not end will not end the next time either.
+MAX_STARTS = 5
+
+
+class SyncKind(JobKind):
+    """An item is a file."""
+
+    stage = Job.Stage.INGESTING
+
+    def refuse(self, job: Job) -> str:
+        """A folder that is not there may be one that is not mounted: nothing is removed for it."""
+        missing = [path for path in job.arguments["paths"] if not os.path.lexists(path)]
+        if missing:
+            return f"There is no {missing[0]}."
+        if job.start_count > MAX_STARTS:
+            return "Listing the files was broken off again and again."
+        return ""
+
+    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
+        plan_sync(job, should_stop=should_stop)
+
+    def run(self, item: JobItem) -> FileResult:
+        path = Path(item.path)
+        try:
+            return bring_file(
+                path,
+                collection=item.job.collection,
+                options=SyncOptions.from_json(item.job.arguments),
+                on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
+            )
+        except CollectionNotFound:
+            raise
+        except (PkbError, OSError) as exc:
+            return FileResult(path, Outcome.FAILED, reason=reason_of(exc))
+
+    def give_up(self, item: JobItem, reason: str) -> None:
+        mark_failed(
+            Path(item.path),
+            collection_id=item.job.collection_id,
+            source=item.job.arguments.get("source", ""),
+            reason=reason,
+        )
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        return Document.objects.filter(
+            collection_id=job.collection_id, file_path__in=items.values("path")
+        )
+
+    def finish(self, job: Job) -> None:
+        remove_gone(job)
+
+
+@transaction.atomic
+def start_sync(collection: Collection, options: SyncOptions, *, background: bool = True) -> Job:
+    """Make a job that brings files in; workers run it, unless ``background`` is False."""
+    job = Job.objects.create(
+        kind=Job.Kind.SYNC,
+        collection=collection,
+        arguments=options.to_json(),
+        is_background=background,
+    )
+    if background:
+        enqueue_job(job.pk)
+    return job
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +217,47 @@ def _count(job: Job, items: list[JobItem]) -> None:
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     done = sum(item.status == JobItem.Status.DONE for item in items)
     for item in failed:
-        note_failure(job, item.path, item.reason)
+        job.note_failure(item.path, item.reason)
     Job.objects.filter(pk=job.pk).update(
         total=F("total") + len(items),
         done=F("done") + done,
         failed=F("failed") + len(failed),
         errors=job.errors,
     )
+
+
+def remove_gone(job: Job) -> None:
+    """Remove the documents of files that are not in the mirrored folder any more."""
+    options = SyncOptions.from_json(job.arguments)
+    for root in options.roots if options.mirror else []:
+        below = Document.objects.filter(collection_id=job.collection_id).below(root.as_uri())
+        for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
+            # One row at a time, each checked now: a file that is merely closed to us is not gone.
+            if root.is_dir() and _is_gone(Path(path)):
+                _remove(job, pk, path)
+
+
+def _is_gone(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+@transaction.atomic
+def _remove(job: Job, document_id: UUID, path: str) -> None:
+    deleted, _ = Document.objects.filter(pk=document_id, file_path=path).delete()
+    if not deleted or job.items.filter(path=path).exists():
+        return
+    JobItem.objects.create(
+        job=job,
+        path=path,
+        status=JobItem.Status.DONE,
+        outcome=Outcome.REMOVED,
+        document_id=document_id,
+        ended_at=timezone.now(),
+    )
+    Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)

@@ -30,9 +30,10 @@ from rich.text import Text
 
 from corpus.ingestion.disk import FileResult, Outcome
 from corpus.ingestion.files import SyncOptions
+from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.leases import held
 from corpus.jobs.run import begin_job, finish_job, run_items
-from corpus.jobs.states import cancel_job, start_sync
+from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Job, JobItem
 
 POLL_S = 0.2
