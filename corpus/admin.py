@@ -252,8 +252,8 @@ for _action in (JobAdmin.retry, JobAdmin.cancel):
 
 @admin.register(JobItem)
 class JobItemAdmin(ReadOnlyAdmin):
-    list_display = ["path", "job", "status", "outcome", "attempts", "chunk_count", "ended_at"]
+    list_display = ["key", "job", "status", "outcome", "attempts", "chunk_count", "ended_at"]
     list_filter = ["status", "outcome", "job__collection"]
-    search_fields = ["path", "reason"]
+    search_fields = ["key", "reason"]
     list_select_related = ["job"]
     show_full_result_count = False

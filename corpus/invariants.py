@@ -25,7 +25,8 @@ _CHECKS = {
            AND NOT EXISTS (
             SELECT FROM corpus_job j JOIN corpus_jobitem i ON i.job_id = j.id
              WHERE j.collection_id = d.collection_id AND j.status IN ('queued', 'running')
-               AND i.status = 'pending' AND (i.path = d.file_path OR i.document_id = d.id))""",
+               AND i.status = 'pending'
+               AND (i.document_id = d.id OR (i.path = d.file_path AND i.path <> '')))""",
     "a failed document does not say why": """
         SELECT id FROM corpus_document WHERE status = 'failed' AND error = ''""",
     "two documents came from one file": """

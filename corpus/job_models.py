@@ -1,7 +1,7 @@
 """What is done in the background: jobs, and the files or documents each consists of."""
 
 import uuid
-from typing import Any
+from typing import Any, Self
 
 from django.db import models
 from django.db.models import F, Q
@@ -52,7 +52,7 @@ class Job(models.Model):
     done = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     errors: "models.JSONField[Any, Any]" = models.JSONField(
-        default=list, blank=True, help_text="the first of them: path and reason"
+        default=list, blank=True, help_text="the first of them: reason, and path or document_id"
     )
     arguments: "models.JSONField[Any, Any]" = models.JSONField(default=dict, blank=True)
     collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="jobs")
@@ -91,14 +91,22 @@ class Job(models.Model):
     def is_unfinished(self) -> bool:
         return self.status in self.UNFINISHED
 
-    def note_failure(self, path: str, reason: str) -> None:
+    def note_failure(self, reason: str, item: "JobItem | None" = None) -> None:
         """Add to the errors that are shown with the job, unsaved; the items keep them all."""
+        error = {"path": item.path if item else "", "reason": reason}
+        if item and item.document_id and not item.path:
+            error["document_id"] = str(item.document_id)
         if len(self.errors) < ERRORS_KEPT:
-            self.errors.append({"path": path, "reason": reason})
+            self.errors.append(error)
 
 
 class JobItem(models.Model):
-    """One file or document of a job."""
+    """One file or document of a job, or its collection.
+
+    Attributes:
+        key: The path of a file, the id of a document, the name of a collection.
+        document_id: The document that is meant; of a file, the one that came of it.
+    """
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -112,7 +120,8 @@ class JobItem(models.Model):
         EMBEDDING = "embedding"
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="items", db_index=False)
-    path = models.CharField(max_length=4096)
+    key = models.CharField(max_length=4096, help_text="what it is about, once in a job")
+    path = models.CharField(max_length=4096, blank=True, default="", help_text="of a file")
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     stage = models.CharField(
         max_length=20, choices=Stage.choices, default=Stage.QUEUED, help_text="while pending"
@@ -132,7 +141,7 @@ class JobItem(models.Model):
         ordering = ["id"]
         constraints = [
             # A path may be longer than what an index takes.
-            models.UniqueConstraint("job", MD5("path"), name="job_item_path_unique_in_job"),
+            models.UniqueConstraint("job", MD5("key"), name="job_item_key_unique_in_job"),
             models.CheckConstraint(
                 condition=Q(status="pending", ended_at=None)
                 | (~Q(status="pending") & Q(ended_at__isnull=False)),
@@ -146,12 +155,22 @@ class JobItem(models.Model):
         indexes = [models.Index("job", "status", "id", name="job_item_claim")]
 
     def __str__(self) -> str:
-        return self.path
+        return self.key
+
+    @classmethod
+    def of_file(cls, path: str, *, job: Job) -> Self:
+        """Return an unsaved item."""
+        return cls(job=job, key=path, path=path)
+
+    @classmethod
+    def of_document(cls, document_id: uuid.UUID, *, job: Job) -> Self:
+        """Return an unsaved item."""
+        return cls(job=job, key=str(document_id), document_id=document_id)
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
-        return self.path.rstrip("/").rsplit("/", 1)[-1]
+        """The last part of a path, else the key."""
+        return self.path.rstrip("/").rsplit("/", 1)[-1] or self.key
 
     @property
     def state(self) -> str:

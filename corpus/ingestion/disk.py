@@ -5,7 +5,6 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -13,29 +12,6 @@ from django.conf import settings
 
 from corpus.errors import PathIngestionOff, PathNotFound, TooLarge, UnreadableFile
 from corpus.loaders import supported_extensions
-
-
-class Outcome(StrEnum):
-    """What became of a file."""
-
-    ADDED = "added"
-    REPLACED = "replaced"
-    UNCHANGED = "unchanged"
-    RENAMED = "renamed"
-    REMOVED = "removed"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What became of one file; ``reason`` says why, where it failed."""
-
-    path: Path
-    outcome: Outcome
-    document_id: str = ""
-    chunk_count: int = 0
-    encoded_count: int = 0
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
-from corpus.ingestion.disk import FileContent, FileResult, Outcome, read_file
+from corpus.ingestion.disk import FileContent, read_file
 from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_processing
 from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
@@ -122,7 +123,7 @@ def bring_file(
     collection: Collection,
     options: SyncOptions,
     on_embedding: Callable[[], None] = lambda: None,
-) -> FileResult:
+) -> ItemResult:
     """Bring a file in under its absolute path as ``source_uri``.
 
     A file whose bytes and settings are those of last time is not even loaded.
@@ -179,10 +180,10 @@ def _note_failure(
 
 def _settle(
     file: FileContent, fingerprint: str, collection: Collection, options: SyncOptions
-) -> FileResult | None:
+) -> ItemResult | None:
     """Return what came of a file that need not be loaded, else None."""
     known = _at_path(file, collection)
-    result = judge(file.path, file.file_hash, known, fingerprint)
+    result = judge(file.file_hash, known, fingerprint)
     if result is not None and result.outcome == Outcome.UNCHANGED:
         return result
     same = find_same(file, collection=collection)
@@ -192,8 +193,7 @@ def _settle(
             document, file, collection=collection
         ):
             is_settled = document.settings_sha256 == fingerprint
-            moved = FileResult(file.path, Outcome.RENAMED, str(document.pk), document.chunk_count)
-            # Moved, but cut by other settings: it is taken in anew under its new path.
+            moved = ItemResult(Outcome.RENAMED, str(document.pk), document.chunk_count)
             return moved if is_settled else None
     return _as_duplicate(file, str(same[0].pk), collection, options) if same else None
 
@@ -209,7 +209,7 @@ def _take_in(
     collection: Collection,
     options: SyncOptions,
     on_embedding: Callable[[], None],
-) -> FileResult:
+) -> ItemResult:
     known = _at_path(file, collection)
     attributes = Attributes(
         source=options.source,
@@ -232,8 +232,7 @@ def _take_in(
         )
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)
-    return FileResult(
-        file.path,
+    return ItemResult(
         Outcome.ADDED if stored.is_new else Outcome.REPLACED,
         stored.document_id,
         stored.chunk_count,
@@ -243,7 +242,7 @@ def _take_in(
 
 def _as_duplicate(
     file: FileContent, document_id: str, collection: Collection, options: SyncOptions
-) -> FileResult:
+) -> ItemResult:
     """The content is stored under another path: this path has no document of its own."""
     drop_placeholder(file.path, collection=collection)
     outdated = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
@@ -253,17 +252,15 @@ def _as_duplicate(
         # What this path held before stays stored, as it was.
         outdated.update(status=Document.Status.COMPLETED)
     reason = f"The same content is stored as document {document_id}."
-    return FileResult(file.path, Outcome.UNCHANGED, document_id, reason=reason)
+    return ItemResult(Outcome.UNCHANGED, document_id, reason=reason)
 
 
-def judge(
-    path: Path, file_hash: str, known: Document | None, fingerprint: str
-) -> FileResult | None:
+def judge(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
     """Return what is known to come of a file without loading it; None if it is to be taken in."""
     if known is None or (known.file_hash, known.settings_sha256) != (file_hash, fingerprint):
         return None
     if known.status == Document.Status.COMPLETED:
-        return FileResult(path, Outcome.UNCHANGED, str(known.pk), known.chunk_count)
+        return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
     if known.status == Document.Status.FAILED:
-        return FileResult(path, Outcome.FAILED, str(known.pk), reason=known.error)
+        return ItemResult(Outcome.FAILED, str(known.pk), reason=known.error)
     return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from itertools import islice
+from uuid import UUID
 
 import numpy as np
 import stamina
@@ -77,7 +78,7 @@ def queue_completion(document_id: str, *, collection: Collection) -> Job:
         job = Job.objects.create(
             kind=Job.Kind.EMBED, collection=collection, total=1, is_listed=True
         )
-        JobItem.objects.create(job=job, path=document_id, document_id=document_id)
+        JobItem.of_document(UUID(document_id), job=job).save()
     enqueue_job(job.pk)
     return job
 

@@ -3,14 +3,13 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.job_querysets import RUNNER_LOCKS
 from corpus.jobs.kinds import kind_of
 from corpus.models import Job, JobItem
@@ -62,13 +61,11 @@ def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
 def give_up_item(item: JobItem, status: JobItem.Status, *, reason: str) -> None:
     """End an item that did not come to its end by itself."""
     kind_of(item.job).give_up(item, reason)
-    document_id = str(item.document_id or "")
-    result = FileResult(Path(item.path), Outcome.FAILED, document_id, reason=reason)
-    end_item(item, result, status)
+    end_item(item, ItemResult(Outcome.FAILED, str(item.document_id or ""), reason=reason), status)
 
 
 @transaction.atomic
-def end_item(item: JobItem, result: FileResult, status: JobItem.Status | None = None) -> None:
+def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = None) -> None:
     """Write down what became of an item, and count it for its job."""
     has_failed = result.outcome == Outcome.FAILED
     item.status = status or (JobItem.Status.FAILED if has_failed else JobItem.Status.DONE)
@@ -84,6 +81,6 @@ def end_item(item: JobItem, result: FileResult, status: JobItem.Status | None = 
         return
     item.save()
     if has_failed:
-        job.note_failure(item.path, item.reason)
+        job.note_failure(item.reason, item)
     counted = "failed" if has_failed else "done"
     Job.objects.filter(pk=job.pk).update(**{counted: F(counted) + 1}, errors=job.errors)

@@ -58,7 +58,7 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
     """End a job, inside a transaction that has locked it."""
     release_documents(job)
     if reason:
-        job.note_failure("", reason)
+        job.note_failure(reason)
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
     job.save(update_fields=["status", "stage", "finished_at", "errors"])
 

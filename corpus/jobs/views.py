@@ -76,7 +76,8 @@ class EncodedDoc(serializers.Serializer[Any]):
 
 
 class JobError(serializers.Serializer[Any]):
-    path = serializers.CharField(allow_blank=True)
+    path = serializers.CharField(allow_blank=True, help_text="of a file")
+    document_id = serializers.UUIDField(required=False, help_text="where no file is meant")
     reason = serializers.CharField()
 
 

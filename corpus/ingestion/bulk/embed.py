@@ -13,8 +13,8 @@ from corpus.embedders import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
 from corpus.ingestion.chunks import NewChunk, encode_chunks
-from corpus.ingestion.disk import FileResult, Outcome
 from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
 from corpus.ingestion.store import Attributes, refuse_duplicate, store_document
 from corpus.ingestion.vectors import queue_completion
@@ -34,7 +34,7 @@ class _Pending:
 
 def upsert_documents(
     entries: Iterable[DocumentEntry], *, collection: Collection, fingerprint: str, batch_size: int
-) -> Iterator[FileResult]:
+) -> Iterator[tuple[DocumentEntry, ItemResult]]:
     """Bring documents in, each in one transaction; what is in already is left as it is.
 
     Doing it again changes nothing and encodes nothing. Broken off, it can be begun again.
@@ -51,8 +51,8 @@ def upsert_documents(
     waiting: list[_Pending] = []
     for entry in entries:
         looked_at = _look_up(entry, collection, fingerprint)
-        if isinstance(looked_at, FileResult):
-            yield looked_at
+        if isinstance(looked_at, ItemResult):
+            yield entry, looked_at
             continue
         waiting.append(looked_at)
         if sum(len(pending.chunks) for pending in waiting) >= batch_size:
@@ -63,7 +63,7 @@ def upsert_documents(
 
 def _look_up(
     entry: DocumentEntry, collection: Collection, fingerprint: str
-) -> FileResult | _Pending:
+) -> ItemResult | _Pending:
     at_address = Document.objects.filter(collection=collection, source_uri=entry.source_uri)
     known = at_address.select_related("collection").defer("raw_text", "outline").first()
     version = (entry.content_sha256, entry.file_hash, fingerprint)
@@ -72,8 +72,7 @@ def _look_up(
         and known.status == Document.Status.COMPLETED
         and (known.content_sha256, known.file_hash, known.settings_sha256) == version
     ):
-        path = Path(entry.file_path)
-        return FileResult(path, Outcome.UNCHANGED, str(known.pk), known.chunk_count)
+        return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
     replacing = known if known is not None and known.content_sha256 else None
     try:
         refuse_duplicate(collection, entry.content_sha256, replacing=replacing)
@@ -84,11 +83,10 @@ def _look_up(
 
 def _as_duplicate(
     entry: DocumentEntry, error: DuplicateDocument, collection: Collection
-) -> FileResult:
+) -> ItemResult:
     """The content is stored under another path: this path has no document of its own."""
-    path = Path(entry.file_path)
-    drop_placeholder(path, collection=collection)
-    return FileResult(path, Outcome.UNCHANGED, error.document_id, reason=str(error))
+    drop_placeholder(Path(entry.file_path), collection=collection)
+    return ItemResult(Outcome.UNCHANGED, error.document_id, reason=str(error))
 
 
 def _store(
@@ -97,13 +95,14 @@ def _store(
     fingerprint: str,
     embedder: Embedder,
     batch_size: int,
-) -> Iterator[FileResult]:
+) -> Iterator[tuple[DocumentEntry, ItemResult]]:
     chunks = [chunk for pending in waiting for chunk in pending.chunks]
     vectors, fresh = _encode(chunks, embedder, batch_size)
     for pending in waiting:
         mine = {chunk.input_sha256 for chunk in pending.chunks} & fresh
         fresh -= mine
-        yield _store_one(pending, collection, fingerprint, embedder, vectors, len(mine))
+        result = _store_one(pending, collection, fingerprint, embedder, vectors, len(mine))
+        yield pending.entry, result
 
 
 def _encode(
@@ -127,7 +126,7 @@ def _store_one(
     embedder: Embedder,
     vectors: Mapping[str, NDArray[np.float32]],
     encoded_count: int,
-) -> FileResult:
+) -> ItemResult:
     entry = pending.entry
     try:
         with transaction.atomic():
@@ -146,8 +145,7 @@ def _store_one(
                 queue_completion(stored.document_id, collection=collection)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
-    return FileResult(
-        Path(entry.file_path),
+    return ItemResult(
         Outcome.ADDED if stored.is_new else Outcome.REPLACED,
         stored.document_id,
         stored.chunk_count,

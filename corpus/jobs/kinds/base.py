@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol
 
 from django.db.models import QuerySet
 
-from corpus.ingestion.disk import FileResult
+from corpus.ingestion.outcomes import ItemResult
 from corpus.models import Document, Job, JobItem
 
 
@@ -28,7 +28,7 @@ class JobKind(Protocol):
         May be broken off and begun again; the job ``is_listed`` when it is done.
         """
 
-    def run(self, item: JobItem) -> FileResult:
+    def run(self, item: JobItem) -> ItemResult:
         """Do what the item stands for.
 
         Raises:

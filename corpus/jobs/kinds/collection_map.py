@@ -1,14 +1,12 @@
 """Lay a collection out in two dimensions: principal components of its vectors."""
 
-from pathlib import Path
-
 import numpy as np
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, CollectionMap, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
@@ -25,9 +23,9 @@ class MapKind(JobKind):
 
     stage = Job.Stage.MAPPING
 
-    def run(self, item: JobItem) -> FileResult:
+    def run(self, item: JobItem) -> ItemResult:
         draw_map(item.job.collection)
-        return FileResult(Path(item.path), Outcome.REPLACED)
+        return ItemResult(Outcome.DRAWN)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         return Document.objects.none()
@@ -39,7 +37,7 @@ def start_map(collection: Collection) -> Job:
     job = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection).first()
     if job is None:
         job = Job.objects.create(kind=Job.Kind.MAP, collection=collection, total=1, is_listed=True)
-        JobItem.objects.create(job=job, path=collection.name)
+        JobItem.objects.create(job=job, key=collection.name)
         enqueue_job(job.pk)
     return job
 

@@ -1,10 +1,8 @@
 """Bring the vectors that stored documents lack; ``queue_completion`` makes the jobs."""
 
-from pathlib import Path
-
 from django.db.models import QuerySet
 
-from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.vectors import complete_document
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Document, Job, JobItem
@@ -15,18 +13,17 @@ class EmbedKind(JobKind):
 
     stage = Job.Stage.EMBEDDING
 
-    def run(self, item: JobItem) -> FileResult:
-        path = Path(item.path)
+    def run(self, item: JobItem) -> ItemResult:
         documents = Document.objects.select_related("collection").defer("raw_text", "outline")
-        document = documents.filter(pk=item.path).first()
+        document = documents.filter(pk=item.document_id).first()
         if document is None:
-            return FileResult(path, Outcome.REMOVED)
+            return ItemResult(Outcome.REMOVED, str(item.document_id))
         count = complete_document(document)
-        key = str(document.pk)
-        return FileResult(path, Outcome.REPLACED, key, document.chunk_count, count)
+        return ItemResult(Outcome.EMBEDDED, str(document.pk), document.chunk_count, count)
 
     def give_up(self, item: JobItem, reason: str) -> None:
-        Document.objects.filter(pk=item.path).update(status=Document.Status.FAILED, error=reason)
+        at_work = Document.objects.filter(pk=item.document_id)
+        at_work.update(status=Document.Status.FAILED, error=reason)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         return Document.objects.filter(pk__in=items.values("document_id"))

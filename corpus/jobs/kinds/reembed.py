@@ -7,7 +7,6 @@ the previous model lacks is brought after a rollback; the lexical leg finds it a
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from uuid import UUID
 
 from django.db import transaction
@@ -15,7 +14,7 @@ from django.db.models import QuerySet
 
 from corpus.embedders import Embedder, embedders, get_embedder
 from corpus.errors import InvalidInput, ModelNotReady
-from corpus.ingestion.disk import FileResult, Outcome
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.vectors import bring_vectors
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Embedding, Job, JobItem
@@ -34,13 +33,12 @@ class ReembedKind(JobKind):
 
     stage = Job.Stage.EMBEDDING
 
-    def run(self, item: JobItem) -> FileResult:
-        path = Path(item.path)
-        document = Document.objects.only("id").filter(pk=item.path).first()
+    def run(self, item: JobItem) -> ItemResult:
+        document = Document.objects.only("id").filter(pk=item.document_id).first()
         if document is None:
-            return FileResult(path, Outcome.REMOVED)
+            return ItemResult(Outcome.REMOVED, str(item.document_id))
         count = bring_vectors(document, model=item.job.arguments["model"])
-        return FileResult(path, Outcome.REPLACED, str(document.pk), encoded_count=count)
+        return ItemResult(Outcome.EMBEDDED, str(document.pk), encoded_count=count)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         return Document.objects.none()
@@ -92,7 +90,7 @@ def _queue(
     job = Job.objects.create(
         kind=kind, collection=collection, arguments=arguments, total=len(keys), is_listed=True
     )
-    items = (JobItem(job=job, path=str(key), document_id=key) for key in keys)
+    items = (JobItem.of_document(key, job=job) for key in keys)
     JobItem.objects.bulk_create(items, batch_size=ITEMS_AT_A_TIME)
     enqueue_job(job.pk)
     return job

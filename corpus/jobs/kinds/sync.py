@@ -16,8 +16,9 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import FileResult, Outcome, find_files, read_file
+from corpus.ingestion.disk import find_files, read_file
 from corpus.ingestion.files import SyncOptions, bring_file, judge, reason_of, settings_sha256
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem
@@ -44,11 +45,10 @@ class SyncKind(JobKind):
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
         plan_sync(job, should_stop=should_stop)
 
-    def run(self, item: JobItem) -> FileResult:
-        path = Path(item.path)
+    def run(self, item: JobItem) -> ItemResult:
         try:
             return bring_file(
-                path,
+                Path(item.path),
                 collection=item.job.collection,
                 options=SyncOptions.from_json(item.job.arguments),
                 on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
@@ -56,7 +56,7 @@ class SyncKind(JobKind):
         except CollectionNotFound:
             raise
         except (PkbError, OSError) as exc:
-            return FileResult(path, Outcome.FAILED, reason=reason_of(exc))
+            return ItemResult(Outcome.FAILED, reason=reason_of(exc))
 
     def give_up(self, item: JobItem, reason: str) -> None:
         mark_failed(
@@ -171,10 +171,10 @@ def _known_documents(job: Job, batch: Iterable[_Listed]) -> dict[str, Document]:
 
 
 def _item(job: Job, listed: _Listed, known: Document | None, fingerprint: str) -> JobItem:
-    item = JobItem(job=job, path=str(listed.path))
-    result = judge(listed.path, listed.file_hash, known, fingerprint)
+    item = JobItem.of_file(str(listed.path), job=job)
+    result = judge(listed.file_hash, known, fingerprint)
     if listed.reason:
-        result = FileResult(listed.path, Outcome.FAILED, reason=listed.reason)
+        result = ItemResult(Outcome.FAILED, reason=listed.reason)
     if result is not None:
         has_failed = result.outcome == Outcome.FAILED
         item.status = JobItem.Status.FAILED if has_failed else JobItem.Status.DONE
@@ -217,7 +217,7 @@ def _count(job: Job, items: list[JobItem]) -> None:
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     done = sum(item.status == JobItem.Status.DONE for item in items)
     for item in failed:
-        job.note_failure(item.path, item.reason)
+        job.note_failure(item.reason, item)
     Job.objects.filter(pk=job.pk).update(
         total=F("total") + len(items),
         done=F("done") + done,
@@ -252,12 +252,8 @@ def _remove(job: Job, document_id: UUID, path: str) -> None:
     deleted, _ = Document.objects.filter(pk=document_id, file_path=path).delete()
     if not deleted or job.items.filter(path=path).exists():
         return
-    JobItem.objects.create(
-        job=job,
-        path=path,
-        status=JobItem.Status.DONE,
-        outcome=Outcome.REMOVED,
-        document_id=document_id,
-        ended_at=timezone.now(),
-    )
+    item = JobItem.of_file(path, job=job)
+    item.status, item.outcome = JobItem.Status.DONE, Outcome.REMOVED
+    item.document_id, item.ended_at = document_id, timezone.now()
+    item.save()
     Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)

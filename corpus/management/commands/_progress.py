@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from time import sleep
 from types import FrameType
 from typing import Any
@@ -28,8 +27,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from corpus.ingestion.disk import FileResult, Outcome
 from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.leases import held
 from corpus.jobs.run import begin_job, finish_job, run_items
@@ -99,14 +98,14 @@ class Report:
         """Tell how many files there are."""
         self._progress.update(self._bar, description="ingesting", total=total)
 
-    def add(self, result: FileResult) -> None:
+    def add(self, path: str, result: ItemResult) -> None:
         """Show what became of one file."""
         self.counts[result.outcome] += 1
         self._encoded_count += result.encoded_count
         if self._as_json:
-            self._command.stdout.write(json.dumps(_line(result), ensure_ascii=False))
+            self._command.stdout.write(json.dumps(_line(path, result), ensure_ascii=False))
         elif result.outcome == Outcome.FAILED:
-            self._command.stderr.write(f"failed: {result.path}: {result.reason}")
+            self._command.stderr.write(f"failed: {path}: {result.reason}")
         elif self._progress.disable and self.counts.total() % LINE_EVERY == 0:
             self._command.stderr.write(f"{self.counts.total()} files")
         self._progress.update(self._bar, advance=1, failed=self.counts[Outcome.FAILED])
@@ -115,23 +114,26 @@ class Report:
         """Show what kept a whole job from being done."""
         for error in job.errors:
             if not error["path"]:
-                self.add(FileResult(Path(), Outcome.FAILED, reason=error["reason"]))
+                self.add(".", ItemResult(Outcome.FAILED, reason=error["reason"]))
 
     def close(self) -> None:
         """Show the sums."""
         self._progress.stop()
         if self._as_json:
             return
-        only_of_sync = set() if self._is_sync else {Outcome.RENAMED, Outcome.REMOVED}
-        shown = [outcome for outcome in Outcome if outcome not in only_of_sync]
+        shown = _OF_SYNC if self._is_sync else _OF_INGEST
         parts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in shown)
         encoded = f"; {self._encoded_count} chunks encoded" if self._is_sync else ""
         self._command.stdout.write(f"{self.counts.total()} files: {parts}{encoded}")
 
 
-def _line(result: FileResult) -> dict[str, Any]:
+_OF_INGEST = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED, Outcome.FAILED)
+_OF_SYNC = (*_OF_INGEST[:-1], Outcome.RENAMED, Outcome.REMOVED, Outcome.FAILED)
+
+
+def _line(path: str, result: ItemResult) -> dict[str, Any]:
     return {
-        "path": str(result.path),
+        "path": path,
         "outcome": result.outcome,
         "document_id": result.document_id or None,
         "chunk_count": result.chunk_count,
@@ -155,18 +157,18 @@ def run_job_here(
             seen = Seen(job)
             report.expect(job.items.count())
             for item in seen.new_items():
-                report.add(_result(item))
+                report.add(item.path, _result(item))
             if workers == 1:
                 ended: Iterator[JobItem] = run_items(job, should_stop=should_stop)
             else:
                 ended = run_in_processes(job, workers, should_stop)
             for item in ended:
                 seen.add(item)
-                report.add(_result(item))
+                report.add(item.path, _result(item))
             if not finish_job(job):
                 cancel_job(job.pk)
             for item in seen.new_items():
-                report.add(_result(item))
+                report.add(item.path, _result(item))
     job.refresh_from_db()
     return job
 
@@ -188,9 +190,8 @@ class Seen:
         return found
 
 
-def _result(item: JobItem) -> FileResult:
-    return FileResult(
-        Path(item.path),
+def _result(item: JobItem) -> ItemResult:
+    return ItemResult(
         Outcome(item.outcome),
         str(item.document_id or ""),
         item.chunk_count,

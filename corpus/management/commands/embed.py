@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
 from corpus.ingestion.bulk.embed import SOURCE, upsert_documents
-from corpus.ingestion.disk import Outcome
 from corpus.ingestion.files import settings_sha256
+from corpus.ingestion.outcomes import Outcome
 from corpus.ingestion.placeholders import mark_failed
 from corpus.models import Collection
 
@@ -48,11 +48,11 @@ class Command(BaseCommand):
         )
         counts: Counter[Outcome] = Counter()
         encoded_count = 0
-        for result in results:
+        for entry, result in results:
             counts[result.outcome] += 1
             encoded_count += result.encoded_count
             if result.reason:
-                self.stderr.write(f"{result.outcome}: {result.path}: {result.reason}")
+                self.stderr.write(f"{result.outcome}: {entry.file_path}: {result.reason}")
         _show_failed(read, collection)
         shown = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
         parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in shown)

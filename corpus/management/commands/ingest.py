@@ -8,8 +8,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
 from corpus.ingestion import Attributes, ingest_text
-from corpus.ingestion.disk import FileResult, Outcome, find_files
+from corpus.ingestion.disk import find_files
 from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.states import close_left_behind
 from corpus.management.commands._progress import Interruption, Report, run_job_here
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -56,7 +57,7 @@ class Command(BaseCommand):
         report = Report(self, as_json=options["json"], is_sync=options["sync"])
         if STDIN in options["paths"]:
             attributes = Attributes(source=options["source"], tags=tags)
-            report.add(_ingest_stdin(collection, attributes))
+            report.add("-", _ingest_stdin(collection, attributes))
         if paths:
             self._ingest(paths, collection, tags, options, report)
         report.close()
@@ -109,11 +110,11 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
         raise CommandError(f"--workers is 1 to {MAX_WORKERS}.", returncode=2)
 
 
-def _ingest_stdin(collection: Collection, attributes: Attributes) -> FileResult:
+def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:
     try:
         stored = ingest_text(sys.stdin.read(), collection=collection, attributes=attributes)
     except DuplicateDocument as exc:
-        return FileResult(STDIN, Outcome.UNCHANGED, document_id=exc.document_id)
+        return ItemResult(Outcome.UNCHANGED, document_id=exc.document_id)
     except PkbError as exc:
-        return FileResult(STDIN, Outcome.FAILED, reason=str(exc))
-    return FileResult(STDIN, Outcome.ADDED, stored.document_id, stored.chunk_count)
+        return ItemResult(Outcome.FAILED, reason=str(exc))
+    return ItemResult(Outcome.ADDED, stored.document_id, stored.chunk_count)

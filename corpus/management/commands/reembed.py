@@ -80,7 +80,7 @@ class Command(BaseCommand):
             raise SystemExit(130)
         job.refresh_from_db()
         for error in job.errors:
-            self.stderr.write(f"failed: {error['path']}: {error['reason']}")
+            self.stderr.write(f"failed: {error.get('document_id', '')}: {error['reason']}")
         if job.status != Job.Status.SUCCEEDED:
             raise CommandError(f"The job {job.pk} is {job.status}.", returncode=1)
 

@@ -1,0 +1,28 @@
+"""What work on a file, a document or a collection came to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of it: of a file up to ``REMOVED``, then of a document and of a map."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    RENAMED = "renamed"
+    REMOVED = "removed"
+    EMBEDDED = "embedded"
+    DRAWN = "drawn"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemResult:
+    """What became of one of them; ``reason`` says why, where it failed."""
+
+    outcome: Outcome
+    document_id: str = ""
+    chunk_count: int = 0
+    encoded_count: int = 0
+    reason: str = ""
