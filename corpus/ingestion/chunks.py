@@ -1,20 +1,14 @@
-"""Turn a text into chunks with vectors, encoding no text a second time."""
+"""Cut a text into chunks by its collection's settings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-
-import numpy as np
-from numpy.typing import NDArray
 
 from corpus.embedders import Embedder
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import ChunkingRule, Span, split_text
 from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
 from corpus.ingestion.normal_form import Outline
-from corpus.models import Collection, Embedding
-from corpus.telemetry import Span as Traced
-from corpus.telemetry import span
+from corpus.models import Collection
 
 # Of what the embedder takes, title and headings may use this share.
 CONTEXT_SHARE = 0.25
@@ -119,19 +113,3 @@ class _Contexts:
                 text = text[: ends[self._most - 1]]
             self._known[path] = text, min(len(ends), self._most)
         return self._known[path]
-
-
-def encode_chunks(
-    chunks: Sequence[NewChunk], *, embedder: Embedder
-) -> dict[str, NDArray[np.float32]]:
-    """Return the vector of each chunk by its ``input_sha256``; known inputs are not encoded.
-
-    Raises:
-        BackendError: The embedder failed.
-    """
-    inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
-    vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
-    missing = [digest for digest in inputs if digest not in vectors]
-    with span(Traced.EMBEDDING, batch=len(missing)):
-        encoded = embedder.embed_passages([inputs[digest] for digest in missing])
-    return {**vectors, **dict(zip(missing, encoded, strict=True))}

@@ -18,7 +18,7 @@ from corpus.ingestion.store import (
     refuse_duplicate,
     store_document,
 )
-from corpus.ingestion.vectors import encode_patiently, queue_completion
+from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.base import Block
 from corpus.models import Collection, Document
@@ -164,7 +164,7 @@ def _ingest(
             text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
         )
     on_embedding()
-    encoded = encode_patiently(chunks, embedder=embedder)
+    encoded = encode_chunks(chunks, embedder=embedder)
     with transaction.atomic():
         stored = store_document(
             collection=collection,
@@ -179,4 +179,4 @@ def _ingest(
         )
         if not stored.is_complete:
             queue_completion(stored.document_id, collection=collection)
-    return replace(stored, encoded_count=encoded.count)
+    return replace(stored, encoded_count=len(encoded.fresh))

@@ -1,10 +1,8 @@
-"""Vectors that could not be made at once: store what there is, bring the rest by a job."""
+"""Make vectors, no text's twice; what cannot be made at once is brought by a job."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
-from itertools import islice
 from uuid import UUID
 
 import numpy as np
@@ -15,9 +13,11 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.errors import BackendError
-from corpus.ingestion.chunks import NewChunk, embedder_input, encode_chunks
+from corpus.ingestion.chunks import NewChunk, embedder_input
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
+from corpus.telemetry import Span as Traced
+from corpus.telemetry import span
 
 log = structlog.get_logger(__name__)
 
@@ -31,42 +31,69 @@ Vectors = dict[str, NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Vectors by ``input_sha256``, and how many texts the model was given for them."""
+    """Vectors by ``input_sha256``, and for which of them the model was asked."""
 
     vectors: Mapping[str, NDArray[np.float32]]
-    count: int
+    fresh: frozenset[str]
 
 
-def encode_patiently(chunks: Sequence[NewChunk], *, embedder: Embedder) -> Encoded:
-    """Encode in batches, each tried several times; what still fails is left out."""
-    inputs = {chunk.input_sha256: chunk for chunk in chunks}
-    known = Embedding.objects.filter(model=embedder.name, input_sha256__in=list(inputs))
-    known_hashes = set(known.values_list("input_sha256", flat=True).distinct())
-    vectors: Vectors = {}
+def encode_chunks(chunks: Sequence[NewChunk], *, embedder: Embedder) -> Encoded:
+    """Encode a document's chunks patiently; what the model fails on is left out."""
+    inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
+    return encode(
+        inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES, leave_out_failed=True
+    )
+
+
+def encode(
+    inputs: Mapping[str, str],
+    *,
+    embedder: Embedder,
+    batch_size: int,
+    attempts: int,
+    leave_out_failed: bool = False,
+) -> Encoded:
+    """Return the vector of each input; what the model was given before is not encoded again.
+
+    Args:
+        inputs: What the embedder is to be given, by its SHA-256.
+        batch_size: Most texts that the model is given at a time.
+        attempts: How often each batch is tried.
+        leave_out_failed: Go on without a batch that fails; two in a row end it.
+
+    Raises:
+        BackendError: The embedder failed, and ``leave_out_failed`` is not set.
+    """
+    vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
+    missing = [digest for digest in inputs if digest not in vectors]
+    fresh: Vectors = {}
     failed_in_a_row = 0
     # Texts of one length together: a batch is padded to its longest.
-    for batch in _batches(sorted(inputs.values(), key=lambda chunk: len(chunk.text))):
+    for batch in _batches(sorted(missing, key=lambda digest: len(inputs[digest])), batch_size):
         try:
-            vectors.update(_retried(partial(encode_chunks, batch, embedder=embedder)))
-            failed_in_a_row = 0
+            encoded = _embed([inputs[digest] for digest in batch], embedder, attempts)
         except BackendError as exc:
+            if not leave_out_failed:
+                raise
             log.warning("batch_not_embedded", texts=len(batch), reason=str(exc))
             failed_in_a_row += 1
-        if failed_in_a_row == FAILED_BATCHES_MAX:
-            break
-    return Encoded(vectors, len(vectors.keys() - known_hashes))
+            if failed_in_a_row == FAILED_BATCHES_MAX:
+                break
+        else:
+            failed_in_a_row = 0
+            fresh.update(zip(batch, encoded, strict=True))
+    return Encoded({**vectors, **fresh}, frozenset(fresh))
 
 
-def _batches(chunks: Sequence[NewChunk]) -> Iterator[list[NewChunk]]:
-    rest = iter(chunks)
-    while batch := list(islice(rest, BATCH_SIZE)):
-        yield batch
+def _batches(digests: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(digests), size):
+        yield digests[start : start + size]
 
 
-def _retried(encode: Callable[[], Vectors]) -> Vectors:
-    for attempt in stamina.retry_context(on=BackendError, attempts=TRIES, wait_initial=0.1):
-        with attempt:
-            return encode()
+def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[np.float32]:
+    for attempt in stamina.retry_context(on=BackendError, attempts=attempts, wait_initial=0.1):
+        with attempt, span(Traced.EMBEDDING, batch=len(texts)):
+            return embedder.embed_passages(texts)
     raise AssertionError("unreachable: the last attempt raises")
 
 
@@ -126,14 +153,10 @@ def bring_vectors(document: Document, *, model: str) -> int:
 
 
 def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
-    inputs = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
-    hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in inputs.items()}
-    vectors = Embedding.objects.of_inputs(list(hashes.values()), model=embedder.name)
-    missing = {hashes[pk]: text for pk, text in inputs.items() if hashes[pk] not in vectors}
-    if missing:
-        texts = list(missing.values())
-        encoded = _retried(lambda: dict(zip(missing, embedder.embed_passages(texts), strict=True)))
-        vectors.update(encoded)
+    texts = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
+    hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in texts.items()}
+    inputs = {hashes[pk]: text for pk, text in texts.items()}
+    encoded = encode(inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES)
     with transaction.atomic():
         kept = Chunk.objects.keep_in_place([str(chunk.pk) for chunk in chunks])
         rows = [
@@ -143,10 +166,10 @@ def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
                 model=embedder.name,
                 dimension=embedder.dimension,
                 input_sha256=hashes[chunk.pk],
-                vector=vectors[hashes[chunk.pk]],
+                vector=encoded.vectors[hashes[chunk.pk]],
             )
             for chunk in chunks
             if str(chunk.pk) in kept
         ]
         Embedding.objects.bulk_create(rows, ignore_conflicts=True)
-    return len(missing)
+    return len(encoded.fresh)

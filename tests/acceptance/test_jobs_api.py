@@ -242,9 +242,9 @@ def test_a_document_without_all_its_vectors_says_so(
     def fail(*args: Any, **kwargs: Any) -> Any:
         raise BackendError("the model is gone")
 
-    monkeypatch.setattr("corpus.ingestion.vectors.encode_chunks", fail)
-    monkeypatch.setattr("corpus.ingestion.vectors.TRIES", 1)
-    response = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+    with monkeypatch.context() as patch:
+        patch.setattr("corpus.ingestion.vectors._embed", fail)
+        response = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
     assert response.status_code == 201
     body = response.json()
     assert (body["status"], body["embedded_count"]) == ("processing", 0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,13 @@ from numpy.typing import NDArray
 from corpus.embedders import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
-from corpus.ingestion.chunks import NewChunk, encode_chunks
+from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
 from corpus.ingestion.store import Attributes, refuse_duplicate, store_document
-from corpus.ingestion.vectors import queue_completion
-from corpus.models import Collection, Document, Embedding
+from corpus.ingestion.vectors import encode, queue_completion
+from corpus.models import Collection, Document
 
 SOURCE = "pipeline"
 
@@ -97,26 +96,14 @@ def _store(
     batch_size: int,
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
     chunks = [chunk for pending in waiting for chunk in pending.chunks]
-    vectors, fresh = _encode(chunks, embedder, batch_size)
+    inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
+    encoded = encode(inputs, embedder=embedder, batch_size=batch_size, attempts=1)
+    fresh = set(encoded.fresh)
     for pending in waiting:
         mine = {chunk.input_sha256 for chunk in pending.chunks} & fresh
         fresh -= mine
-        result = _store_one(pending, collection, fingerprint, embedder, vectors, len(mine))
+        result = _store_one(pending, collection, fingerprint, embedder, encoded.vectors, len(mine))
         yield pending.entry, result
-
-
-def _encode(
-    chunks: Sequence[NewChunk], embedder: Embedder, batch_size: int
-) -> tuple[Mapping[str, NDArray[np.float32]], set[str]]:
-    """Return the vectors by ``input_sha256``, and for which of them the model was asked."""
-    inputs = {chunk.input_sha256: chunk for chunk in chunks}
-    vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
-    missing = [chunk for digest, chunk in inputs.items() if digest not in vectors]
-    # Texts of one length together: a batch is padded to its longest.
-    rest = iter(sorted(missing, key=lambda chunk: len(chunk.text)))
-    while batch := list(islice(rest, batch_size)):
-        vectors.update(encode_chunks(batch, embedder=embedder))
-    return vectors, {chunk.input_sha256 for chunk in missing}
 
 
 def _store_one(
