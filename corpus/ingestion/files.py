@@ -12,11 +12,11 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
+from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.disk import FileContent, read_file
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_processing
-from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
 
 
@@ -211,14 +211,8 @@ def _take_in(
     on_embedding: Callable[[], None],
 ) -> ItemResult:
     known = _at_path(file, collection)
-    attributes = Attributes(
-        source=options.source,
-        tags=options.tags,
-        source_uri=file.path.as_uri(),
-        file_path=str(file.path),
-        file_hash=file.file_hash,
-        last_modified=file.last_modified,
-        settings_sha256=fingerprint,
+    attributes = Attributes.of_file(
+        file, source=options.source, tags=options.tags, settings_sha256=fingerprint
     )
     try:
         stored = ingest_file(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
@@ -10,19 +9,14 @@ from django.db import transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
+from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.ingestion.store import (
-    Attributes,
-    StoredDocument,
-    refuse_duplicate,
-    store_document,
-)
+from corpus.ingestion.store import StoredDocument, Version, refuse_duplicate, store_document
 from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.base import Block
 from corpus.models import Collection, Document
-from corpus.tags import normalize_tags
 from corpus.telemetry import Span as Traced
 from corpus.telemetry import ingest_latency_ms, ingest_requests, measured, span
 
@@ -79,20 +73,11 @@ def ingest_file(
         if not normal:
             raise EmptyDocument(f"{filename or 'The file'} holds no text.")
         _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)
-        completed = replace(
-            attributes,
-            media_type=found_type,
-            title=attributes.title or loaded.title,
-            chapter=attributes.chapter or loaded.chapter,
-            section=attributes.section or loaded.section,
-            tags=normalize_tags((*attributes.tags, *loaded.tags)),
-            metadata={**loaded.metadata, **attributes.metadata},
-        )
         return _ingest(
             normal,
             outline,
             collection=collection,
-            attributes=completed,
+            attributes=attributes.filled_by(loaded, media_type=found_type),
             replacing=replacing,
             on_embedding=on_embedding,
         )
@@ -104,20 +89,12 @@ def reingest_document(document: Document) -> StoredDocument:
     Raises:
         BackendError: The embedder failed; the old chunks stay.
     """
-    attributes = Attributes(
-        tags=tuple(document.tags.values_list("name", flat=True)),
-        **{
-            name: getattr(document, name)
-            for name in Attributes.__dataclass_fields__
-            if name != "tags"
-        },
-    )
     with _traced(document.collection):
         return _ingest(
             document.raw_text,
             Outline.from_json(document.outline),
             collection=document.collection,
-            attributes=attributes,
+            attributes=Attributes.of(document),
             replacing=document,
         )
 
@@ -167,16 +144,12 @@ def _ingest(
     encoded = encode_chunks(chunks, embedder=embedder)
     with transaction.atomic():
         stored = store_document(
+            Version(text, outline, content_sha256, chunks),
             collection=collection,
             attributes=attributes,
-            text=text,
-            outline=outline,
-            content_sha256=content_sha256,
-            chunks=chunks,
-            vectors=encoded.vectors,
-            model=embedder.name,
+            encoded=encoded,
             replacing=replacing,
         )
         if not stored.is_complete:
             queue_completion(stored.document_id, collection=collection)
-    return replace(stored, encoded_count=len(encoded.fresh))
+    return stored

@@ -1,20 +1,18 @@
 """Write a document with its chunks, vectors and tags: the corpus's one transaction."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
-import numpy as np
 from django.db import connection, transaction
 from django.utils import timezone
-from numpy.typing import NDArray
 
 from corpus.errors import CollectionNotFound, DuplicateDocument
+from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.tags import set_tags
@@ -23,22 +21,13 @@ from corpus.telemetry import span
 
 
 @dataclass(frozen=True, slots=True)
-class Attributes:
-    """What is known of a document besides its text."""
+class Version:
+    """A text as it is stored: normalized, with its headings and pages, and cut."""
 
-    source_uri: str = ""
-    source: str = ""
-    title: str = ""
-    media_type: str = "text/plain"
-    tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    chapter: str = ""
-    section: str = ""
-    user_created_at: datetime | None = None
-    file_path: str = ""
-    file_hash: str = ""
-    last_modified: datetime | None = None
-    settings_sha256: str = ""
+    text: str
+    outline: Outline
+    content_sha256: str
+    chunks: Sequence[NewChunk]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class StoredDocument:
     collection: str
     is_new: bool
     embedded_count: int
-    encoded_count: int = 0
+    encoded_count: int
 
     @property
     def chunk_count(self) -> int:
@@ -81,22 +70,18 @@ def refuse_duplicate(
 
 @transaction.atomic
 def store_document(
+    version: Version,
     *,
     collection: Collection,
     attributes: Attributes,
-    text: str,
-    outline: Outline,
-    content_sha256: str,
-    chunks: Sequence[NewChunk],
-    vectors: Mapping[str, NDArray[np.float32]],
-    model: str,
+    encoded: Encoded,
     replacing: Document | None = None,
 ) -> StoredDocument:
     """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
 
-    A chunk that is unchanged keeps its id and its vectors. A chunk that ``vectors`` has
-    nothing for is stored without; the document is then still ``processing``. It is as well where
-    the collection was given another model than ``model`` meanwhile.
+    A chunk that is unchanged keeps its id and its vectors. A chunk that ``encoded`` has no vector
+    for is stored without; the document is then still ``processing``. It is as well where the
+    collection was given another model meanwhile.
 
     Raises:
         DuplicateDocument: The collection holds this content in another document, or in the
@@ -106,22 +91,24 @@ def store_document(
     model_now = Collection.objects.model_of(collection.pk)
     if model_now is None:
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
-    _lock_names(collection, attributes.source_uri, content_sha256)
+    _lock_names(collection, attributes.source_uri, version.content_sha256)
     existing = replacing or _existing(collection, attributes.source_uri)
-    refuse_duplicate(collection, content_sha256, replacing=replacing)
+    refuse_duplicate(collection, version.content_sha256, replacing=replacing)
     is_new = existing is None or not existing.content_sha256
+    embedded_count = 0
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.
-    embedded_count = sum(chunk.input_sha256 in vectors for chunk in chunks) * (model == model_now)
+    if encoded.model == model_now:
+        embedded_count = sum(chunk.input_sha256 in encoded.vectors for chunk in version.chunks)
     with span(Traced.WRITE_DOCUMENT):
-        document = _write_document(
-            existing, collection, attributes, text, outline, content_sha256, len(chunks)
-        )
-        if embedded_count < len(chunks):
+        document = existing or Document(collection=collection)
+        attributes.write_to(document)
+        _write_version(document, version)
+        if embedded_count < len(version.chunks):
             Document.objects.filter(pk=document.pk).update(status=Document.Status.PROCESSING)
     with span(Traced.WRITE_CHUNKS):
-        stored = _write_chunks(document, chunks)
+        stored = _write_chunks(document, version.chunks)
     with span(Traced.WRITE_EMBEDDINGS):
-        _write_embeddings(stored, chunks, vectors, model)
+        _write_embeddings(stored, version.chunks, encoded)
     with span(Traced.WRITE_TAGS):
         set_tags(document, attributes.tags)
     return StoredDocument(
@@ -131,6 +118,7 @@ def store_document(
         collection=collection.name,
         is_new=is_new,
         embedded_count=embedded_count,
+        encoded_count=len(encoded.fresh),
     )
 
 
@@ -154,33 +142,17 @@ def _existing(collection: Collection, source_uri: str) -> Document | None:
     return rows.filter(collection=collection, source_uri=source_uri).first()
 
 
-def _write_document(
-    existing: Document | None,
-    collection: Collection,
-    attributes: Attributes,
-    text: str,
-    outline: Outline,
-    content_sha256: str,
-    chunk_count: int,
-) -> Document:
-    document = existing or Document(collection=collection)
-    for name in (
-        "source_uri", "source", "title", "media_type", "chapter", "section",
-        "user_created_at", "file_path", "file_hash", "last_modified", "settings_sha256",
-    ):  # fmt: skip
-        setattr(document, name, getattr(attributes, name))
-    document.metadata = dict(attributes.metadata)
-    document.raw_text = text
-    document.outline = outline.to_json()
-    document.content_sha256 = content_sha256
-    document.word_count = len(text.split())
-    document.char_count = len(text)
-    document.chunk_count = chunk_count
+def _write_version(document: Document, version: Version) -> None:
+    document.raw_text = version.text
+    document.outline = version.outline.to_json()
+    document.content_sha256 = version.content_sha256
+    document.word_count = len(version.text.split())
+    document.char_count = len(version.text)
+    document.chunk_count = len(version.chunks)
     document.status = Document.Status.COMPLETED
     document.error = ""
     document.ingested_at = timezone.now()
     document.save()
-    return document
 
 
 def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]:
@@ -225,22 +197,19 @@ def _fill_chunk(row: Chunk, chunk: NewChunk, ordinal: int) -> None:
 
 
 def _write_embeddings(
-    stored: Sequence[Chunk],
-    chunks: Sequence[NewChunk],
-    vectors: Mapping[str, NDArray[np.float32]],
-    model: str,
+    stored: Sequence[Chunk], chunks: Sequence[NewChunk], encoded: Encoded
 ) -> None:
     rows = [
         Embedding(
             chunk=row,
             collection_id=row.collection_id,
-            model=model,
-            dimension=len(vectors[chunk.input_sha256]),
+            model=encoded.model,
+            dimension=len(encoded.vectors[chunk.input_sha256]),
             input_sha256=chunk.input_sha256,
-            vector=vectors[chunk.input_sha256],
+            vector=encoded.vectors[chunk.input_sha256],
         )
         for row, chunk in zip(stored, chunks, strict=True)
-        if chunk.input_sha256 in vectors
+        if chunk.input_sha256 in encoded.vectors
     ]
     # A kept chunk has its vector already: same input, same model.
     Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)

@@ -31,8 +31,9 @@ Vectors = dict[str, NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Vectors by ``input_sha256``, and for which of them the model was asked."""
+    """Vectors of ``model`` by ``input_sha256``, and for which of them it was asked."""
 
+    model: str
     vectors: Mapping[str, NDArray[np.float32]]
     fresh: frozenset[str]
 
@@ -82,7 +83,7 @@ def encode(
         else:
             failed_in_a_row = 0
             fresh.update(zip(batch, encoded, strict=True))
-    return Encoded({**vectors, **fresh}, frozenset(fresh))
+    return Encoded(embedder.name, {**vectors, **fresh}, frozenset(fresh))
 
 
 def _batches(digests: Sequence[str], size: int) -> Iterator[Sequence[str]]:

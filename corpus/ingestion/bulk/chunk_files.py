@@ -11,9 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from corpus.errors import BinaryText, UnreadableFile
+from corpus.ingestion.attributes import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunks import NewChunk
-from corpus.ingestion.normal_form import normalize_text
+from corpus.ingestion.normal_form import Outline, normalize_text
+from corpus.ingestion.store import Version
 
 VERSION: Literal[1] = 1
 
@@ -69,9 +71,17 @@ class OutlineEntry(_Entry):
     headings: tuple[tuple[NonNegativeInt, NonNegativeInt, Level, str], ...] = ()
     pages: tuple[tuple[NonNegativeInt, int], ...] = ()
 
+    @classmethod
+    def of(cls, outline: Outline) -> "OutlineEntry":
+        headings = tuple((h.start, h.end, h.level, h.text) for h in outline.headings)
+        return cls(headings=headings, pages=outline.pages)
+
 
 class DocumentEntry(_Entry):
-    """A file that was loaded and cut; the bounds are those of ``corpus.models.Document``."""
+    """A file that was loaded and cut; the bounds are those of ``corpus.models.Document``.
+
+    Its fields up to ``text`` are those of ``Attributes`` which a file itself decides.
+    """
 
     source_uri: str = Field(min_length=1, max_length=2048)
     file_path: str = Field(min_length=1, max_length=4096)
@@ -87,6 +97,30 @@ class DocumentEntry(_Entry):
     outline: OutlineEntry
     content_sha256: Sha256
     chunks: tuple[ChunkEntry, ...]
+
+    @classmethod
+    def of(cls, attributes: Attributes, version: Version) -> "DocumentEntry":
+        shared = cls.model_fields.keys() & ATTRIBUTE_NAMES
+        return cls(
+            **{name: getattr(attributes, name) for name in shared},
+            text=version.text,
+            outline=OutlineEntry.of(version.outline),
+            content_sha256=version.content_sha256,
+            chunks=tuple(ChunkEntry.of(c, ordinal=place) for place, c in enumerate(version.chunks)),
+        )
+
+    def to_attributes(self, **others: str) -> Attributes:
+        """Return what it says besides its text, with what it does not say."""
+        shared = type(self).model_fields.keys() & ATTRIBUTE_NAMES
+        return Attributes(**{name: getattr(self, name) for name in shared}, **others)
+
+    def to_version(self) -> Version:
+        return Version(
+            self.text,
+            Outline.from_json(self.outline.model_dump()),
+            self.content_sha256,
+            tuple(chunk.to_chunk() for chunk in self.chunks),
+        )
 
 
 class FailedEntry(_Entry):

@@ -1,22 +1,18 @@
 """Encode chunks that were cut elsewhere, and store them with their documents."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 from django.db import transaction
-from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
-from corpus.ingestion.chunks import NewChunk
-from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
-from corpus.ingestion.store import Attributes, refuse_duplicate, store_document
-from corpus.ingestion.vectors import encode, queue_completion
+from corpus.ingestion.store import Version, refuse_duplicate, store_document
+from corpus.ingestion.vectors import Encoded, encode, queue_completion
 from corpus.models import Collection, Document
 
 SOURCE = "pipeline"
@@ -27,7 +23,7 @@ class _Pending:
     """A document that is to be stored, and the version it replaces."""
 
     entry: DocumentEntry
-    chunks: tuple[NewChunk, ...]
+    version: Version
     replacing: Document | None
 
 
@@ -54,7 +50,7 @@ def upsert_documents(
             yield entry, looked_at
             continue
         waiting.append(looked_at)
-        if sum(len(pending.chunks) for pending in waiting) >= batch_size:
+        if sum(len(pending.version.chunks) for pending in waiting) >= batch_size:
             yield from _store(waiting, collection, fingerprint, embedder, batch_size)
             waiting.clear()
     yield from _store(waiting, collection, fingerprint, embedder, batch_size)
@@ -77,7 +73,7 @@ def _look_up(
         refuse_duplicate(collection, entry.content_sha256, replacing=replacing)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
-    return _Pending(entry, tuple(chunk.to_chunk() for chunk in entry.chunks), replacing)
+    return _Pending(entry, entry.to_version(), replacing)
 
 
 def _as_duplicate(
@@ -95,37 +91,29 @@ def _store(
     embedder: Embedder,
     batch_size: int,
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
-    chunks = [chunk for pending in waiting for chunk in pending.chunks]
+    chunks = [chunk for pending in waiting for chunk in pending.version.chunks]
     inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
     encoded = encode(inputs, embedder=embedder, batch_size=batch_size, attempts=1)
-    fresh = set(encoded.fresh)
+    left = encoded.fresh
     for pending in waiting:
-        mine = {chunk.input_sha256 for chunk in pending.chunks} & fresh
-        fresh -= mine
-        result = _store_one(pending, collection, fingerprint, embedder, encoded.vectors, len(mine))
+        # What two documents share counts for the first.
+        mine = left & {chunk.input_sha256 for chunk in pending.version.chunks}
+        left -= mine
+        result = _store_one(pending, collection, fingerprint, replace(encoded, fresh=mine))
         yield pending.entry, result
 
 
 def _store_one(
-    pending: _Pending,
-    collection: Collection,
-    fingerprint: str,
-    embedder: Embedder,
-    vectors: Mapping[str, NDArray[np.float32]],
-    encoded_count: int,
+    pending: _Pending, collection: Collection, fingerprint: str, encoded: Encoded
 ) -> ItemResult:
     entry = pending.entry
     try:
         with transaction.atomic():
             stored = store_document(
+                pending.version,
                 collection=collection,
-                attributes=_attributes(entry, fingerprint),
-                text=entry.text,
-                outline=Outline.from_json(entry.outline.model_dump()),
-                content_sha256=entry.content_sha256,
-                chunks=pending.chunks,
-                vectors=vectors,
-                model=embedder.name,
+                attributes=entry.to_attributes(source=SOURCE, settings_sha256=fingerprint),
+                encoded=encoded,
                 replacing=pending.replacing,
             )
             if not stored.is_complete:
@@ -136,22 +124,5 @@ def _store_one(
         Outcome.ADDED if stored.is_new else Outcome.REPLACED,
         stored.document_id,
         stored.chunk_count,
-        encoded_count,
-    )
-
-
-def _attributes(entry: DocumentEntry, fingerprint: str) -> Attributes:
-    return Attributes(
-        source_uri=entry.source_uri,
-        source=SOURCE,
-        title=entry.title,
-        media_type=entry.media_type,
-        tags=entry.tags,
-        metadata=entry.metadata,
-        chapter=entry.chapter,
-        section=entry.section,
-        file_path=entry.file_path,
-        file_hash=entry.file_hash,
-        last_modified=entry.last_modified,
-        settings_sha256=fingerprint,
+        stored.encoded_count,
     )

@@ -9,21 +9,15 @@ from pydantic import ValidationError
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
-from corpus.ingestion.bulk.chunk_files import (
-    ChunkEntry,
-    DocumentEntry,
-    FailedEntry,
-    OutlineEntry,
-    first_error,
-)
-from corpus.ingestion.chunks import NewChunk, cut_chunks
-from corpus.ingestion.disk import FileContent, read_file
+from corpus.ingestion.attributes import Attributes
+from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
+from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.disk import read_file
 from corpus.ingestion.files import reason_of
-from corpus.ingestion.normal_form import Outline, join_blocks
+from corpus.ingestion.normal_form import join_blocks
+from corpus.ingestion.store import Version
 from corpus.loaders import LoaderLimits, load_file
-from corpus.loaders.base import LoadedDocument
 from corpus.models import Collection
-from corpus.tags import normalize_tags
 
 
 def prepare_files(
@@ -63,40 +57,12 @@ def prepare_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -
         collection=collection,
         embedder=get_embedder(collection.embedding_model),
     )
+    attributes = Attributes.of_file(file, tags=tags).filled_by(loaded, media_type=media_type)
+    version = Version(text, outline, sha256(text.encode()).hexdigest(), chunks)
     try:
-        return _entry(file, loaded, media_type, text, outline, chunks, tags)
+        return DocumentEntry.of(attributes, version)
     except ValidationError as exc:
         raise UnreadableFile(f"It cannot be stored: {first_error(exc)}") from exc
-
-
-def _entry(
-    file: FileContent,
-    loaded: LoadedDocument,
-    media_type: str,
-    text: str,
-    outline: Outline,
-    chunks: list[NewChunk],
-    tags: tuple[str, ...],
-) -> DocumentEntry:
-    return DocumentEntry(
-        source_uri=file.path.as_uri(),
-        file_path=str(file.path),
-        file_hash=file.file_hash,
-        last_modified=file.last_modified,
-        title=loaded.title,
-        media_type=media_type,
-        chapter=loaded.chapter,
-        section=loaded.section,
-        tags=normalize_tags((*tags, *loaded.tags)),
-        metadata=dict(loaded.metadata),
-        text=text,
-        outline=OutlineEntry(
-            headings=tuple((h.start, h.end, h.level, h.text) for h in outline.headings),
-            pages=outline.pages,
-        ),
-        content_sha256=sha256(text.encode()).hexdigest(),
-        chunks=tuple(ChunkEntry.of(chunk, ordinal=place) for place, chunk in enumerate(chunks)),
-    )
 
 
 def _printable(path: Path) -> str:

@@ -1,0 +1,68 @@
+"""What is known of a document besides its text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Self
+
+from corpus.ingestion.disk import FileContent
+from corpus.loaders.base import LoadedDocument
+from corpus.models import Document
+from corpus.tags import normalize_tags
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """All but ``tags`` are columns of a document, of the same names."""
+
+    source_uri: str = ""
+    source: str = ""
+    title: str = ""
+    media_type: str = "text/plain"
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    chapter: str = ""
+    section: str = ""
+    user_created_at: datetime | None = None
+    file_path: str = ""
+    file_hash: str = ""
+    last_modified: datetime | None = None
+    settings_sha256: str = ""
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Read those of a stored document."""
+        columns = {name: getattr(document, name) for name in ATTRIBUTE_NAMES - {"tags"}}
+        return cls(**columns, tags=tuple(document.tags.values_list("name", flat=True)))
+
+    @classmethod
+    def of_file(cls, file: FileContent, **given: Any) -> Self:
+        """Say where the file is and what it holds, besides what is given."""
+        return cls(
+            source_uri=file.path.as_uri(),
+            file_path=str(file.path),
+            file_hash=file.file_hash,
+            last_modified=file.last_modified,
+            **given,
+        )
+
+    def filled_by(self, loaded: LoadedDocument, *, media_type: str) -> Self:
+        """Fill what was not given with what a file says of itself."""
+        return replace(
+            self,
+            media_type=media_type,
+            title=self.title or loaded.title,
+            chapter=self.chapter or loaded.chapter,
+            section=self.section or loaded.section,
+            tags=normalize_tags((*self.tags, *loaded.tags)),
+            metadata={**loaded.metadata, **self.metadata},
+        )
+
+    def write_to(self, document: Document) -> None:
+        """Set the columns, unsaved; tags are rows of their own."""
+        for name in ATTRIBUTE_NAMES - {"tags"}:
+            setattr(document, name, getattr(self, name))
+        document.metadata = dict(self.metadata)
+
+
+ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
