@@ -16,7 +16,7 @@ _tracer = trace.get_tracer("pkb")
 _meter = metrics.get_meter("pkb")
 
 
-class Span(StrEnum):
+class Step(StrEnum):
     """What is timed."""
 
     INGEST = "ingest"
@@ -53,7 +53,7 @@ mean_score_topk = _meter.create_histogram("retrieval.mean_score_topk")
 
 
 @contextmanager
-def span(name: Span, **attributes: str | int | float | bool) -> Iterator[trace.Span]:
+def span(name: Step, **attributes: str | int | float | bool) -> Iterator[trace.Span]:
     """Time what is done inside, as a child of the span around it."""
     with _tracer.start_as_current_span(name.value, attributes=attributes) as current:
         yield current

@@ -7,7 +7,7 @@ from typing import Any
 
 from corpus.models import Collection
 from corpus.telemetry import (
-    Span,
+    Step,
     answer_latency_ms,
     answer_requests,
     completion_tokens,
@@ -72,7 +72,7 @@ def answer_question(
     with (
         answering_turn(),
         measured(answer_requests, answer_latency_ms, model=model, route=route),
-        span(Span.ANSWER),
+        span(Step.ANSWER),
     ):
         state, steps = _run_with_selection(inputs, context, selected_text)
         stored_id = record_answer(

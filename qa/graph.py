@@ -16,7 +16,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from corpus.telemetry import Span, span
+from corpus.telemetry import Step, span
 from qa.cancellation import wait_for
 from qa.context import QAContext
 from qa.language_model import draft_answer, expand_question, rewrite_question
@@ -30,7 +30,7 @@ Update = dict[str, Any]
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
-    with span(Span.PARSE):
+    with span(Step.PARSE):
         asked = " ".join(state["question"].split())
         work = partial(rewrite_question, asked, state["history"], rewriter=context.rewriter)
         text = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
@@ -56,7 +56,7 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
-    with span(Span.RERANK, passages=len(state["candidates"])):
+    with span(Step.RERANK, passages=len(state["candidates"])):
         best = rerank_passages(
             query.text,
             state["candidates"],
@@ -71,7 +71,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
-    with span(Span.ANSWER_DSPY, passages=len(state["passages"])):
+    with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
         work = partial(
             draft_answer,
             state["query"].text,
@@ -85,7 +85,7 @@ def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
-    with span(Span.CITE):
+    with span(Step.CITE):
         proved = prove(
             state["draft"],
             state["passages"],

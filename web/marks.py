@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 
-class Span(NamedTuple):
+class LabelledSpan(NamedTuple):
     """Characters ``start:end`` of a document; ``label`` tells spans apart."""
 
     start: int
@@ -38,7 +38,7 @@ class Stretch(NamedTuple):
 
 
 def lay_over(
-    text: str, *, offset: int, spans: Sequence[Span], marked: tuple[int, int] | None = None
+    text: str, *, offset: int, spans: Sequence[LabelledSpan], marked: tuple[int, int] | None = None
 ) -> list[Stretch]:
     """Cut a text wherever a span begins or ends; joined, the stretches are the text.
 
@@ -61,7 +61,7 @@ def lay_over(
     ]
 
 
-def _covering(spans: Iterable[Span], place: int) -> Iterable[int]:
+def _covering(spans: Iterable[LabelledSpan], place: int) -> Iterable[int]:
     return (span.label for span in spans if span.start <= place < span.end)
 
 
@@ -76,24 +76,24 @@ _ENDINGS = re.compile(r"(?:ing|ies|es|ed|ly|s|y)$")
 _SHORTEST_STEM = 3
 
 
-class Piece(NamedTuple):
+class Fragment(NamedTuple):
     """A stretch of text, and whether it is one of the query's words."""
 
     text: str
     is_hit: bool
 
 
-def split_at_terms(text: str, query: str) -> list[Piece]:
+def split_at_terms(text: str, query: str) -> list[Fragment]:
     """Cut the text where words of the query begin and end; joined, the pieces are the text."""
     stems = {_stem(word) for word in _WORD.findall(query) if word.lower() not in _COMMON}
     pieces, place = [], 0
     for match in _WORD.finditer(text):
         if _stem(match.group()) not in stems:
             continue
-        pieces.append(Piece(text[place : match.start()], is_hit=False))
-        pieces.append(Piece(match.group(), is_hit=True))
+        pieces.append(Fragment(text[place : match.start()], is_hit=False))
+        pieces.append(Fragment(match.group(), is_hit=True))
         place = match.end()
-    pieces.append(Piece(text[place:], is_hit=False))
+    pieces.append(Fragment(text[place:], is_hit=False))
     return [piece for piece in pieces if piece.text]
 
 

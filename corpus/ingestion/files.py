@@ -117,7 +117,7 @@ class SyncOptions:
         return cls(**{**kept, **lists})
 
 
-def bring_file(
+def sync_file(
     path: Path,
     *,
     collection: Collection,

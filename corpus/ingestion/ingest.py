@@ -17,8 +17,7 @@ from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.base import Block
 from corpus.models import Collection, Document
-from corpus.telemetry import Span as Traced
-from corpus.telemetry import ingest_latency_ms, ingest_requests, measured, span
+from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
 
 
 def ingest_text(text: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
@@ -32,7 +31,7 @@ def ingest_text(text: str, *, collection: Collection, attributes: Attributes) ->
             fails to encode, the document is stored and a job brings the vectors.
     """
     with _traced(collection):
-        with span(Traced.NORMALIZE):
+        with span(Step.NORMALIZE):
             normal, outline = join_blocks([Block(text)])
         _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
         return _ingest(normal, outline, collection=collection, attributes=attributes)
@@ -63,11 +62,11 @@ def ingest_file(
         TextTooLong, BinaryText, DuplicateDocument, BackendError: As ``ingest_text``.
     """
     with _traced(collection):
-        with span(Traced.LOAD):
+        with span(Step.LOAD):
             loaded, found_type = load_file(
                 content, filename=filename, media_type=media_type, limits=_limits()
             )
-        with span(Traced.NORMALIZE):
+        with span(Step.NORMALIZE):
             normal, outline = join_blocks(loaded.blocks)
         # A file may be as short as it is; a text that is sent has a least length.
         if not normal:
@@ -104,7 +103,7 @@ def _traced(collection: Collection) -> Iterator[None]:
     model = collection.embedding_model
     with (
         measured(ingest_requests, ingest_latency_ms, model=model, route="ingest"),
-        span(Traced.INGEST, collection=collection.name),
+        span(Step.INGEST, collection=collection.name),
     ):
         yield
 
@@ -133,10 +132,10 @@ def _ingest(
 ) -> StoredDocument:
     """Embedding runs before the one transaction opens, so a slow model holds no lock."""
     embedder = get_embedder(collection.embedding_model)
-    with span(Traced.HASH):
+    with span(Step.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
     refuse_duplicate(collection, content_sha256, replacing=replacing)
-    with span(Traced.CHUNKING):
+    with span(Step.CHUNKING):
         chunks = cut_chunks(
             text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
         )

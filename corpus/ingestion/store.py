@@ -16,8 +16,7 @@ from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.tags import set_tags
-from corpus.telemetry import Span as Traced
-from corpus.telemetry import span
+from corpus.telemetry import Step, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +98,17 @@ def store_document(
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.
     if encoded.model == model_now:
         embedded_count = sum(chunk.input_sha256 in encoded.vectors for chunk in version.chunks)
-    with span(Traced.WRITE_DOCUMENT):
+    with span(Step.WRITE_DOCUMENT):
         document = existing or Document(collection=collection)
         attributes.write_to(document)
         _write_version(document, version)
         if embedded_count < len(version.chunks):
             Document.objects.filter(pk=document.pk).update(status=Document.Status.PROCESSING)
-    with span(Traced.WRITE_CHUNKS):
+    with span(Step.WRITE_CHUNKS):
         stored = _write_chunks(document, version.chunks)
-    with span(Traced.WRITE_EMBEDDINGS):
+    with span(Step.WRITE_EMBEDDINGS):
         _write_embeddings(stored, version.chunks, encoded)
-    with span(Traced.WRITE_TAGS):
+    with span(Step.WRITE_TAGS):
         set_tags(document, attributes.tags)
     return StoredDocument(
         document_id=str(document.pk),

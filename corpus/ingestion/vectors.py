@@ -16,8 +16,7 @@ from corpus.errors import BackendError
 from corpus.ingestion.chunks import NewChunk, embedder_input
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
-from corpus.telemetry import Span as Traced
-from corpus.telemetry import span
+from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)
 
@@ -93,7 +92,7 @@ def _batches(digests: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 
 def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[np.float32]:
     for attempt in stamina.retry_context(on=BackendError, attempts=attempts, wait_initial=0.1):
-        with attempt, span(Traced.EMBEDDING, batch=len(texts)):
+        with attempt, span(Step.EMBEDDING, batch=len(texts)):
             return embedder.embed_passages(texts)
     raise AssertionError("unreachable: the last attempt raises")
 

@@ -23,7 +23,7 @@ from corpus.errors import (
 )
 from corpus.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.ingestion.disk import find_allowed
-from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, bring_file
+from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
@@ -145,7 +145,7 @@ class EncodeDocView(APIView):
         collection = Collection.objects.named(given["index_name"])
         options = SyncOptions(paths=(str(path),), source=SOURCE)
         try:
-            result = bring_file(path, collection=collection, options=options)
+            result = sync_file(path, collection=collection, options=options)
         except OSError as exc:
             raise PathNotFound("There is no such file below an allowed root.") from exc
         body = {

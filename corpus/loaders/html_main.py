@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from corpus.loaders.base import Block
-from corpus.loaders.markup import Piece
+from corpus.loaders.markup import LinkedBlock
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -36,7 +36,7 @@ _MAX_SEARCHED_CHARS = 300_000
 _MAX_ELEMENTS = 50_000
 
 
-def main_blocks(root: "HtmlElement", pieces: list[Piece]) -> list[Block]:
+def main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     """The blocks that make up the content of a page, all of them where that is unclear."""
     everything = [piece.block for piece in pieces]
     if not _has_menus(root, pieces):
@@ -54,7 +54,7 @@ def main_blocks(root: "HtmlElement", pieces: list[Piece]) -> list[Block]:
     return content if _share(content, pieces) >= _MIN_MAIN_SHARE else everything
 
 
-def _marked(pieces: list[Piece], main: str) -> list[bool]:
+def _marked(pieces: list[LinkedBlock], main: str) -> list[bool]:
     """Which blocks are part of the main text, as a line of it or inside one."""
     lines = {_letters(line) for line in main.splitlines()}
     # A search through all of a long text for each block takes minutes.
@@ -63,7 +63,7 @@ def _marked(pieces: list[Piece], main: str) -> list[bool]:
     return [bool(main) and (one in lines or one in joined) for one in letters]
 
 
-def _has_menus(root: "HtmlElement", pieces: list[Piece]) -> bool:
+def _has_menus(root: "HtmlElement", pieces: list[LinkedBlock]) -> bool:
     if next(root.iter(*_BESIDE), None) is not None:
         return True
     chars = sum(len(piece.block.text) for piece in pieces)
@@ -95,14 +95,14 @@ def _letters(text: str) -> str:
     return _NOT_LETTERS.sub("", text).lower()
 
 
-def _is_content(piece: Piece) -> bool:
+def _is_content(piece: LinkedBlock) -> bool:
     if piece.link_share > _MAX_LINK_SHARE:
         return False
     block = piece.block
     return block.heading_level is not None or len(block.text) >= _LONG_CHARS or "\n" in block.text
 
 
-def _lead(before: list[Piece]) -> list[Block]:
+def _lead(before: list[LinkedBlock]) -> list[Block]:
     """What stands between the page's heading and the first marked block, heading included."""
     near = before[-_MAX_LEAD_BLOCKS:]
     for at in range(len(near) - 1, -1, -1):
@@ -115,6 +115,6 @@ def _lead(before: list[Piece]) -> list[Block]:
     return []
 
 
-def _share(content: list[Block], pieces: list[Piece]) -> float:
+def _share(content: list[Block], pieces: list[LinkedBlock]) -> float:
     text = sum(len(piece.block.text) for piece in pieces if piece.link_share <= _MAX_LINK_SHARE)
     return sum(len(block.text) for block in content) / max(text, 1)

@@ -40,7 +40,7 @@ _MAX_SPANNED_CELLS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LinkedBlock:
     """A block, and the share of its letters that are links: menus are nothing else."""
 
     block: Block
@@ -73,7 +73,7 @@ def html_blocks(root: "HtmlElement") -> list[Block]:
     return [piece.block for piece in html_pieces(root)]
 
 
-def html_pieces(root: "HtmlElement") -> list[Piece]:
+def html_pieces(root: "HtmlElement") -> list[LinkedBlock]:
     """As ``html_blocks``, with what tells menus from text."""
     return _Walk().over(root)
 
@@ -87,12 +87,12 @@ class _Walk:
     """Collects inline text and turns it into a block at each border of a block element."""
 
     def __init__(self) -> None:
-        self._pieces: list[Piece] = []
+        self._pieces: list[LinkedBlock] = []
         self._inline: list[str] = []
         self._linked_chars = 0
         self._in_link = 0
 
-    def over(self, root: "HtmlElement") -> list[Piece]:
+    def over(self, root: "HtmlElement") -> list[LinkedBlock]:
         self._enter(root)
         self._flush()
         return self._pieces
@@ -146,12 +146,12 @@ class _Walk:
         linked = sum(len(inline_text(link)) for link in element.iter("a"))
         chars = sum(len(block.text) for block in blocks)
         share = min(linked / chars, 1.0) if chars else 0.0
-        self._pieces.extend(Piece(block, share) for block in blocks if block.text.strip())
+        self._pieces.extend(LinkedBlock(block, share) for block in blocks if block.text.strip())
 
     def _flush(self) -> None:
         text = tidied("".join(self._inline))
         if text:
-            self._pieces.append(Piece(Block(text), min(self._linked_chars / len(text), 1.0)))
+            self._pieces.append(LinkedBlock(Block(text), min(self._linked_chars / len(text), 1.0)))
         self._inline.clear()
         self._linked_chars = 0
 

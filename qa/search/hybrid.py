@@ -13,7 +13,7 @@ from pgvector.django import CosineDistance
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.models import Chunk, Collection, Embedding
-from corpus.telemetry import Span, span
+from corpus.telemetry import Step, span
 from qa.questions import find_sentences
 from qa.search.fusion import best_first, fuse_legs, keep_best
 from qa.search.legs import Legs, Scores, similarity_of
@@ -84,7 +84,7 @@ class HybridRetriever:
     def _hybrid(self, legs: Legs) -> Scores:
         near, worded = legs.find_near(), legs.find_worded()
         floor = self._find_floor(near)
-        with span(Span.RETRIEVE_FUSE):
+        with span(Step.RETRIEVE_FUSE):
             # A chunk that has no vector yet is found by its words.
             near |= legs.compare(worded.keys() - near.keys(), otherwise=floor)
             worded |= legs.weigh(near.keys() - worded.keys())

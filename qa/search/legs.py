@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from corpus.lexical import LexicalQuery, read_lexical_query
 from corpus.models import Chunk, Collection, Embedding
 from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
-from corpus.telemetry import Span, span
+from corpus.telemetry import Step, span
 from qa.questions import find_phrases
 from qa.search.fusion import best_first, keep_best
 from qa.types import Query
@@ -39,8 +39,7 @@ class Legs:
 
     def find_near(self) -> Scores:
         """Return the cosine similarity of the nearest chunks, clipped to 0."""
-        with span(Span.RETRIEVE_VECTOR), span(Span.READ_VECTOR):
-            # One search a vector, since an index orders by the distance to one only.
+        with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
             found = keep_best(
@@ -58,7 +57,7 @@ class Legs:
         words = self._words
         if words is None:
             return {}
-        with span(Span.RETRIEVE_LEXICAL), span(Span.READ_LEXICAL):
+        with span(Step.RETRIEVE_LEXICAL), span(Step.READ_LEXICAL):
             rows = self._visible(Chunk.objects.all())
             found = rows.matching(words).values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
             is_filtered = bool(self._query.tags or self._query.filters)
@@ -94,7 +93,7 @@ class Legs:
 
     @cached_property
     def _words(self) -> LexicalQuery | None:
-        with span(Span.READ_LEXICAL):
+        with span(Step.READ_LEXICAL):
             return read_lexical_query(
                 self._query.text,
                 phrases=find_phrases(self._query.text),

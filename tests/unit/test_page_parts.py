@@ -7,7 +7,7 @@ import pytest
 
 from corpus.jobs.kinds.collection_map import project
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
-from web.marks import Span, lay_over, split_at_terms
+from web.marks import LabelledSpan, lay_over, split_at_terms
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_words_of_the_query_are_marked(text: str, query: str, hits: list[str]) -
 
 def test_stretches_join_to_the_text_and_know_their_chunks() -> None:
     text = "abcdefghij"
-    spans = [Span(100, 104, 0), Span(103, 108, 1)]
+    spans = [LabelledSpan(100, 104, 0), LabelledSpan(103, 108, 1)]
     stretches = lay_over(text, offset=100, spans=spans, marked=(102, 105))
     assert "".join(stretch.text for stretch in stretches) == text
     assert [(s.text, s.labels, s.tint) for s in stretches] == [
@@ -44,7 +44,7 @@ def test_stretches_join_to_the_text_and_know_their_chunks() -> None:
 
 
 def test_spans_outside_the_window_are_cut_to_it() -> None:
-    stretches = lay_over("abc", offset=10, spans=[Span(0, 12, 4)], marked=(50, 60))
+    stretches = lay_over("abc", offset=10, spans=[LabelledSpan(0, 12, 4)], marked=(50, 60))
     assert [(s.text, s.labels) for s in stretches] == [("ab", (4,)), ("c", ())]
 
 

@@ -14,7 +14,7 @@ from corpus.models import Chunk, Document
 from corpus.tags import change_tags
 from qa.models import Citation
 from web.forms import SpanForm, TagsForm
-from web.marks import Span, Stretch, lay_over
+from web.marks import LabelledSpan, Stretch, lay_over
 
 # Characters that a page shows at once: more than most documents have.
 PAGE_CHARS = 30_000
@@ -74,7 +74,7 @@ def read_window(
     start, text = _slice(document, start, size)
     end = start + len(text)
     chunks = list(Chunk.objects.shown().filter(document=document).touching(start, end))
-    spans = [Span(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
+    spans = [LabelledSpan(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
     stretches = lay_over(text, offset=start, spans=spans, marked=marked)
     return Reading(document, start, end, stretches, chunks, marked)
 

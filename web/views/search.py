@@ -12,7 +12,7 @@ from qa.context import build_context
 from qa.search_passages import Found, search_passages
 from qa.types import Passage, Query
 from web.forms import MODES, SearchForm
-from web.marks import Piece, split_at_terms
+from web.marks import Fragment, split_at_terms
 
 # Passages.
 PAGE_SIZE = 10
@@ -23,7 +23,7 @@ NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class RankedPassage:
     """A found passage.
 
     Attributes:
@@ -34,12 +34,12 @@ class Result:
     passage: Passage
     rank: int
     rank_before: int | None
-    pieces: list[Piece]
+    pieces: list[Fragment]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPage:
-    results: list[Result]
+    results: list[RankedPassage]
     total: int
     number: int
     ms: float
@@ -71,7 +71,7 @@ def search_page(given: dict[str, Any]) -> ResultPage:
     return ResultPage(results[first : first + PAGE_SIZE], found.total_results, number, ms)
 
 
-def nearest_passages(given: dict[str, Any]) -> list[Result]:
+def nearest_passages(given: dict[str, Any]) -> list[RankedPassage]:
     """Return what comes nearest to a question that has no answer."""
     query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=NEAREST)
     found = search_passages(
@@ -92,9 +92,9 @@ def _search(given: dict[str, Any], *, rerank: bool) -> Found:
     )
 
 
-def _result(passage: Passage, rank: int, before: int, query: str) -> Result:
+def _result(passage: Passage, rank: int, before: int, query: str) -> RankedPassage:
     pieces = split_at_terms(passage.text, query)
-    return Result(passage, rank, before if before != rank else None, pieces)
+    return RankedPassage(passage, rank, before if before != rank else None, pieces)
 
 
 @require_safe

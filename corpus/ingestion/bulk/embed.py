@@ -27,7 +27,7 @@ class _Pending:
     replacing: Document | None
 
 
-def upsert_documents(
+def store_entries(
     entries: Iterable[DocumentEntry], *, collection: Collection, fingerprint: str, batch_size: int
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
     """Bring documents in, each in one transaction; what is in already is left as it is.

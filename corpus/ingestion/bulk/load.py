@@ -20,18 +20,18 @@ from corpus.loaders import LoaderLimits, load_file
 from corpus.models import Collection
 
 
-def prepare_files(
+def cut_files(
     paths: Iterable[Path], *, collection: Collection, tags: tuple[str, ...]
 ) -> Iterator[DocumentEntry | FailedEntry]:
     """Yield what became of each file; a failed one does not stop the rest."""
     for path in paths:
         try:
-            yield prepare_file(path, collection=collection, tags=tags)
+            yield cut_file(path, collection=collection, tags=tags)
         except (PkbError, OSError) as exc:
             yield FailedEntry(path=_printable(path), reason=reason_of(exc))
 
 
-def prepare_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> DocumentEntry:
+def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> DocumentEntry:
     """Load, normalize and cut one file by the collection's settings.
 
     Raises:

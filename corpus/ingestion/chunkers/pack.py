@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from corpus.ingestion.chunkers.rulers import Room, SpanPair
-from corpus.ingestion.chunkers.sections import Block, trim_spans
+from corpus.ingestion.chunkers.sections import TextBlock, trim_spans
 from corpus.sentences import sentence_spans
 
 _WORD_START = re.compile(r"(?<=\s)\S")
@@ -90,7 +90,7 @@ def widen(text: str, pieces: Sequence[SpanPair], *, room: Room) -> Iterator[Span
         last_end = end
 
 
-def find_units(text: str, block: Block, room: Room) -> Iterator[SpanPair]:
+def find_units(text: str, block: TextBlock, room: Room) -> Iterator[SpanPair]:
     """Return the sentences of a block, or its lines; one that does not fit is cut."""
     if block.by_line:
         spans = [m.span() for m in _LINE.finditer(text, block.start, block.end)]

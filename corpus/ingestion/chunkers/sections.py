@@ -46,7 +46,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """A paragraph, a heading, a table or a listing; trimmed.
 
     Attributes:
@@ -123,7 +123,7 @@ def tightest_room(sections: Iterable[Section], room: RoomUnder) -> Room:
     return min((room(section.path) for section in sections), key=lambda r: r.embedder_limit)
 
 
-def find_blocks(text: str, start: int, end: int) -> Iterator[Block]:
+def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:
     """Find what empty lines divide in ``start:end``; a fenced listing is one block."""
     unclosed: set[str] = set()
     while start < end:
@@ -132,7 +132,7 @@ def find_blocks(text: str, start: int, end: int) -> Iterator[Block]:
             gap = text.find(BLOCK_SEPARATOR, start, end)
             block_end = end if gap < 0 else gap
             by_line = _is_laid_out(text[start:block_end])
-        yield from (Block(*pair, by_line) for pair in trim_spans(text, [(start, block_end)]))
+        yield from (TextBlock(*pair, by_line) for pair in trim_spans(text, [(start, block_end)]))
         start = block_end
         while start < end and text[start] == "\n":
             start += 1

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
 from corpus.ingestion.disk import find_files, read_file
-from corpus.ingestion.files import SyncOptions, bring_file, judge, reason_of, settings_sha256
+from corpus.ingestion.files import SyncOptions, judge, reason_of, settings_sha256, sync_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.base import JobKind
@@ -47,7 +47,7 @@ class SyncKind(JobKind):
 
     def run(self, item: JobItem) -> ItemResult:
         try:
-            return bring_file(
+            return sync_file(
                 Path(item.path),
                 collection=item.job.collection,
                 options=SyncOptions.from_json(item.job.arguments),

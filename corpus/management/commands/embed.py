@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
-from corpus.ingestion.bulk.embed import SOURCE, upsert_documents
+from corpus.ingestion.bulk.embed import SOURCE, store_entries
 from corpus.ingestion.files import settings_sha256
 from corpus.ingestion.outcomes import Outcome
 from corpus.ingestion.placeholders import mark_failed
@@ -40,7 +40,7 @@ class Command(BaseCommand):
             raise CommandError(f"{str(exc) or exc.title} {again}", returncode=1) from exc
 
     def _embed(self, read: ChunkFile, collection: Collection, batch_size: int) -> None:
-        results = upsert_documents(
+        results = store_entries(
             read.documents,
             collection=collection,
             fingerprint=read.settings_sha256,

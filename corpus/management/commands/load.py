@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
-from corpus.ingestion.bulk.load import prepare_files
+from corpus.ingestion.bulk.load import cut_files
 from corpus.ingestion.disk import find_files
 from corpus.ingestion.files import settings_sha256
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             tags=tags,
             settings_sha256=settings_sha256(collection, tags=tags),
         )
-        entries = prepare_files(_inputs(path, output), collection=collection, tags=tags)
+        entries = cut_files(_inputs(path, output), collection=collection, tags=tags)
         loaded = failed = chunk_count = 0
         for entry in write_chunk_file(output, header=header, entries=entries):
             if isinstance(entry, FailedEntry):
