@@ -3,9 +3,9 @@ What the loaders make of real files: how many load, how fast, and how much of th
 
     python benchmarks/loaders.py /tmp/files [--only PREFIX] [--verbose]
 
-The folder holds ``manifest.jsonl`` (a line a file: path, kind, expected text). Token recall is the share of
-the tokens of the expected text, or of the segments that must be there, found in what was loaded;
-tokens count as often as they occur.
+The folder holds ``manifest.jsonl`` (a line a file: path, kind, expected text). Token recall is the
+share of the tokens of the expected text, or of the segments that must be there, found in what was
+loaded; tokens count as often as they occur.
 """
 
 import argparse
