@@ -49,7 +49,7 @@ class BackendRegistry:
             return self._instances[name]
 
     def __contains__(self, name: str) -> bool:
-        return self._find(name) is not None
+        return self.find_spec(name) is not None
 
     @property
     def names(self) -> list[str]:
@@ -60,7 +60,7 @@ class BackendRegistry:
         return sorted(self._instances)
 
     def _build(self, name: str) -> Any:
-        spec = self._find(name)
+        spec = self.find_spec(name)
         if spec is None:
             raise ImproperlyConfigured(
                 f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
@@ -70,7 +70,8 @@ class BackendRegistry:
         except (KeyError, ImportError, TypeError) as exc:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
-    def _find(self, name: str) -> dict[str, Any] | None:
+    def find_spec(self, name: str) -> dict[str, Any] | None:
+        """Return how the backend of that name is configured; None where none is."""
         specs: dict[str, dict[str, Any]] = getattr(settings, self._setting)
         if name in specs and "PATTERN" not in specs[name]:
             return specs[name]

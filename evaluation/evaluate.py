@@ -16,19 +16,14 @@ from evaluation.figures import measure_all, measure_timings
 from evaluation.index import Indexed, index_dataset
 from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Observation, Result
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
+from qa.configuration import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
 
-# What is written down with each result, by the environment's names.
+# What is written down with each result, by the environment's names: how documents are cut and
+# answers are made.
 SHOWN_SETTINGS = {
     "EMBEDDING_MODEL": "PKB_EMBEDDING_MODEL",
-    "RERANKER_MODEL": "PKB_RERANKER_MODEL",
-    "FUSION_ALPHA": "PKB_FUSION_ALPHA",
-    "PKB_CANDIDATE_COUNT": "PKB_CANDIDATE_COUNT",
-    "PKB_QUERY_EXPANSIONS": "PKB_QUERY_EXPANSIONS",
-    "PKB_RERANK_COUNT": "PKB_RERANK_COUNT",
-    "PKB_RERANK_WEIGHT": "PKB_RERANK_WEIGHT",
-    "PKB_PASSAGES_PER_DOCUMENT": "PKB_PASSAGES_PER_DOCUMENT",
-    "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
+    **DECIDING_SETTINGS,
     "CHUNK_SIZE": "PKB_CHUNK_SIZE",
     "CHUNK_OVERLAP": "PKB_CHUNK_OVERLAP",
     "CHUNK_OVERLAP_SENTENCES": "PKB_CHUNK_OVERLAP_SENTENCES",

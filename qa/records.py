@@ -1,19 +1,16 @@
 """Keep answers with their citations, and what people say of them."""
 
-import json
 from collections.abc import Iterable
-from functools import cache
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from corpus.errors import AnswerNotFound
 from corpus.models import Chunk, Collection, Document
 from qa import models
+from qa.configuration import configuration_sha256
 from qa.models import Feedback
 from qa.types import Answer, Passage
 
@@ -33,7 +30,7 @@ def record_answer(
         confidence=answer.confidence,
         answerer=answerer,
         embedding_model=collection.embedding_model,
-        configuration_sha256=configuration_sha256(),
+        configuration_sha256=configuration_sha256(collection.embedding_model),
         steps=steps,
     )
     passages = [citation.passage for citation in answer.citations]
@@ -72,14 +69,6 @@ def _is_there(passage: Passage, documents: set[str]) -> bool:
 
 def _if_in(key: str, present: set[str]) -> str | None:
     return key if key in present else None
-
-
-@cache
-def configuration_sha256() -> str:
-    """Hash the settings that an answer depends on."""
-    names = sorted(name for name in dir(settings) if name.startswith("PKB_"))
-    named = {name: str(getattr(settings, name)) for name in names if name != "PKB_ANSWERERS"}
-    return sha256(json.dumps(named).encode()).hexdigest()
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from corpus.models import Document
+from qa.configuration import configuration_sha256
 from qa.models import Answer
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
@@ -45,6 +46,7 @@ def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) ->
     kept = Answer.objects.get(pk=shown["id"])
     assert kept.text == shown["answer"]
     assert [c.quote for c in kept.citations.all()] == [c["quote"] for c in shown["citations"]]
+    assert kept.configuration_sha256 == configuration_sha256(kept.embedding_model)
 
 
 NONSENSE = [

@@ -1,0 +1,111 @@
+"""What an answer depends on besides the question and the documents, told by one hash."""
+
+import json
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from corpus.embedders import embedders
+from qa.answerers.program_files import find_program
+from qa.context import LANGUAGE_MODEL
+from qa.search.rerankers import rerankers
+
+# How passages are found, and from when on an answer is given; by the environment's names.
+DECIDING_SETTINGS = {
+    "RERANKER_MODEL": "PKB_RERANKER_MODEL",
+    "FUSION_ALPHA": "PKB_FUSION_ALPHA",
+    "PKB_CANDIDATE_COUNT": "PKB_CANDIDATE_COUNT",
+    "PKB_QUERY_EXPANSIONS": "PKB_QUERY_EXPANSIONS",
+    "PKB_RERANK_COUNT": "PKB_RERANK_COUNT",
+    "PKB_RERANK_WEIGHT": "PKB_RERANK_WEIGHT",
+    "PKB_PASSAGES_PER_DOCUMENT": "PKB_PASSAGES_PER_DOCUMENT",
+    "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
+}
+
+_SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
+# What an address may hold beside host and path.
+_CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
+# Where the files of models lie, and how fast they run: nothing of what they say.
+_OF_THE_MACHINE = frozenset({"batch_size", "cache_dir", "programs", "threads", "timeout_s"})
+
+
+class Configuration(NamedTuple):
+    """Everything configured that decides an answer; no secret is in it.
+
+    Attributes:
+        settings: Values by the environment's names.
+        models: How the models that passages are found and judged by are configured, by what each
+            is for.
+        answerers: How those who write answers are configured.
+        calibration: SHA-256 of the file that confidence is estimated by.
+        program: SHA-256 of the language model's compiled program; empty without one.
+        database: Options of the connection: how widely an index is scanned.
+    """
+
+    settings: Mapping[str, Any]
+    models: Mapping[str, Any]
+    answerers: Mapping[str, Any]
+    calibration: str
+    program: str
+    database: str
+
+
+def configuration_sha256(embedding_model: str) -> str:
+    """Hash what decides the answers from a collection of this embedding model."""
+    told = read_configuration(embedding_model)._asdict()
+    return sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def read_configuration(embedding_model: str) -> Configuration:
+    """Return what is in force now."""
+    values = {name: getattr(settings, setting) for name, setting in DECIDING_SETTINGS.items()}
+    specs = {
+        "embedder": embedders.find_spec(embedding_model),
+        "reranker": rerankers.find_spec(settings.PKB_RERANKER_MODEL),
+        "judge": rerankers.find_spec(settings.PKB_JUDGE_MODEL),
+        "matcher": rerankers.find_spec(settings.PKB_MATCHER_MODEL),
+    }
+    return Configuration(
+        settings={**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
+        models={use: _told(spec or {}) for use, spec in specs.items()},
+        answerers={name: _told(spec) for name, spec in settings.PKB_ANSWERERS.items()},
+        calibration=_content_sha256(settings.PKB_CALIBRATION),
+        program=_program_sha256(),
+        database=settings.DATABASES["default"].get("OPTIONS", {}).get("options", ""),
+    )
+
+
+def _told(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be told of a backend, and decides what it says."""
+    options = spec.get("OPTIONS", {})
+    told = {
+        name: _without_credentials(value)
+        for name, value in options.items()
+        if name not in _OF_THE_MACHINE and not _SECRET.search(name)
+    }
+    return {**spec, "OPTIONS": told}
+
+
+def _without_credentials(value: Any) -> Any:
+    is_address = isinstance(value, str) and "://" in value
+    return _CREDENTIALS.sub("", value) if is_address else value
+
+
+def _program_sha256() -> str:
+    options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
+    if not options.get("program"):
+        return ""
+    try:
+        return _content_sha256(find_program(options["program"], folder=options["programs"]))
+    except ImproperlyConfigured:  # removed since it was loaded
+        return ""
+
+
+def _content_sha256(path: Path) -> str:
+    """Hash a file; empty where it was removed since it was read."""
+    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
