@@ -62,8 +62,7 @@ def gather_points(
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
-    # Refused answers are worth as much to learn from as given ones.
-    candid = replace(context, abstain_below=0.0)
+    candid = replace(context, prover=replace(context.prover, abstain_below=0.0))
     subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(asked, start=1):
@@ -92,7 +91,7 @@ def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext, *, group:
         group=group,
         evidence=asked.answer.evidence or NOTHING_SAID,
         is_right=question.is_answerable and is_right,
-        states=tuple(context.judge.read_question(question.text, text) for text in said),
+        states=tuple(context.prover.judge.read_question(question.text, text) for text in said),
     )
 
 

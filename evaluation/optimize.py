@@ -18,7 +18,6 @@ from qa.answerers.compile import Case, check_optimizer, compile_program, count_r
 from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
 from qa.answerers.program_files import StoredProgram, store_program
 from qa.context import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
-from qa.proof.citations import prove
 from qa.search_passages import search_passages
 from qa.types import Answer, Citation, Draft, Passage, Query
 
@@ -134,15 +133,7 @@ def is_right(
     """
     if not draft.text or not question.is_answerable:
         return not draft.text and not question.is_answerable
-    answer = prove(
-        draft,
-        passages,
-        question=question.text,
-        score=context.judge.score,
-        weighing=context.begin_weighing(question.text),
-        estimate=context.calibration.estimate,
-        abstain_below=context.abstain_below,
-    )
+    answer = context.prover.prove(draft, passages, question=question.text)
     return _is_whole(answer, draft) and _holds_gold(answer, question, wanted)
 
 

@@ -9,9 +9,10 @@ from django.conf import settings
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
 from qa.cancellation import Listener, Silent
-from qa.proof.confidence import Calibration, Weighing, read_calibration
+from qa.proof.citations import Prover
+from qa.proof.confidence import read_calibration
 from qa.search.hybrid import Retrieved, default_retriever
-from qa.search.rerankers import Judge, Reranker, TokenMatcher, get_judge, get_matcher, get_reranker
+from qa.search.rerankers import Reranker, get_judge, get_matcher, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
 
 # Built when first asked for, once a process.
@@ -79,13 +80,10 @@ class QAContext:
 
     Attributes:
         fallback: Answers when the answerer fails; None where it is the fallback itself.
-        judge: Judges sentences, as answers and as support.
-        matcher: Compares sentences and questions word by word.
+        prover: Turns drafts into answers.
         rerank_count: Passages that the reranker judges.
         rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
         per_document: Passages of one document before those of others come.
-        calibration: Estimates the confidence.
-        abstain_below: The least confidence of an answer that is given.
         rewriter: Rewrites follow-up questions; without one it is done by rule.
         expander: Puts questions in other words, to search for these too.
         expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
@@ -93,15 +91,12 @@ class QAContext:
 
     retriever: Retriever
     reranker: Reranker
-    judge: Judge
-    matcher: TokenMatcher
+    prover: Prover
     answerer: Answerer
     fallback: Answerer | None
     rerank_count: int
     rerank_weight: float
     per_document: int
-    calibration: Calibration
-    abstain_below: float
     rewriter: Rewriter | None = None
     expander: Expander | None = None
     expansion_count: int = 0
@@ -110,16 +105,6 @@ class QAContext:
     @property
     def has_language_model(self) -> bool:
         return self.rewriter is not None
-
-    def begin_weighing(self, question: str) -> Weighing:
-        """Return a weighing of quotes, with none so far."""
-        return Weighing(
-            question,
-            score=self.judge.score,
-            match=self.matcher.match_tokens,
-            read=self.judge.read_question,
-            head=self.calibration.head,
-        )
 
 
 def get_answerer(name: str) -> Answerer:
@@ -156,15 +141,17 @@ def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
     return QAContext(
         retriever=default_retriever(),
         reranker=get_reranker(),
-        judge=get_judge(),
-        matcher=get_matcher(),
+        prover=Prover(
+            judge=get_judge(),
+            matcher=get_matcher(),
+            calibration=read_calibration(settings.PKB_CALIBRATION),
+            abstain_below=settings.PKB_ABSTAIN_BELOW,
+        ),
         answerer=answerer,
         fallback=None if name == EXTRACTIVE or is_keyed else get_answerer(EXTRACTIVE),
         rerank_count=settings.PKB_RERANK_COUNT,
         rerank_weight=settings.PKB_RERANK_WEIGHT,
         per_document=settings.PKB_PASSAGES_PER_DOCUMENT,
-        calibration=read_calibration(settings.PKB_CALIBRATION),
-        abstain_below=settings.PKB_ABSTAIN_BELOW,
         rewriter=answerer if isinstance(answerer, Rewriter) else None,
         expander=answerer if isinstance(answerer, Expander) else None,
         expansion_count=settings.PKB_QUERY_EXPANSIONS,

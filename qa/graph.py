@@ -20,7 +20,6 @@ from corpus.telemetry import Step, span
 from qa.cancellation import wait_for
 from qa.context import QAContext
 from qa.language_model import draft_answer, expand_question, rewrite_question
-from qa.proof.citations import prove
 from qa.search.ranking import rerank_passages
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
@@ -86,14 +85,10 @@ def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.CITE):
-        proved = prove(
+        proved = context.prover.prove(
             state["draft"],
             state["passages"],
             question=state["query"].text,
-            score=context.judge.score,
-            weighing=context.begin_weighing(state["query"].text),
-            estimate=context.calibration.estimate,
-            abstain_below=context.abstain_below,
             say=context.listener.say,
         )
     return {"proved": replace(proved, question=state["question"])}

@@ -120,7 +120,7 @@ def _verify_sentence(
 ) -> tuple[Support, Citation | None]:
     """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
     sources = [passage.text[start:end] for passage, start, end in places]
-    found = judge_claim(sentence, sources, score=context.judge.score)
+    found = judge_claim(sentence, sources, score=context.prover.judge.score)
     if found.verdict == "unsupported":
         return found, None
     passage, start, end = places[found.index]

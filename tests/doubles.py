@@ -17,8 +17,18 @@ from qa.proof.confidence import AnswerabilityHead
 BLIND = AnswerabilityHead(np.zeros((2, 1), np.float32), np.zeros((2, 2), np.float32))
 
 
-def no_states(question: str, text: str) -> NDArray[np.float32]:
+def no_states(query: str, text: str) -> NDArray[np.float32]:
     return np.zeros((1, 1), np.float32)
+
+
+class StubModel:
+    """Is ready, and knows nothing; the methods of a port are put in by who needs them."""
+
+    name = "stub"
+    is_loaded = True
+
+    def load(self) -> None:
+        """Do nothing."""
 
 
 @cache

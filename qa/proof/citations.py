@@ -5,15 +5,25 @@ held up by a sentence of a passage the draft cites, which is then quoted. What h
 not said. A quote is always copied from the passage, never from the draft.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.proof.confidence import Weighing
+from qa.proof.confidence import Calibration, EvidenceBuilder
 from qa.proof.support import Scorer, find_support
 from qa.types import Answer, Citation, Draft, Evidence, Passage
 
+if TYPE_CHECKING:
+    from qa.search.rerankers import Judge, TokenMatcher
+
 Say = Callable[[str, Citation], None]
+
+# Who reads an answer's confidence alone takes one half for the line between an answer and none: an
+# abstention stays under it, however high the bound on answers was set.
+MOST_SURE_ABSTENTION = 0.49
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,44 +54,59 @@ def _keep_silent(text: str, citation: Citation) -> None:
     """Do nothing: most wait for the whole answer."""
 
 
-def prove(
-    draft: Draft,
-    passages: Sequence[Passage],
-    *,
-    question: str,
-    score: Scorer,
-    weighing: Weighing,
-    estimate: Callable[[Evidence], float],
-    abstain_below: float,
-    say: Say = _keep_silent,
-) -> Answer:
-    """Return the answer with its citations; an abstention if nothing is proved or it is unsure.
+@dataclass(frozen=True, slots=True)
+class Prover:
+    """Proves what answerers write.
 
-    Args:
-        say: Called with each piece of the answer's text and its citation, in order, as soon as it
-            is certain that the answer will have it.
+    Attributes:
+        judge: Judges sentences, as answers and as support.
+        matcher: Compares sentences and questions word by word.
+        calibration: Estimates the confidence.
+        abstain_below: The least confidence of an answer that is given.
     """
-    cited = _cited_passages(draft, passages)
-    sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    text, confidence = "", 0.0
-    evidence: Evidence | None = None
-    citations: list[Citation] = []
-    said_count = 0
-    for proof in _prove_each(draft.text, sources, score):
-        text += separator_after(text)
-        citations.append(_cite(proof, at=len(text)))
-        text += proof.said
-        evidence = _weigh(proof.source, weighing)
-        confidence = estimate(evidence)
-        # The confidence only grows: once it is enough, nothing that is said is withdrawn.
-        while confidence >= abstain_below and said_count < len(citations):
-            begin = citations[said_count - 1].answer_end if said_count else 0
-            citation = citations[said_count]
-            say(text[begin : citation.answer_end], citation)
-            said_count += 1
-    if not said_count:
-        return Answer(question, "", min(confidence, 0.49), evidence=evidence)
-    return Answer(question, text, confidence, tuple(citations), evidence)
+
+    judge: Judge
+    matcher: TokenMatcher
+    calibration: Calibration
+    abstain_below: float
+
+    def prove(
+        self,
+        draft: Draft,
+        passages: Sequence[Passage],
+        *,
+        question: str,
+        say: Say = _keep_silent,
+    ) -> Answer:
+        """Return the answer with its citations; an abstention if nothing is proved or it is unsure.
+
+        Args:
+            say: Called with each piece of the answer's text and its citation, in order, as soon as
+                it is certain that the answer will have it.
+        """
+        cited = _cited_passages(draft, passages)
+        sources = [sentence for passage in cited for sentence in _sentences(passage)]
+        gathered = EvidenceBuilder(
+            question, judge=self.judge, matcher=self.matcher, head=self.calibration.head
+        )
+        text, confidence, said_count = "", 0.0, 0
+        evidence: Evidence | None = None
+        citations: list[Citation] = []
+        for proof in _prove_each(draft.text, sources, self.judge.score):
+            text += separator_after(text)
+            citations.append(_cite(proof, at=len(text)))
+            text += proof.said
+            evidence = _add_quote(proof.source, gathered)
+            confidence = self.calibration.estimate(evidence)
+            # The confidence only grows: once it is enough, nothing that is said is withdrawn.
+            while confidence >= self.abstain_below and said_count < len(citations):
+                begin = citations[said_count - 1].answer_end if said_count else 0
+                citation = citations[said_count]
+                say(text[begin : citation.answer_end], citation)
+                said_count += 1
+        if not said_count:
+            return Answer(question, "", min(confidence, MOST_SURE_ABSTENTION), evidence=evidence)
+        return Answer(question, text, confidence, tuple(citations), evidence)
 
 
 def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -119,10 +144,10 @@ def _stands_at(text: str, at: int, sentence: str) -> bool:
     return text.startswith(sentence, at) and not following.isalnum()
 
 
-def _weigh(quoted: Sentence, weighing: Weighing) -> Evidence:
+def _add_quote(quoted: Sentence, gathered: EvidenceBuilder) -> Evidence:
     moved = len(quoted.passage.lead) - quoted.passage.start_char
     span = quoted.start + moved, quoted.end + moved
-    return weighing.add(quoted.text, text=quoted.passage.as_ranked, span=span)
+    return gathered.add(quoted.text, text=quoted.passage.as_ranked, span=span)
 
 
 def _cite(proof: Proof, *, at: int) -> Citation:

@@ -5,21 +5,26 @@ answer, scores as before. Its inner layers still tell, for each word of the ques
 text had something for it. A small head reads them.
 """
 
+from __future__ import annotations
+
 import base64
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qa.types import Evidence
+
+if TYPE_CHECKING:
+    from qa.search.rerankers import Judge, TokenMatcher
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +58,7 @@ class AnswerabilityHead:
         return base64.b64encode(packed.getvalue()).decode()
 
     @classmethod
-    def load(cls, dumped: str) -> "AnswerabilityHead":
+    def load(cls, dumped: str) -> AnswerabilityHead:
         """Read what ``dump`` wrote.
 
         Raises:
@@ -67,11 +72,6 @@ class AnswerabilityHead:
         if hidden.ndim != 2 or output.shape != (hidden.shape[1] + 1, 2):  # noqa: PLR2004  (axes)
             raise ValueError(f"no answerability head: {hidden.shape} and {output.shape}")
         return cls(hidden, output)
-
-
-Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
-Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
-Reader = Callable[[str, str], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def read_calibration(path: Path) -> Calibration:
         raise ValueError(f"{path} is no calibration: {exc}") from exc
 
 
-class Weighing:
+class EvidenceBuilder:
     """Evidence as quotes come in. With each it stays or grows, and so does the confidence.
 
     A question whose name, number or turn was changed has a token that nothing in the evidence
@@ -129,12 +129,11 @@ class Weighing:
     """
 
     def __init__(
-        self, question: str, *, score: Scorer, match: Matcher, read: Reader, head: AnswerabilityHead
+        self, question: str, *, judge: Judge, matcher: TokenMatcher, head: AnswerabilityHead
     ) -> None:
         self._question = question
-        self._score = score
-        self._match = match
-        self._read = read
+        self._judge = judge
+        self._matcher = matcher
         self._head = head
         self._relevance = -math.inf
         self._matches: NDArray[np.float32] | None = None
@@ -143,11 +142,12 @@ class Weighing:
 
     def add(self, quote: str, *, text: str, span: tuple[int, int]) -> Evidence:
         """Return the evidence with this quote, which is a span of a passage's text."""
-        self._relevance = max(self._relevance, float(self._score(self._question, [quote])[0]))
-        (matches,) = self._match(self._question, text, [span])
+        (relevance,) = self._judge.score(self._question, [quote])
+        self._relevance = max(self._relevance, float(relevance))
+        (matches,) = self._matcher.match_tokens(self._question, text, [span])
         self._matches = matches if self._matches is None else np.maximum(self._matches, matches)
         weakest = float(self._matches.min()) if self._matches.size else 0.0
         self._quotes.append(quote)
-        states = self._read(self._question, " ".join(self._quotes))
+        states = self._judge.read_question(self._question, " ".join(self._quotes))
         self._answerability = max(self._answerability, self._head.estimate(states))
         return Evidence(self._relevance, weakest, self._answerability)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qa.proof.citations import prove
-from qa.proof.confidence import Calibration, Weighing
+from qa.proof.citations import MOST_SURE_ABSTENTION, Prover
+from qa.proof.confidence import Calibration
 from qa.proof.support import keeps_facts
 from qa.types import Answer, Draft, Passage
-from tests.doubles import BLIND, no_states
+from tests.doubles import BLIND, StubModel, no_states
 
 QUESTION = "When was the mill built?"
 
@@ -49,20 +49,22 @@ CALIBRATION = Calibration(
 )  # fmt: skip
 
 
-def weighing() -> Weighing:
-    return Weighing(QUESTION, score=word_overlap, match=no_match, read=no_states, head=BLIND)
+class Overlap(StubModel):
+    score = staticmethod(word_overlap)
+    read_question = staticmethod(no_states)
+    match_tokens = staticmethod(no_match)
+
+    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
+        return []
 
 
-def proved(text: str, cited: tuple[str, ...] = ("S1",), **options: float) -> Answer:
-    return prove(
-        Draft(text, cited, confidence=1.0, answerer="test"),
-        [PASSAGE, OTHER],
-        question=QUESTION,
-        score=word_overlap,
-        weighing=weighing(),
-        estimate=CALIBRATION.estimate,
-        abstain_below=options.get("abstain_below", 0.0),
-    )
+def prover(abstain_below: float) -> Prover:
+    return Prover(Overlap(), Overlap(), CALIBRATION, abstain_below)
+
+
+def proved(text: str, cited: tuple[str, ...] = ("S1",), *, abstain_below: float = 0.0) -> Answer:
+    draft = Draft(text, cited, confidence=1.0, answerer="test")
+    return prover(abstain_below).prove(draft, [PASSAGE, OTHER], question=QUESTION)
 
 
 def test_a_verbatim_sentence_is_cited_as_its_span() -> None:
@@ -119,6 +121,13 @@ def test_an_unsure_answer_is_an_abstention_of_low_confidence() -> None:
     assert answer.confidence < 0.5
 
 
+def test_an_abstention_from_a_sure_answer_is_under_one_half_too() -> None:
+    sure = proved("The mill was built in 1874.")
+    held_back = proved(sure.text, abstain_below=1.0)
+    assert sure.confidence > 0.5 > MOST_SURE_ABSTENTION
+    assert (held_back.abstained, held_back.confidence) == (True, MOST_SURE_ABSTENTION)
+
+
 @pytest.mark.parametrize(
     ("claim", "source", "kept"),
     [
@@ -139,14 +148,10 @@ def test_facts_must_be_kept(claim: str, source: str, kept: bool) -> None:
 def heard(text: str, *, abstain_below: float = 0.0) -> tuple[Answer, list[tuple[str, str]]]:
     """The answer, and what was said of it on the way with its quotes."""
     said: list[tuple[str, str]] = []
-    answer = prove(
+    answer = prover(abstain_below).prove(
         Draft(text, ("S1",), confidence=1.0, answerer="test"),
         [PASSAGE, OTHER],
         question=QUESTION,
-        score=word_overlap,
-        weighing=weighing(),
-        estimate=CALIBRATION.estimate,
-        abstain_below=abstain_below,
         say=lambda piece, citation: said.append((piece, citation.quote)),
     )
     return answer, said

@@ -9,9 +9,9 @@ import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
-from qa.proof.confidence import AnswerabilityHead, Calibration, Weighing, read_calibration
+from qa.proof.confidence import AnswerabilityHead, Calibration, EvidenceBuilder, read_calibration
 from qa.types import Evidence
-from tests.doubles import BLIND, no_states
+from tests.doubles import BLIND, StubModel, no_states
 
 # Doubts as much as the first state says.
 FIRST_STATE = AnswerabilityHead(
@@ -66,22 +66,40 @@ def test_a_head_whose_layers_do_not_fit_is_refused() -> None:
         AnswerabilityHead.load(misfit.dump())
 
 
-def no_relevance(question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-    return np.array([float(text) for text in texts], np.float32)
+class Numbers(StubModel):
+    """Judges a number by its value, and matches no token."""
+
+    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([float(text) for text in texts], np.float32)
+
+    def match_tokens(
+        self, query: str, text: str, spans: Sequence[tuple[int, int]]
+    ) -> NDArray[np.float32]:
+        return np.zeros((len(spans), 0), np.float32)
+
+    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
+        return []
+
+    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+        return no_states(query, text)
 
 
 def test_each_quote_adds_to_the_evidence_and_none_takes_away() -> None:
     rows = {"one": [[0.9, 0.2]], "two": [[0.1, 0.7]], "three": [[0.0, 0.0]]}
+    states = {"2": 3.0, "2 -3": 2.0, "2 -3 5": 7.0}
 
-    def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-        return np.array(rows[text], np.float32)
+    class Reading(Numbers):
+        def match_tokens(
+            self, query: str, text: str, spans: Sequence[tuple[int, int]]
+        ) -> NDArray[np.float32]:
+            return np.array(rows[text], np.float32)
 
-    def read(question: str, text: str) -> NDArray[np.float32]:
-        return np.array([[{"2": 3.0, "2 -3": 2.0, "2 -3 5": 7.0}[text]]], np.float32)
+        def read_question(self, query: str, text: str) -> NDArray[np.float32]:
+            return np.array([[states[text]]], np.float32)
 
-    weighing = Weighing("q", score=no_relevance, match=match, read=read, head=FIRST_STATE)
+    gathered = EvidenceBuilder("q", judge=Reading(), matcher=Reading(), head=FIRST_STATE)
     found = [
-        weighing.add(quote, text=text, span=(0, 1))
+        gathered.add(quote, text=text, span=(0, 1))
         for quote, text in (("2", "one"), ("-3", "two"), ("5", "three"))
     ]
     assert [each.relevance for each in found] == [2, 2, 5]
@@ -90,8 +108,5 @@ def test_each_quote_adds_to_the_evidence_and_none_takes_away() -> None:
 
 
 def test_a_question_without_tokens_matches_nothing() -> None:
-    def match(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-        return np.zeros((len(spans), 0), np.float32)
-
-    weighing = Weighing("?", score=no_relevance, match=match, read=no_states, head=BLIND)
-    assert weighing.add("1", text="one", span=(0, 1)) == Evidence(1.0, 0.0, 0.0)
+    gathered = EvidenceBuilder("?", judge=Numbers(), matcher=Numbers(), head=BLIND)
+    assert gathered.add("1", text="one", span=(0, 1)) == Evidence(1.0, 0.0, 0.0)
