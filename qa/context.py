@@ -12,6 +12,7 @@ from qa.cancellation import Listener, Silent
 from qa.proof.citations import Prover
 from qa.proof.confidence import read_calibration
 from qa.search.hybrid import Retrieved, default_retriever
+from qa.search.ranking import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_matcher, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
 
@@ -105,6 +106,24 @@ class QAContext:
     @property
     def has_language_model(self) -> bool:
         return self.rewriter is not None
+
+    def rerank(self, text: str, passages: Sequence[Passage], *, limit: int) -> list[Passage]:
+        """Return the best passages for the text, at most ``limit``, best first.
+
+        Raises:
+            BackendError: The reranker failed.
+        """
+        if not passages:
+            return []
+        return rerank_passages(
+            text,
+            passages,
+            reranker=self.reranker,
+            weight=self.rerank_weight,
+            count=self.rerank_count,
+            per_document=self.per_document,
+            limit=limit,
+        )
 
 
 def get_answerer(name: str) -> Answerer:

@@ -20,7 +20,6 @@ from corpus.telemetry import Step, span
 from qa.cancellation import wait_for
 from qa.context import QAContext
 from qa.language_model import draft_answer, expand_question, rewrite_question
-from qa.search.ranking import rerank_passages
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
 
@@ -56,15 +55,7 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
-        best = rerank_passages(
-            query.text,
-            state["candidates"],
-            reranker=context.reranker,
-            weight=context.rerank_weight,
-            count=context.rerank_count,
-            per_document=context.per_document,
-            limit=query.k,
-        )
+        best = context.rerank(query.text, state["candidates"], limit=query.k)
     return {"passages": best}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from corpus.telemetry import hit_rate_at_k, mean_score_top1, mean_score_topk, metric_labels
 from qa.context import QAContext
-from qa.search.ranking import rerank_passages
 from qa.types import Passage, Query
 
 
@@ -67,16 +66,8 @@ def search_passages(
     retrieved = context.retriever.retrieve(query, limit=limit, mode=mode)
     started = perf_counter()
     passages = [passage for passage in retrieved.passages if passage.similarity >= threshold]
-    if rerank and passages:
-        passages = rerank_passages(
-            query.text,
-            passages,
-            reranker=context.reranker,
-            weight=context.rerank_weight,
-            count=context.rerank_count,
-            per_document=context.per_document,
-            limit=query.k,
-        )
+    if rerank:
+        passages = context.rerank(query.text, passages, limit=query.k)
     return Found(
         query=query.text,
         results=tuple(passages[: query.k]),

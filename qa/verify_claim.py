@@ -8,7 +8,6 @@ from corpus.errors import InvalidInput
 from corpus.sentences import sentence_spans
 from qa.context import QAContext
 from qa.proof.support import Support, Verdict, judge_claim
-from qa.search.ranking import rerank_passages
 from qa.turns import answering_turn
 from qa.types import Citation, Passage, Query
 
@@ -98,17 +97,7 @@ def select_text(text: str) -> Passage:
 
 def _find_passages(query: Query, context: QAContext) -> list[Passage]:
     found = context.retriever.retrieve(query, limit=context.rerank_count).passages
-    if not found:
-        return []
-    return rerank_passages(
-        query.text,
-        found,
-        reranker=context.reranker,
-        weight=context.rerank_weight,
-        count=context.rerank_count,
-        per_document=context.per_document,
-        limit=PASSAGE_COUNT,
-    )
+    return context.rerank(query.text, found, limit=PASSAGE_COUNT)
 
 
 def _split(passages: Sequence[Passage]) -> list[Source]:
