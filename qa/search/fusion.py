@@ -25,13 +25,14 @@ WORDS_IN_A_VECTOR = 6
 SHARE_A_WORD = 0.08
 MOST_FOR_LENGTH = 2.0
 # What a chunk that is far off loses at most, where the nearest has 1: with no bound, the word that
-# it alone has could not make up for it.
-LEAST_NEARNESS = -0.25
+# it alone has could not make up for it. Mean nDCG@10 of ten data sets: .714 so, at -.5 and without
+# a bound, .712 at 0.
+LEAST_STRETCHED = -0.25
 
 
 def fuse_legs(
-    near: Mapping[Key, float],
-    worded: Mapping[Key, float],
+    similarities: Mapping[Key, float],
+    bm25: Mapping[Key, float],
     *,
     alpha: float,
     floor: float,
@@ -44,8 +45,8 @@ def fuse_legs(
     words than its one vector tells apart, so each above ``WORDS_IN_A_VECTOR`` adds to the weight.
 
     Args:
-        near: Similarity of every candidate.
-        worded: BM25 of every candidate; 0 where it has none of the words.
+        similarities: Of every candidate, by the vector leg.
+        bm25: Of every candidate, by the lexical leg; 0 where it has none of the words.
         alpha: Weight of the vector leg, in [0, 1]; the lexical leg has the rest, scaled.
         floor: Similarity that counts 0.
         word_count: Words of the question that are in the collection.
@@ -53,21 +54,21 @@ def fuse_legs(
     Returns:
         Score by key, at most 1, below 0 for what is less similar than ``floor`` and has no words.
     """
-    if not near:
+    if not similarities:
         return {}
-    ranked = sorted(worded.values(), reverse=True)
-    # It may be that no candidate has any of the words.
+    ranked = sorted(bm25.values(), reverse=True)
     best = ranked[0] or 1.0
     prominence = (ranked[0] - ranked[min(9, len(ranked) - 1)]) / best
     length = min(MOST_FOR_LENGTH, SHARE_A_WORD * max(0, word_count - WORDS_IN_A_VECTOR))
     weight = (1 - alpha) * (PROMINENCE_SCALE * prominence + length)
-    spread = max(near.values()) - floor or 1.0
-    nearness = {
-        key: max(LEAST_NEARNESS, (similarity - floor) / spread) for key, similarity in near.items()
+    spread = max(similarities.values()) - floor or 1.0
+    stretched = {
+        key: max(LEAST_STRETCHED, (similarity - floor) / spread)
+        for key, similarity in similarities.items()
     }
     return {
-        key: (alpha * nearness[key] + weight * worded[key] / best) / (alpha + weight or 1.0)
-        for key in near
+        key: (alpha * stretched[key] + weight * bm25[key] / best) / (alpha + weight or 1.0)
+        for key in similarities
     }
 
 

@@ -72,7 +72,7 @@ class HybridRetriever:
         best = best_first(scores, limit)
         if mode == "semantic":
             # The index ranks in half precision; order and score by the vectors themselves.
-            scores = keep_best(legs.compare(best) for legs in searches)
+            scores = keep_best(legs.score_vectors(best) for legs in searches)
             best = best_first(scores, limit)
         passages = _read_passages(best, scores, vectors[0][0], collection.embedding_model)
         return Retrieved(
@@ -82,30 +82,31 @@ class HybridRetriever:
         )
 
     def _hybrid(self, legs: Legs) -> Scores:
-        near, worded = legs.find_near(), legs.find_worded()
-        floor = self._find_floor(near)
+        similarities, bm25 = legs.search_vectors(), legs.search_lexical()
+        floor = self._find_floor(similarities)
         with span(Step.RETRIEVE_FUSE):
             # A chunk that has no vector yet is found by its words.
-            near |= legs.compare(worded.keys() - near.keys(), otherwise=floor)
-            worded |= legs.weigh(near.keys() - worded.keys())
+            unseen = bm25.keys() - similarities.keys()
+            similarities |= legs.score_vectors(unseen, otherwise=floor)
+            bm25 |= legs.score_lexical(similarities.keys() - bm25.keys())
             return fuse_legs(
-                near, worded, alpha=self.alpha, floor=floor, word_count=legs.word_count
+                similarities, bm25, alpha=self.alpha, floor=floor, word_count=legs.word_count
             )
 
-    def _find_floor(self, near: Scores) -> float:
+    def _find_floor(self, similarities: Scores) -> float:
         """Return the similarity that counts 0, however many rows were asked for.
 
         By the last of the rows, the order of the first ten would depend on how many are shown
         (docs/decisions/0006).
         """
-        ranked = sorted(near.values(), reverse=True)[: self.candidate_count]
+        ranked = sorted(similarities.values(), reverse=True)[: self.candidate_count]
         return ranked[-1] if ranked else 0.0
 
     def _semantic(self, legs: Legs) -> Scores:
-        return legs.find_near()
+        return legs.search_vectors()
 
     def _lexical(self, legs: Legs) -> Scores:
-        found = legs.find_worded(alone=True)
+        found = legs.search_lexical(alone=True)
         best = max(found.values(), default=1.0)
         return {chunk_id: score / best for chunk_id, score in found.items()}
 

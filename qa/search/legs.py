@@ -1,4 +1,4 @@
-"""The two legs of a search: what is near the question, and what has its words."""
+"""The two legs of a search: the vector leg, by similarity, and the lexical leg, by BM25."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -25,7 +25,7 @@ class Legs:
 
     Args:
         vectors: The question's, and those of its parts, float32, shape (m, d), of L2 norm 1. A
-            chunk is as near as it is to the nearest of them.
+            chunk is as similar as it is to the most similar of them.
         count: Rows that each leg brings.
     """
 
@@ -37,8 +37,8 @@ class Legs:
         self._vectors = vectors
         self._count = count
 
-    def find_near(self) -> Scores:
-        """Return the cosine similarity of the nearest chunks, clipped to 0."""
+    def search_vectors(self) -> Scores:
+        """Return the cosine similarity of the most similar chunks, clipped to 0."""
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
@@ -48,7 +48,7 @@ class Legs:
             )
             return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
 
-    def find_worded(self, *, alone: bool = False) -> Scores:
+    def search_lexical(self, *, alone: bool = False) -> Scores:
         """Return BM25 of the chunks with the question's words.
 
         Args:
@@ -67,17 +67,17 @@ class Legs:
                 found = rows.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
             return dict(found)
 
-    def compare(self, chunk_ids: Iterable[UUID], *, otherwise: float = 0.0) -> Scores:
+    def score_vectors(self, chunk_ids: Iterable[UUID], *, otherwise: float = 0.0) -> Scores:
         """Return the similarity of each of the chunks; ``otherwise`` where one has no vector."""
         wanted = list(chunk_ids)
         rows = Embedding.objects.filter(chunk_id__in=wanted)
         model = self._collection.embedding_model
-        near = keep_best(
+        found = keep_best(
             _similarities(rows.at_distance(vector, model=model)) for vector in self._vectors
         )
-        return {chunk_id: near.get(chunk_id, otherwise) for chunk_id in wanted}
+        return {chunk_id: found.get(chunk_id, otherwise) for chunk_id in wanted}
 
-    def weigh(self, chunk_ids: Iterable[UUID]) -> Scores:
+    def score_lexical(self, chunk_ids: Iterable[UUID]) -> Scores:
         """Return BM25 of each of the chunks; 0 where one has none of the words."""
         wanted = list(chunk_ids)
         scored = {}

@@ -35,29 +35,29 @@ def test_equal_scores_come_in_a_fixed_order() -> None:
 
 
 def test_words_count_by_how_much_the_best_of_them_stands_out() -> None:
-    near = {"a": 0.8, "b": 0.5}
+    similar = {"a": 0.8, "b": 0.5}
     telling = {"a": 0.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 0.0)}
     flat = {"a": 8.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 8.9)}
     others = dict.fromkeys("cdefghijkl", 0.5)
-    fused = fuse_legs(near | others, telling, alpha=0.5, floor=0.5, word_count=3)
+    fused = fuse_legs(similar | others, telling, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["b"]
-    fused = fuse_legs(near | others, flat, alpha=0.5, floor=0.5, word_count=3)
+    fused = fuse_legs(similar | others, flat, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["a"]
 
 
 def test_words_count_the_more_the_longer_the_question_is() -> None:
-    near, worded = {"a": 0.8, "b": 0.5}, {"a": 6.0, "b": 9.0}
+    similar, bm25 = {"a": 0.8, "b": 0.5}, {"a": 6.0, "b": 9.0}
     best = {
-        count: best_first(fuse_legs(near, worded, alpha=0.5, floor=0.4, word_count=count), 1)
+        count: best_first(fuse_legs(similar, bm25, alpha=0.5, floor=0.4, word_count=count), 1)
         for count in (1, 6, 30, 3_000)
     }
     assert best == {1: ["a"], 6: ["a"], 30: ["b"], 3_000: ["b"]}
 
 
 def test_the_only_chunk_with_the_word_comes_first_however_far_off_it_is() -> None:
-    near = {**{f"near {n}": 0.70 + n / 1000 for n in range(50)}, "far": 0.1}
-    worded = {**dict.fromkeys(near, 0.0), "far": 9.0}
-    fused = fuse_legs(near, worded, alpha=0.5, floor=0.70, word_count=1)
+    similar = {**{f"near {n}": 0.70 + n / 1000 for n in range(50)}, "far": 0.1}
+    bm25 = {**dict.fromkeys(similar, 0.0), "far": 9.0}
+    fused = fuse_legs(similar, bm25, alpha=0.5, floor=0.70, word_count=1)
     assert best_first(fused, 1) == ["far"]
 
 
@@ -65,11 +65,11 @@ def test_the_only_chunk_with_the_word_comes_first_however_far_off_it_is() -> Non
 def test_fused_scores_are_at_most_one(
     given_scores: dict[str, float], alpha: float, count: int
 ) -> None:
-    near = {key: abs(value) / 100 for key, value in given_scores.items()}
-    worded = {key: abs(value) for key, value in given_scores.items()}
-    fused = fuse_legs(near, worded, alpha=alpha, floor=min(near.values()), word_count=count)
+    similar = {key: abs(value) / 100 for key, value in given_scores.items()}
+    bm25 = {key: abs(value) for key, value in given_scores.items()}
+    fused = fuse_legs(similar, bm25, alpha=alpha, floor=min(similar.values()), word_count=count)
     assert max(fused.values()) <= 1 + 1e-9
-    assert fused.keys() == near.keys()
+    assert fused.keys() == similar.keys()
 
 
 def test_a_leg_that_found_nothing_leaves_the_other() -> None:
