@@ -21,6 +21,7 @@ from qa import models
 from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.proof.confidence import Calibration
+from qa.sigmoid import sigmoid
 from qa.types import Evidence
 
 # Each figure comes from models fitted on five sixths of the subjects.
@@ -204,8 +205,7 @@ def _fit(
 
 def _estimate(model: _Model, features: NDArray[np.float64]) -> NDArray[np.float64]:
     weights, intercept = model
-    estimated: NDArray[np.float64] = 1 / (1 + np.exp(-(features @ np.array(weights) + intercept)))
-    return estimated
+    return np.array([sigmoid(logit) for logit in features @ np.array(weights) + intercept])
 
 
 def _judge(

@@ -1,10 +1,20 @@
 """The vocabulary of question answering: frozen values that import nothing of the product."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from corpus.filters import Filter
+
+Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
+"""Judges texts against a query: one raw relevance a text, shape (n,), great is good."""
+
+Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
+"""Tells how well spans of a text match the tokens of a query, shape (n, q)."""
 
 
 @dataclass(frozen=True, slots=True)

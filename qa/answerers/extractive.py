@@ -1,6 +1,6 @@
 """Answer in the documents' own words: pick the sentences that answer best. No language model."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from corpus.sentences import join_sentences, sentence_spans
 from qa.answerers.signature import AnswerFromContext, label_passages, labelled_text
 from qa.search.rerankers import get_judge, get_matcher
-from qa.types import Draft, Passage
-
-Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
-Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
+from qa.sigmoid import sigmoid
+from qa.types import Draft, Matcher, Passage, Scorer
 
 # What each was measured by: docs/decisions/0008.
 # Passages whose sentences are looked at.
@@ -81,7 +79,7 @@ class ExtractiveProgram(dspy.Module):
         return dspy.Prediction(
             answer=join_sentences([candidate.text for candidate in chosen]),
             citations=[f"S{chosen[0].passage + 1}"],
-            confidence=float(1 / (1 + np.exp(-relevance.max()))),
+            confidence=sigmoid(float(relevance.max())),
         )
 
     def _candidates(

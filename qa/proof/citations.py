@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans, separator_after
 from qa.proof.confidence import Calibration, EvidenceBuilder
-from qa.proof.support import Scorer, find_support
-from qa.types import Answer, Citation, Draft, Evidence, Passage
+from qa.proof.support import find_support
+from qa.types import Answer, Citation, Draft, Evidence, Passage, Scorer
 
 if TYPE_CHECKING:
     from qa.search.rerankers import Judge, TokenMatcher

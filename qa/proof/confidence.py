@@ -21,6 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from qa.sigmoid import sigmoid
 from qa.types import Evidence
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Calibration:
             + self.weakest_match * evidence.weakest_match
             + self.answerability * evidence.answerability
         )
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+        return sigmoid(logit)
 
     def write(self, path: Path) -> None:
         values = {field.name: getattr(self, field.name) for field in fields(self)}

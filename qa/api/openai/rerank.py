@@ -7,6 +7,7 @@ import numpy as np
 
 from corpus.errors import ModelNotFound
 from qa.search.rerankers import get_reranker
+from qa.sigmoid import sigmoid
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,6 @@ def rank_texts(query: str, texts: Sequence[str], *, model: str = "") -> list[Ran
     reranker = get_reranker()
     if model and model != reranker.name:
         raise ModelNotFound(f"There is no reranker {model!r}; there is {reranker.name!r}.")
-    raw = np.clip(reranker.score(query, texts).astype(np.float64), -60, 60)
-    relevance = 1 / (1 + np.exp(-raw))
+    raw = reranker.score(query, texts)
     order = np.argsort(-raw, kind="stable")
-    return [Ranked(int(index), texts[index], float(relevance[index])) for index in order]
+    return [Ranked(int(index), texts[index], sigmoid(float(raw[index]))) for index in order]

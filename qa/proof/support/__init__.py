@@ -1,7 +1,6 @@
 """Does a text hold up a claim: rules for what must not be altered, a model for the rest."""
 
 from qa.proof.support.verdict import (
-    Scorer,
     Support,
     Verdict,
     find_support,
@@ -9,4 +8,4 @@ from qa.proof.support.verdict import (
     keeps_facts,
 )
 
-__all__ = ["Scorer", "Support", "Verdict", "find_support", "judge_claim", "keeps_facts"]
+__all__ = ["Support", "Verdict", "find_support", "judge_claim", "keeps_facts"]

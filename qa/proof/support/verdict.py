@@ -1,19 +1,16 @@
 """Judge whether sentences hold up a claim: what they quote, hard checks, then relevance."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from qa.proof.support.numbers import find_strange_numbers, read_numbers
 from qa.proof.support.polarity import points_the_other_way
 from qa.proof.support.quotes import Comparison, compare
 from qa.proof.support.words import MONTHS, Word, read_words
+from qa.sigmoid import sigmoid
+from qa.types import Scorer
 
-Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 
 # A logistic model of "these sentences hold up the claim", fitted by benchmarks/claims.py --fit on
@@ -138,8 +135,8 @@ def _judge(
 ) -> _Judged:
     """Judge the claim by one source."""
     if comparison.is_quote and raw >= QUOTED_FROM:
-        return _Judged("supported", _squash(raw), raw, index, is_quote=True)
-    chance = _squash(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * coverage + INTERCEPT)
+        return _Judged("supported", sigmoid(raw), raw, index, is_quote=True)
+    chance = sigmoid(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * coverage + INTERCEPT)
     verdict: Verdict = "unsupported"
     if comparison.is_altered:
         verdict = "contradicted" if comparison.turns and raw >= QUOTED_FROM else "unsupported"
@@ -184,7 +181,3 @@ def _decide(judged: Sequence[_Judged]) -> Support:
         best = max(judged, key=lambda each: each.raw)
     holds_up = best.verdict in {"supported", "partial"}
     return Support(best.verdict, best.chance if holds_up else best.chance / 2, best.index)
-
-
-def _squash(logit: float) -> float:
-    return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
