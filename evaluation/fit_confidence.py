@@ -75,22 +75,21 @@ def gather_points(
 
 
 def _ask(question: GoldQuestion, indexed: Indexed, context: QAContext, *, group: str) -> Point:
-    asked = answer_question(
+    answered = answer_question(
         question.text,
         collection=indexed.collection.name,
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route="evaluate",
     )
-    # Nobody asked it: it is no part of what people see of their answers.
-    models.Answer.objects.filter(pk=UUID(asked.id)).delete()
-    is_right = bool(judge_answer(question, asked, ids=indexed.ids)["right"])
-    quotes = [citation.quote for citation in asked.answer.citations]
+    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
+    is_right = bool(judge_answer(question, answered, ids=indexed.ids)["right"])
+    quotes = [citation.quote for citation in answered.answer.citations]
     said = [" ".join(quotes[:count]) for count in range(1, len(quotes) + 1)]
     return Point(
         kind=ANSWERABLE if question.is_answerable else UNANSWERABLE,
         group=group,
-        evidence=asked.answer.evidence or NOTHING_SAID,
+        evidence=answered.answer.evidence or NOTHING_SAID,
         is_right=question.is_answerable and is_right,
         states=tuple(context.prover.judge.read_question(question.text, text) for text in said),
     )

@@ -10,7 +10,7 @@ from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation, Progress
 from qa import models
-from qa.answer_question import Asked, answer_question
+from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
 from qa.language_model import expand_question
 from qa.search_passages import search_passages
@@ -175,20 +175,20 @@ def run_questions(
     stored: list[str] = []
     try:
         for count, question in enumerate(questions, start=1):
-            asked = answer_question(
+            answered = answer_question(
                 question.text, collection=collection.name, k=k, context=context, route="evaluate"
             )
-            stored.append(asked.id)
-            observed[question.id] = judge_answer(question, asked, ids=ids)
+            stored.append(answered.id)
+            observed[question.id] = judge_answer(question, answered, ids=ids)
             progress(count, len(questions))
     finally:
         models.Answer.objects.filter(pk__in=map(UUID, stored)).delete()
     return observed
 
 
-def judge_answer(question: GoldQuestion, asked: Asked, *, ids: Ids) -> Observation:
+def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:
     """Note of one answer all that figures are made from."""
-    answer = asked.answer
+    answer = answered.answer
     given = not answer.abstained
     gold = question.answers if question.is_answerable else ()
     f1, contains = token_f1(answer.text, gold), contains_gold(answer.text, gold)
@@ -214,8 +214,8 @@ def judge_answer(question: GoldQuestion, asked: Asked, *, ids: Ids) -> Observati
         "cited_gold": float(cited_gold),
         "quoted": float(len(answer.citations)),
         "altered": float(count_altered(answer.citations)),
-        **{f"{step['name']}_ms": step["ms"] for step in asked.steps},
-        "total_ms": round(sum(step["ms"] for step in asked.steps), 2),
+        **{f"{step['name']}_ms": step["ms"] for step in answered.steps},
+        "total_ms": round(sum(step["ms"] for step in answered.steps), 2),
     }
 
 

@@ -25,7 +25,7 @@ from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredQuestion:
     """A proved answer, stored, with how it came about.
 
     Attributes:
@@ -51,7 +51,7 @@ def answer_question(
     route: str = "answer",
     history: Sequence[Exchange] = (),
     selected_text: str = "",
-) -> Asked:
+) -> AnsweredQuestion:
     """Answer from one collection, keep the answer, and return it.
 
     Args:
@@ -85,7 +85,7 @@ def answer_question(
         _count_tokens(state["draft"], metric_labels(model=model, route=route))
     searched = state["query"].text
     passages = tuple(state.get("passages", ()))
-    return Asked(stored_id, state["proved"], searched, passages, tuple(steps))
+    return AnsweredQuestion(stored_id, state["proved"], searched, passages, tuple(steps))
 
 
 def _run_with_selection(

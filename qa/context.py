@@ -11,7 +11,7 @@ from corpus.errors import InvalidInput
 from qa.cancellation import Listener, Silent
 from qa.proof.citations import Prover
 from qa.proof.confidence import read_calibration
-from qa.search.hybrid import Retrieved, default_retriever
+from qa.search.hybrid import RetrievedPassages, default_retriever
 from qa.search.ranking import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_matcher, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
@@ -25,7 +25,7 @@ LANGUAGE_MODEL = "default"
 
 
 class Retriever(Protocol):
-    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved: ...
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages: ...
 
 
 class Answerer(Model, Protocol):

@@ -40,7 +40,7 @@ OVERSAMPLING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPassages:
     """Passages, best first, and the time that finding them took."""
 
     query: str
@@ -55,7 +55,7 @@ class Found:
 
 def search_passages(
     query: Query, *, mode: str, threshold: float, rerank: bool, context: QAContext
-) -> Found:
+) -> FoundPassages:
     """Return at most ``query.k`` passages at least ``threshold`` similar to the query.
 
     Raises:
@@ -68,7 +68,7 @@ def search_passages(
     passages = [passage for passage in retrieved.passages if passage.similarity >= threshold]
     if rerank:
         passages = context.rerank(query.text, passages, limit=query.k)
-    return Found(
+    return FoundPassages(
         query=query.text,
         results=tuple(passages[: query.k]),
         embedding_time_ms=retrieved.embedding_ms,

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from corpus.embedders.tokens import count_cl100k_tokens
-from qa.answer_question import Asked, answer_question
+from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
 from qa.models import Message, Session
 from qa.types import Exchange
@@ -25,7 +25,7 @@ CONTEXT_TOKENS = 3_000
 class Reply:
     """An answer within a session."""
 
-    asked: Asked
+    answered: AnsweredQuestion
     session_id: UUID
     timestamp: datetime
     latency_ms: int
@@ -64,7 +64,7 @@ def ask_in_session(
         AskerLeft: By the context's listener.
     """
     started = perf_counter()
-    asked = answer_question(
+    answered = answer_question(
         question,
         collection=collection,
         k=settings.PKB_RETRIEVAL_K,
@@ -73,9 +73,9 @@ def ask_in_session(
         history=recall(session, most_tokens=context_tokens),
         selected_text=selected_text,
     )
-    _remember(session, asked)
+    _remember(session, answered)
     latency_ms = round((perf_counter() - started) * 1000)
-    return Reply(asked, session.pk, timezone.now(), latency_ms)
+    return Reply(answered, session.pk, timezone.now(), latency_ms)
 
 
 def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
@@ -100,14 +100,14 @@ def keep_within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchang
 
 
 @transaction.atomic
-def _remember(session: Session, asked: Asked) -> None:
+def _remember(session: Session, answered: AnsweredQuestion) -> None:
     """Put an exchange into its session, unless that was deleted meanwhile."""
     if not Session.objects.keep_in_place([str(session.pk)]):
         return
     # A question that stands on its own is told by its two forms being equal.
-    is_as_asked = asked.searched == " ".join(asked.answer.question.split())
-    searched = asked.answer.question if is_as_asked else asked.searched
-    Message.objects.create(session=session, answer_id=asked.id, searched=searched)
+    is_as_asked = answered.searched == " ".join(answered.answer.question.split())
+    searched = answered.answer.question if is_as_asked else answered.searched
+    Message.objects.create(session=session, answer_id=answered.id, searched=searched)
     _touch(session)
 
 

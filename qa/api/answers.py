@@ -1,4 +1,4 @@
-"""The doors to what is asked: parse, call, render."""
+"""The doors to what is answered: parse, call, render."""
 
 from typing import ClassVar
 
@@ -36,18 +36,18 @@ class AnswerView(APIView):
         query = AnswerQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
         given = query.validated_data
-        asked = answer_question(
+        answered = answer_question(
             given["q"],
             collection=given["collection"],
             tags=normalize_tags(given["tag"]),
             k=given.get("k", settings.PKB_RETRIEVAL_K),
             context=build_context(lm=given["lm"]),
         )
-        shown = dict(AnswerShown(asked).data)
+        shown = dict(AnswerShown(answered).data)
         if given["eval"]:
             model = Collection.objects.named(given["collection"]).embedding_model
             shown["evaluation"] = evaluate_passages(
-                asked.passages, gold=given["gold"], model=model, route="answer"
+                answered.passages, gold=given["gold"], model=model, route="answer"
             )
         return Response(shown)
 

@@ -76,11 +76,10 @@ class Teller:
 
     def end(self, reply: Reply) -> None:
         """End with the whole answer."""
-        answer = AnswerShown(reply.asked).data
+        answer = AnswerShown(reply.answered).data
         with transaction.atomic():
-            self._finish(answer_id=reply.asked.id)
-            # Kept empty: the answer is stored once, and read from there.
-            self._tell("done", kept={}, **_names(reply.asked.id, reply.session_id, answer))
+            self._finish(answer_id=reply.answered.id)
+            self._tell("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
         """End with an error; it reaches the client even if it cannot be kept."""

@@ -11,7 +11,7 @@ from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
 from qa import models
-from qa.answer_question import Asked
+from qa.answer_question import AnsweredQuestion
 from qa.models import Feedback
 from qa.types import Citation
 
@@ -133,8 +133,8 @@ class AnswerShown(serializers.Serializer[Any]):
     citations = CitationShown(many=True, source="answer.citations")
     debug = serializers.SerializerMethodField()
 
-    def get_debug(self, asked: Asked) -> dict[str, Any]:
-        return {"steps": list(asked.steps) if settings.IS_DEV else []}
+    def get_debug(self, answered: AnsweredQuestion) -> dict[str, Any]:
+        return {"steps": list(answered.steps) if settings.IS_DEV else []}
 
 
 class EvaluatedAnswer(AnswerShown):

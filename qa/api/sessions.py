@@ -100,7 +100,7 @@ class ReplyShown(AnswerShown):
     latency_ms = serializers.IntegerField()
 
     def to_representation(self, instance: Reply) -> dict[str, Any]:
-        shown = dict(AnswerShown(instance.asked).data)
+        shown = dict(AnswerShown(instance.answered).data)
         return shown | {
             "sources": Source(_sources(instance), many=True).data,
             "session_id": str(instance.session_id),
@@ -111,7 +111,7 @@ class ReplyShown(AnswerShown):
 
 def _sources(reply: Reply) -> list[Passage]:
     """The cited passages, each once, most similar first."""
-    cited = {c.passage.chunk_id: c.passage for c in reply.asked.answer.citations}
+    cited = {c.passage.chunk_id: c.passage for c in reply.answered.answer.citations}
     return sorted(cited.values(), key=lambda passage: -passage.similarity)[:MAX_SOURCES]
 
 
@@ -235,7 +235,7 @@ def _ask(given: dict[str, Any]) -> Response:
 def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream does; its connection does not.
     with opening_turn():
-        asked = ChatRequest(
+        chat = ChatRequest(
             question=given["question"],
             collection=Collection.objects.named(given["collection"]).name,
             context=build_context(api_key=given.get("api_key", "")),
@@ -244,7 +244,7 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
             route=route,
         )
         stream, _ = open_stream(given["session_id"])
-    return _events(stream_answer(asked, stream), stream.pk)
+    return _events(stream_answer(chat, stream), stream.pk)
 
 
 def _events(events: AsyncGenerator[bytes, None], chat_id: UUID) -> StreamingHttpResponse:

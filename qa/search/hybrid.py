@@ -21,7 +21,7 @@ from qa.types import Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class RetrievedPassages:
     """Passages, best first, and the time that finding them took."""
 
     passages: list[Passage]
@@ -42,7 +42,7 @@ class HybridRetriever:
         self.alpha = alpha
         self.candidate_count = candidate_count
 
-    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved:
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
         """Return at most ``limit`` passages, best first.
 
         Each wording of the query is searched; a chunk has the best of its scores. A passage's
@@ -75,7 +75,7 @@ class HybridRetriever:
             scores = keep_best(legs.score_vectors(best) for legs in searches)
             best = best_first(scores, limit)
         passages = _read_passages(best, scores, vectors[0][0], collection.embedding_model)
-        return Retrieved(
+        return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
             search_ms=(perf_counter() - embedded) * 1000,

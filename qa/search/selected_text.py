@@ -10,7 +10,7 @@ import numpy as np
 from corpus.embedders import get_embedder
 from corpus.models import Collection
 from corpus.sentences import sentence_spans
-from qa.search.hybrid import Retrieved
+from qa.search.hybrid import RetrievedPassages
 from qa.types import Passage, Query
 
 # The reranker reads 384 tokens of a question and a passage, about 1,500 characters of English.
@@ -24,7 +24,7 @@ class SelectedText:
         self.text = text
         self.content_sha256 = sha256(text.encode()).hexdigest()
 
-    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> Retrieved:
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
         """Return the passages most similar to the query, best first, by the collection's model.
 
         Raises:
@@ -42,7 +42,7 @@ class SelectedText:
         ]
         best = sorted(scored, key=lambda passage: -passage.score)[:limit]
         elapsed_ms = (perf_counter() - started) * 1000
-        return Retrieved(best, embedding_ms=elapsed_ms, search_ms=0.0)
+        return RetrievedPassages(best, embedding_ms=elapsed_ms, search_ms=0.0)
 
     def _passages(self) -> Iterator[Passage]:
         for number, (start, end) in enumerate(_pack(sentence_spans(self.text))):

@@ -15,7 +15,7 @@ from corpus.models import Document
 from evaluation import runs
 from pkb.env import BASE_DIR
 from qa import models
-from qa.answer_question import Asked, answer_question
+from qa.answer_question import AnsweredQuestion, answer_question
 from tests.commands import run
 from tests.recordings.models import MATCHER
 
@@ -80,7 +80,7 @@ def test_an_answer_at_any_price_is_seen(parts: Any) -> None:
 
 
 def test_citations_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def swap(question: str, **arguments: Any) -> Asked:
+    def swap(question: str, **arguments: Any) -> AnsweredQuestion:
         asked = answer_question(question, **arguments)
         return replace(asked, answer=replace(asked.answer, citations=_elsewhere(asked)))
 
@@ -91,7 +91,7 @@ def test_citations_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch)
     assert "not verbatim" in fell
 
 
-def _elsewhere(asked: Asked) -> tuple[Any, ...]:
+def _elsewhere(asked: AnsweredQuestion) -> tuple[Any, ...]:
     """The citations, each said to be of a document that it is not of."""
     moved = []
     for citation in asked.answer.citations:

@@ -1,6 +1,6 @@
 """Markers and annotations of a proved answer."""
 
-from qa.api.openai.completions import ABSTENTION, as_pieces
+from qa.api.openai.completions import ABSTENTION, annotate
 from qa.types import Answer, Citation, Passage
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
@@ -13,7 +13,7 @@ def cited(start: int, end: int) -> Citation:
 
 def shown(*citations: Citation) -> tuple[str, list[str]]:
     """The content, and the parts of it that its annotations point at."""
-    pieces = as_pieces(Answer("q", TEXT, 0.9, citations))
+    pieces = annotate(Answer("q", TEXT, 0.9, citations))
     content = "".join(piece.text for piece in pieces)
     spans = [piece.annotation["file_citation"] for piece in pieces if piece.annotation]
     return content, [content[span["start_index"] : span["end_index"]] for span in spans]
@@ -33,7 +33,7 @@ def test_two_sources_of_one_part_have_a_marker_each() -> None:
 
 
 def test_annotations_name_document_and_quote() -> None:
-    (piece, _) = as_pieces(Answer("q", TEXT, 0.9, (cited(11, 21),)))
+    (piece, _) = annotate(Answer("q", TEXT, 0.9, (cited(11, 21),)))
     assert piece.annotation == {
         "type": "file_citation",
         "file_citation": {
@@ -44,5 +44,5 @@ def test_annotations_name_document_and_quote() -> None:
 
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
-    (piece,) = as_pieces(Answer("q", "", 0.1))
+    (piece,) = annotate(Answer("q", "", 0.1))
     assert (piece.text, piece.annotation) == (ABSTENTION, None)

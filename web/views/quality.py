@@ -25,7 +25,7 @@ REASONS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class FeedbackShown:
+class FeedbackSummary:
     """Ratings of the last ``DAYS`` days, and the latest reasons given."""
 
     bars: list[DayBar]
@@ -40,7 +40,7 @@ class FeedbackShown:
         return sum(bar.down for bar in self.bars)
 
 
-def read_feedback(collection: Collection) -> FeedbackShown:
+def read_feedback(collection: Collection) -> FeedbackSummary:
     """Return the ratings of a collection's answers."""
     rows = Feedback.objects.filter(answer__collection=collection)
     by_day = rows.order_by().annotate(day=TruncDate("created_at")).values_list("day")
@@ -48,7 +48,7 @@ def read_feedback(collection: Collection) -> FeedbackShown:
         up=Count("pk", filter=Q(rating="up")), down=Count("pk", filter=Q(rating="down"))
     )
     reasons = rows.exclude(comment="").select_related("answer").order_by("-created_at")
-    return FeedbackShown(
+    return FeedbackSummary(
         day_bars(list(counts), last=timezone.now().date(), days=DAYS),
         list(reasons[:REASONS_SHOWN]),
     )

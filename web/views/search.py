@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from corpus.models import Collection, Tag
 from qa.context import build_context
-from qa.search_passages import Found, search_passages
+from qa.search_passages import FoundPassages, search_passages
 from qa.types import Passage, Query
 from web.forms import MODES, SearchForm
 from web.marks import Fragment, split_at_terms
@@ -81,7 +81,7 @@ def nearest_passages(given: dict[str, Any]) -> list[RankedPassage]:
     return [_result(passage, rank, rank, given["q"]) for rank, passage in ranked]
 
 
-def _search(given: dict[str, Any], *, rerank: bool) -> Found:
+def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:
     query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=MOST)
     return search_passages(
         query,

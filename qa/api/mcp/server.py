@@ -78,14 +78,14 @@ def fetch(id: str) -> Fetched:
 @as_tool
 def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> dict[str, Any]:
     """Answer a question with verbatim citations, or abstain where the documents do not hold it."""
-    asked = answer_question(
+    answered = answer_question(
         question,
         collection=collection,
         k=settings.PKB_RETRIEVAL_K,
         context=build_context(),
         route=ROUTE,
     )
-    return dict(AnswerShown(asked).data)
+    return dict(AnswerShown(answered).data)
 
 
 @as_tool

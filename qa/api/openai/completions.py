@@ -26,8 +26,8 @@ DONE = b"data: [DONE]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of the text; its annotation is about the part that the piece ends with."""
+class AnnotatedText:
+    """A stretch of the text; its annotation is about what it ends with."""
 
     text: str
     annotation: dict[str, Any] | None = None
@@ -46,12 +46,12 @@ class Completion:
     created: int
     model: str
 
-    def whole(self, pieces: Sequence[Piece], usage: dict[str, int]) -> dict[str, Any]:
+    def whole(self, parts: Sequence[AnnotatedText], usage: dict[str, int]) -> dict[str, Any]:
         message = {
             "role": "assistant",
-            "content": "".join(piece.text for piece in pieces),
+            "content": "".join(part.text for part in parts),
             "refusal": None,
-            "annotations": [piece.annotation for piece in pieces if piece.annotation],
+            "annotations": [part.annotation for part in parts if part.annotation],
         }
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return {**self._head("chat.completion"), "choices": [choice], "usage": usage}
@@ -73,20 +73,19 @@ def as_event(body: dict[str, Any]) -> bytes:
     return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
 
 
-def as_pieces(answer: Answer) -> list[Piece]:
+def annotate(answer: Answer) -> list[AnnotatedText]:
     """Cut the answer after each cited part and set the marker there: ``[1]`` is the first."""
-    return list(_cut(answer)) if answer.text else [Piece(ABSTENTION)]
+    return list(_cut(answer)) if answer.text else [AnnotatedText(ABSTENTION)]
 
 
-def piece_deltas(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
-    """What a stream says of each piece."""
-    for piece in pieces:
-        annotated = {"annotations": [piece.annotation]} if piece.annotation else {}
-        yield {"content": piece.text, **annotated}
+def part_deltas(parts: Sequence[AnnotatedText]) -> Iterator[dict[str, Any]]:
+    """What a stream says of each part."""
+    for part in parts:
+        annotated = {"annotations": [part.annotation]} if part.annotation else {}
+        yield {"content": part.text, **annotated}
 
 
-def _cut(answer: Answer) -> Iterator[Piece]:
-    # By where the cited parts end, since a marker stands behind its part.
+def _cut(answer: Answer) -> Iterator[AnnotatedText]:
     ordered = sorted(answer.citations, key=lambda citation: citation.answer_end)
     markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
     at = 0
@@ -99,10 +98,10 @@ def _cut(answer: Answer) -> Iterator[Piece]:
         )
         end = start + citation.answer_end - citation.answer_start
         text = answer.text[at : citation.answer_end] + marker
-        yield Piece(text, _annotation(citation, start=start, end=end))
+        yield AnnotatedText(text, _annotation(citation, start=start, end=end))
         at = citation.answer_end
     if rest := answer.text[at:]:
-        yield Piece(rest)
+        yield AnnotatedText(rest)
 
 
 def _annotation(citation: Citation, *, start: int, end: int) -> dict[str, Any]:
@@ -158,11 +157,11 @@ ROUTE = "chat_completions"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class CompletedChat:
     """What there is to say, and the tokens it took."""
 
     answer_id: str
-    pieces: tuple[Piece, ...]
+    parts: tuple[AnnotatedText, ...]
     usage: dict[str, int]
 
 
@@ -179,14 +178,14 @@ def find_collection(model: str) -> Collection:
     return found
 
 
-def reply_to(messages: Messages, *, collection: Collection) -> Reply:
+def complete_chat(messages: Messages, *, collection: Collection) -> CompletedChat:
     """Answer a conversation's question; tokens are counted as the embedding model has them.
 
     Raises:
         BackendError: A model failed and nothing stands in for it.
     """
     question = find_question(messages)
-    asked = answer_question(
+    answered = answer_question(
         question,
         collection=collection.name,
         k=settings.PKB_RETRIEVAL_K,
@@ -194,36 +193,35 @@ def reply_to(messages: Messages, *, collection: Collection) -> Reply:
         route=ROUTE,
         history=read_history(messages),
     )
-    pieces = tuple(as_pieces(asked.answer))
-    said = "".join(piece.text for piece in pieces)
+    parts = tuple(annotate(answered.answer))
+    said = "".join(part.text for part in parts)
     prompt, completion = get_embedder(collection.embedding_model).count_tokens([question, said])
     usage = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
     }
-    return Reply(asked.id, pieces, usage)
+    return CompletedChat(answered.id, parts, usage)
 
 
 def begin_completion(answer_id: str, *, model: str) -> Completion:
     return Completion(f"chatcmpl-{answer_id}", int(time()), model)
 
 
-async def stream_reply(
-    answer: Callable[[], Reply], *, completion: Completion, with_usage: bool
+async def stream_completion(
+    answer: Callable[[], CompletedChat], *, completion: Completion, with_usage: bool
 ) -> AsyncIterator[bytes]:
     """Yield the events of a reply: nothing of the text is said before all of it is proved."""
     yield completion.chunk({"role": "assistant", "content": ""})
     try:
-        reply = await sync_to_async(answer)()
-    # The status is sent already, so that an error can only be an event.
+        chat = await sync_to_async(answer)()
     except PkbError as exc:
         problem = {"status": exc.status, "detail": str(exc) or exc.title, "error": exc.code}
         yield as_event(openai_error(problem))
         return
-    for delta in piece_deltas(reply.pieces):
+    for delta in part_deltas(chat.parts):
         yield completion.chunk(delta)
     yield completion.chunk({}, finish_reason="stop")
     if with_usage:
-        yield completion.usage_chunk(reply.usage)
+        yield completion.usage_chunk(chat.usage)
     yield DONE

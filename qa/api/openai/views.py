@@ -17,9 +17,9 @@ from corpus.models import Collection
 from qa.api.openai.completions import (
     PREFIX,
     begin_completion,
+    complete_chat,
     find_collection,
-    reply_to,
-    stream_reply,
+    stream_completion,
 )
 from qa.api.openai.embeddings import as_base64, embed_texts
 from qa.api.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
@@ -97,19 +97,19 @@ class ChatCompletionsView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = partial(reply_to, given["messages"], collection=collection)
+        answer = partial(complete_chat, given["messages"], collection=collection)
         if given["stream"]:
             options = given.get("stream_options") or {}
-            events = stream_reply(
+            events = stream_completion(
                 answer,
                 completion=begin_completion(uuid4().hex, model=given["model"]),
                 with_usage=options.get("include_usage", False),
             )
             headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
             return StreamingHttpResponse(events, content_type=EVENT_STREAM, headers=headers)
-        reply = answer()
-        completion = begin_completion(reply.answer_id, model=given["model"])
-        return Response(completion.whole(reply.pieces, reply.usage))
+        chat = answer()
+        completion = begin_completion(chat.answer_id, model=given["model"])
+        return Response(completion.whole(chat.parts, chat.usage))
 
 
 class EmbeddingsView(OpenAIView):

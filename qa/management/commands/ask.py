@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
-from qa.answer_question import Asked, answer_question
+from qa.answer_question import AnsweredQuestion, answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            asked = answer_question(
+            answered = answer_question(
                 options["question"],
                 collection=options["collection"],
                 tags=normalize_tags(options["tag"]),
@@ -38,13 +38,13 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         if options["json"]:
             self.stdout.write(
-                json.dumps(AnswerShown(asked).data, ensure_ascii=False, indent=2, default=str)
+                json.dumps(AnswerShown(answered).data, ensure_ascii=False, indent=2, default=str)
             )
         else:
-            self._print(asked)
+            self._print(answered)
 
-    def _print(self, asked: Asked) -> None:
-        answer = asked.answer
+    def _print(self, answered: AnsweredQuestion) -> None:
+        answer = answered.answer
         if answer.abstained:
             self.stdout.write("The documents do not hold an answer to this.")
         self.stdout.write(answer.text)
