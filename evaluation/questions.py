@@ -11,7 +11,8 @@ from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldQuestion, queries_of
 from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
-from qa.models import Citation, Feedback
+from qa import models
+from qa.models import Feedback
 
 # The same documents are proposed from in the same order, run after run.
 SEED = 20_260_101
@@ -114,7 +115,7 @@ def adopt_feedback(collection: Collection) -> int:
             state=Question.State.ACCEPTED,
             decided_at=timezone.now(),
         )
-        for citation in Citation.objects.filter(
+        for citation in models.Citation.objects.filter(
             answer__feedback__in=liked, ordinal=0, document__isnull=False
         ).select_related("answer")
     ]

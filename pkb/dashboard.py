@@ -6,20 +6,21 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from corpus.models import Chunk, Document, Job
-from qa.models import Answer, Feedback
+from qa import models
+from qa.models import Feedback
 
 
 def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Add ``counts`` to the context of the admin's first page; called by unfold."""
     failed = Document.objects.filter(status=Document.Status.FAILED).count()
     running = Job.objects.unfinished().count()
-    unanswered = Answer.objects.unanswered().count()
+    unanswered = models.Answer.objects.unanswered().count()
     waiting = Feedback.objects.to_review().count()
     rows = [
         ("Documents", Document.objects.stored().count(), f"{failed} failed", "corpus_document"),
         ("Chunks", Chunk.objects.count(), "", "corpus_chunk"),
         ("Jobs", Job.objects.count(), f"{running} not finished", "corpus_job"),
-        ("Answers", Answer.objects.count(), f"{unanswered} abstained", "qa_answer"),
+        ("Answers", models.Answer.objects.count(), f"{unanswered} abstained", "qa_answer"),
         ("Feedback", Feedback.objects.count(), f"{waiting} to review", "qa_feedback"),
     ]
     counts = [

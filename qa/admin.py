@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from unfold.admin import ModelAdmin, TabularInline
 
-from qa.models import Answer, Citation, Feedback, Message, Session
+from qa import models
+from qa.models import Feedback, Message, Session
 from qa.records import accept_feedback, dismiss_feedback
 
 # What links of documents and chunks ask the list of answers for.
@@ -43,16 +44,16 @@ class ReadOnlyAdmin(ModelAdmin):
 
 
 class CitationInline(ReadOnlyInline):
-    model = Citation
+    model = models.Citation
     fields = ["source", "passage", "quote", "start_char", "end_char", "support", "score"]
     readonly_fields = fields
 
     @admin.display(description="document")
-    def source(self, citation: Citation) -> str:
+    def source(self, citation: models.Citation) -> str:
         return _link("corpus_document_change", citation.document_id, citation.title)
 
     @admin.display(description="chunk")
-    def passage(self, citation: Citation) -> str:
+    def passage(self, citation: models.Citation) -> str:
         return _link("corpus_chunk_change", citation.chunk_id, "chunk")
 
 
@@ -62,7 +63,7 @@ class MessageInline(ReadOnlyInline):
     readonly_fields = fields
 
 
-@admin.register(Answer)
+@admin.register(models.Answer)
 class AnswerAdmin(ReadOnlyAdmin):
     list_display = ["question", "answer", "confidence", "answerer", "collection", "created_at"]
     list_filter = ["collection", "answerer"]
@@ -75,7 +76,7 @@ class AnswerAdmin(ReadOnlyAdmin):
         return lookup in CITING_LOOKUPS or bool(super().lookup_allowed(lookup, value, request))
 
     @admin.display(description="answer")
-    def answer(self, answer: Answer) -> str:
+    def answer(self, answer: models.Answer) -> str:
         return answer.text[:120] or "(abstained)"
 
 

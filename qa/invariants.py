@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from qa.models import Citation
+from qa import models
 
 
 def find_violations() -> Iterator[str]:
     """Yield a line for each citation of a current document version that is not verbatim."""
-    citations = Citation.objects.exclude(document=None).select_related("document")
+    citations = models.Citation.objects.exclude(document=None).select_related("document")
     for citation in citations.iterator(chunk_size=100):
         document = citation.document
         if document is None or citation.content_sha256 != document.content_sha256:

@@ -1,4 +1,7 @@
-"""What was asked and said: answers with their citations."""
+"""What was asked and said: answers with their citations.
+
+``qa.types`` has values called Answer and Citation; who means the rows says ``models.Answer``.
+"""
 
 import uuid
 from collections.abc import Sequence

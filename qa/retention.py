@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 from django.conf import settings
-from django.db import models
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from qa.models import Answer, ChatStream, Session
+from qa import models
+from qa.models import ChatStream, Session
 
 # Rows of one transaction: deleting holds no lock for long.
 BATCH_SIZE = 500
@@ -25,11 +26,11 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
-    answers = Answer.objects.none()
+    answers = models.Answer.objects.none()
     days = settings.PKB_RETENTION_DAYS if days is None else days
     if days is not None:
         oldest = timezone.now() - timedelta(days=days)
-        answers = Answer.objects.filter(created_at__lt=oldest)
+        answers = models.Answer.objects.filter(created_at__lt=oldest)
         sessions |= Session.objects.filter(last_used_at__lt=oldest)
         streams |= ChatStream.objects.filter(created_at__lt=oldest)
     remove = _count if dry_run else _remove
@@ -38,11 +39,11 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _count(rows: models.QuerySet[models.Model]) -> int:
+def _count(rows: QuerySet[Model]) -> int:
     return rows.count()
 
 
-def _remove(rows: models.QuerySet[models.Model]) -> int:
+def _remove(rows: QuerySet[Model]) -> int:
     removed = 0
     while keys := list(rows.values_list("pk", flat=True)[:BATCH_SIZE]):
         rows.model._default_manager.filter(pk__in=keys).delete()

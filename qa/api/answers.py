@@ -1,4 +1,4 @@
-"""The doors to what is answered: parse, call, render."""
+"""The doors to what is asked: parse, call, render."""
 
 from typing import ClassVar
 

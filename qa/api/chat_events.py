@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from corpus.errors import AskerLeft, ChatNotFound, PkbError
 from corpus.models import Document
+from qa import models
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
 from qa.context import QAContext
-from qa.models import Answer, ChatEvent, ChatStream, Session
+from qa.models import ChatEvent, ChatStream, Session
 from qa.sessions import Reply, ask_in_session, open_session
 from qa.types import Citation
 
@@ -168,7 +169,7 @@ def _read(stream: ChatStream, after: int) -> Iterator[Event]:
     for kept in stream.events.filter(ordinal__gt=after).order_by("ordinal"):
         body = kept.body
         if kept.kind == "done":
-            answer = Answer.objects.shown().filter(streams=stream).first()
+            answer = models.Answer.objects.shown().filter(streams=stream).first()
             shown = StoredAnswerShown(answer).data if answer else None
             body = _body("done", **_names(stream.answer_id, stream.session_id, shown))
         yield Event(kept.ordinal, kept.kind, body)

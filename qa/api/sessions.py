@@ -17,11 +17,11 @@ from rest_framework.views import APIView
 from corpus.errors import AnswerNotFound, ChatNotFound, CollectionNotFound, Errors
 from corpus.fields import CollectionName, Text, Truth, Whole
 from corpus.models import DEFAULT_COLLECTION, Collection
+from qa import models
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer
 from qa.api.serializers import AnswerShown, FeedbackInput, FeedbackShown, StoredAnswerShown
 from qa.context import build_context
-from qa.models import Answer
 from qa.records import give_feedback
 from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
 from qa.turns import opening_turn
@@ -201,7 +201,7 @@ class StoredAnswerView(APIView):
 
     @extend_schema(responses={200: StoredAnswerShown})
     def get(self, request: Request, answer_id: UUID) -> Response:
-        answer = Answer.objects.shown().filter(pk=answer_id).first()
+        answer = models.Answer.objects.shown().filter(pk=answer_id).first()
         if answer is None:
             raise AnswerNotFound(f"There is no answer {answer_id}.")
         return Response(StoredAnswerShown(answer).data)

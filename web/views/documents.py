@@ -12,7 +12,7 @@ from corpus.errors import DocumentNotFound
 from corpus.ingestion import reingest_document
 from corpus.models import Chunk, Document
 from corpus.tags import change_tags
-from qa.models import Citation
+from qa import models
 from web.forms import SpanForm, TagsForm
 from web.marks import LabelledSpan, Stretch, lay_over
 
@@ -117,7 +117,7 @@ def delete(request: HttpRequest, document_id: UUID) -> HttpResponse:
         delete_document(document_id)
         return redirect("web:library")
     found = find_document(document_id)
-    citations = Citation.objects.filter(document=found)
+    citations = models.Citation.objects.filter(document=found)
     shown = {
         "document": found,
         "vector_count": found.chunks.filter(embeddings__isnull=False).count(),

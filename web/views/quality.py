@@ -15,7 +15,8 @@ from corpus.errors import NotFound
 from corpus.jobs.kinds.collection_map import start_map
 from corpus.models import Chunk, Collection, CollectionMap, Document, Job
 from evaluation.reports import latest_results
-from qa.models import Answer, Feedback
+from qa import models
+from qa.models import Feedback
 from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
 
@@ -116,7 +117,7 @@ def quality(request: HttpRequest) -> HttpResponse:
     """How well answers hold: evaluations, feedback, what was not answered, the map."""
     collection = Collection.objects.named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
-    unanswered = Answer.objects.unanswered().filter(collection=collection).by_question()
+    unanswered = models.Answer.objects.unanswered().filter(collection=collection).by_question()
     shown = {
         "given": {"collection": collection.name},
         "collections": Collection.objects.counted(),
