@@ -73,7 +73,9 @@ def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -
         indexed = Indexed(Collection.objects.named(DEFAULT_COLLECTION), {})
     else:
         indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
-    notes = [f"{indexed.missing_count} documents hold no text."] * bool(indexed.missing_count)
+    notes = []
+    if indexed.missing_count:
+        notes.append(f"{indexed.missing_count} documents hold no text.")
     return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
 
 

@@ -66,7 +66,8 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
     wanted = [document for document in dataset.documents if document.id not in here]
     missing_count = 0
     for count, document in enumerate(wanted, start=1):
-        missing_count += not _bring(document, collection)
+        if not _bring(document, collection):
+            missing_count += 1
         progress(count, len(wanted))
     lacking_count = collection.chunks.lacking(collection.embedding_model).count()
     if lacking_count:

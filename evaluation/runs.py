@@ -194,7 +194,8 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
     f1, contains = token_f1(answer.text, gold), contains_gold(answer.text, gold)
     wanted = set(question.doc_ids) if question.is_answerable else set()
     cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
-    is_right = contains or f1 >= RIGHT_FROM_F1 if gold else cited_gold > 0
+    says_gold = contains or f1 >= RIGHT_FROM_F1
+    is_right = says_gold if gold else cited_gold > 0
     return {
         "asked": 1.0,
         "answerable": float(question.is_answerable),

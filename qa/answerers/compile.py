@@ -57,7 +57,8 @@ def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
     right_count, failures = 0, []
     for case in cases:
         try:
-            right_count += case.is_right(answerer.answer(case.question, case.passages))
+            if case.is_right(answerer.answer(case.question, case.passages)):
+                right_count += 1
         except BackendUnavailable:
             raise
         except BackendError as exc:

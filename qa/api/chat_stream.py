@@ -49,8 +49,11 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
         yield GREETING
         count = 0
         async for event in _arriving(events):
-            count += event is not None
-            yield HEARTBEAT if event is None else _render(event)
+            if event is None:
+                yield HEARTBEAT
+            else:
+                count += 1
+                yield _render(event)
         if failure := future.exception():
             log.error("chat_failed", exc_info=failure)
             yield _render(_unexpected(count + 1))

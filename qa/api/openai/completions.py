@@ -131,9 +131,8 @@ def read_history(messages: Messages) -> list[Exchange]:
     for question, answer in _pairs(messages[: _last_asked(messages)]):
         searched = complete_follow_up(question, exchanges)
         exchanges.append(Exchange(question, searched, answer))
-    # The latest first, as tokens are given out from there; then in their order again.
-    latest = exchanges[: -CONTEXT_MESSAGES - 1 : -1]
-    return list(reversed(keep_within(latest, CONTEXT_TOKENS)))
+    latest_first = list(reversed(exchanges[-CONTEXT_MESSAGES:]))
+    return list(reversed(keep_within(latest_first, CONTEXT_TOKENS)))
 
 
 def _last_asked(messages: Messages) -> int:

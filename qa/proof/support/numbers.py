@@ -134,8 +134,9 @@ def _unit_at(words: Sequence[Word], at: int) -> str:
     if text == "per" and at + 1 < len(words) and words[at + 1].text == "cent":
         return "percent"
     unit = _UNITS.get(text) or _UNITS.get(text.removesuffix("s"), "")
-    raised = [word.text for word in words[at + 1 : at + 3]]
-    return f"{unit}^{raised[1]}" if unit and raised[:1] == ["^"] and raised[1:] else unit
+    if unit and at + 2 < len(words) and words[at + 1].text == "^":
+        return f"{unit}^{words[at + 2].text}"
+    return unit
 
 
 def counts(word: Word) -> bool:

@@ -57,7 +57,9 @@ def compare(claim: str, source: str) -> Comparison:
     found = _compare(_without_free(read_words(claim)), _without_free(given))
     if is_english(given):
         return found
-    return found._replace(is_quote=_fold(claim) == _fold(source) != "", is_english=False)
+    whole = _fold(source)
+    is_quote = bool(whole) and _fold(claim) == whole
+    return found._replace(is_quote=is_quote, is_english=False)
 
 
 def _compare(said: Sequence[Word], given: Sequence[Word]) -> Comparison:
