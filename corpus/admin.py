@@ -28,7 +28,7 @@ from corpus.serializers import DocumentShown
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Shows rows that only ingestion makes and changes."""
+    """Shows rows that are not written by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

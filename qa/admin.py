@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 
+from corpus.admin import ReadOnlyAdmin
 from qa import models
 from qa.models import Feedback, Message, Session
 from qa.records import accept_feedback, dismiss_feedback
@@ -30,16 +31,6 @@ class ReadOnlyInline(TabularInline):
     can_delete = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class ReadOnlyAdmin(ModelAdmin):
-    """Shows what was asked and said; none of it is written by hand."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 
-from corpus.errors import PathIngestionOff, PathNotFound, TooLarge, UnreadableFile
+from corpus.errors import PathIngestionOff, PathNotFound, PkbError, TooLarge, UnreadableFile
 from corpus.loaders import supported_extensions
 
 
@@ -60,7 +60,8 @@ def read_file(path: Path, *, max_bytes: int) -> FileContent:
     """Read a regular file.
 
     Raises:
-        UnreadableFile: It is a folder, a device, a pipe, a link that was put there meanwhile.
+        UnreadableFile: It is a folder, a device, a pipe, a link that was put there meanwhile; or
+            its name is not UTF-8.
         TooLarge: It is over ``max_bytes``.
         OSError: It is not there or not readable.
     """
@@ -77,7 +78,22 @@ def read_file(path: Path, *, max_bytes: int) -> FileContent:
             content = file.read(max_bytes + 1)
     finally:
         os.close(descriptor)
+    # Such names come as surrogates, which Postgres does not take.
+    if printable(absolute) != absolute:
+        raise UnreadableFile("Its name is not UTF-8.")
     return FileContent(absolute, content, datetime.fromtimestamp(status.st_mtime, tz=UTC))
+
+
+def printable(path: Path) -> Path:
+    """Return the absolute path, each byte that is not UTF-8 replaced."""
+    return Path(str(path.absolute()).encode(errors="replace").decode())
+
+
+def reason_of(error: PkbError | OSError) -> str:
+    """Say in one line why a file failed."""
+    if isinstance(error, PkbError):
+        return str(error) or error.title
+    return error.strerror or str(error) or type(error).__name__
 
 
 def find_allowed(given: str, *, folder: bool) -> Path:

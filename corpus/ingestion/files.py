@@ -13,7 +13,7 @@ from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
 from corpus.ingestion.attributes import Attributes
-from corpus.ingestion.disk import FileContent, read_file
+from corpus.ingestion.disk import FileContent, read_file, reason_of
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_processing
@@ -40,7 +40,7 @@ def _still_holds(document: Document, path: Path) -> bool:
         return False
     except (PkbError, OSError):
         # Not to be read today: that says nothing of where it is.
-        return os.path.isdir(path) is False  # noqa: PTH112  (never raises)
+        return not os.path.isdir(path)  # noqa: PTH112  (never raises)
     return file.path == path and file.file_hash == document.file_hash
 
 
@@ -153,13 +153,6 @@ def sync_file(
         known = {} if isinstance(exc, BackendError) else {"file_hash": file.file_hash}
         _note_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
         raise
-
-
-def reason_of(error: PkbError | OSError) -> str:
-    """Say in one line why a file failed."""
-    if isinstance(error, PkbError):
-        return str(error) or error.title
-    return error.strerror or str(error) or type(error).__name__
 
 
 def _note_failure(

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from corpus.errors import BackendError, CollectionNotFound
-from corpus.ingestion.files import reason_of
+from corpus.ingestion.disk import reason_of
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
 from corpus.jobs.states import close_job

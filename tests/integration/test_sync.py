@@ -276,3 +276,10 @@ def test_files_are_listed_as_pending_documents_at_once(
     monkeypatch.undo()
     # A backend's failure is none of the file: it is tried again.
     assert set(outcomes(sync(folder, collection)).values()) == {"added"}
+
+
+def test_a_name_that_is_not_utf8_is_a_failure(folder: Path, collection: Collection) -> None:
+    (folder / os.fsdecode(b"caf\xe9.txt")).write_text("A text under a name in another encoding.")
+    job = sync(folder, collection)
+    assert job.errors == [{"path": str(folder / "caf?.txt"), "reason": "Its name is not UTF-8."}]
+    assert (job.total, job.done, Document.objects.count()) == (4, 3, 3)

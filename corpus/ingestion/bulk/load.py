@@ -12,8 +12,7 @@ from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunks import cut_chunks
-from corpus.ingestion.disk import read_file
-from corpus.ingestion.files import reason_of
+from corpus.ingestion.disk import printable, read_file, reason_of
 from corpus.ingestion.normal_form import join_blocks
 from corpus.ingestion.store import Version
 from corpus.loaders import LoaderLimits, load_file
@@ -28,7 +27,7 @@ def cut_files(
         try:
             yield cut_file(path, collection=collection, tags=tags)
         except (PkbError, OSError) as exc:
-            yield FailedEntry(path=_printable(path), reason=reason_of(exc))
+            yield FailedEntry(path=str(printable(path)), reason=reason_of(exc))
 
 
 def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> DocumentEntry:
@@ -42,8 +41,6 @@ def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> Do
         max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
     )
     file = read_file(path, max_bytes=limits.max_file_bytes)
-    if _printable(file.path) != str(file.path):
-        raise UnreadableFile("Its name is not UTF-8.")
     loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
     text, outline = join_blocks(loaded.blocks)
     if not text:
@@ -63,7 +60,3 @@ def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> Do
         return DocumentEntry.of(attributes, version)
     except ValidationError as exc:
         raise UnreadableFile(f"It cannot be stored: {first_error(exc)}") from exc
-
-
-def _printable(path: Path) -> str:
-    return str(path.absolute()).encode(errors="replace").decode()

@@ -16,8 +16,8 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import find_files, read_file
-from corpus.ingestion.files import SyncOptions, judge, reason_of, settings_sha256, sync_file
+from corpus.ingestion.disk import find_files, printable, read_file, reason_of
+from corpus.ingestion.files import SyncOptions, judge, settings_sha256, sync_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.base import JobKind
@@ -119,16 +119,9 @@ def _look_at(path: Path) -> _Listed:
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
         file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
-        # Names that are not UTF-8 come as surrogates, which Postgres does not take.
-        str(file.path).encode()
-        return _Listed(file.path, file.file_hash)
-    except PkbError as exc:
-        reason = str(exc)
-    except OSError as exc:
-        reason = exc.strerror or str(exc)
-    except UnicodeEncodeError:
-        reason = "Its name is not UTF-8."
-    return _Listed(Path(str(path.absolute()).encode(errors="replace").decode()), reason=reason)
+    except (PkbError, OSError) as exc:
+        return _Listed(printable(path), reason=reason_of(exc))
+    return _Listed(file.path, file.file_hash)
 
 
 @transaction.atomic
