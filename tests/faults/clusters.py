@@ -59,7 +59,8 @@ time.sleep(600)
 AS_NOBODY = (
     """
 import os, pwd, sys
-from pkb.postgres.server import EmbeddedPostgres, PostgresDidNotStart
+from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres
 nobody = pwd.getpwnam("nobody")
 os.setgroups([])
 os.setgid(nobody.pw_gid)

