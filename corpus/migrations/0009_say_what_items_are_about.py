@@ -63,7 +63,7 @@ def _in_batches(schema_editor: Any, statement: str) -> None:
             cursor.execute(statement, [start, start + BATCH])
 
 
-def unique(name: str, column: str) -> tuple[list[str], str]:
+def unique(name: str, column: str) -> tuple[list[Any], str]:
     """Return how the index of a unique constraint is built, also where a try was broken off, and dropped."""
     drop = f"DROP INDEX CONCURRENTLY IF EXISTS {name}"
     create = f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON corpus_jobitem (job_id, md5({column}))"

@@ -109,10 +109,11 @@ class DocumentEntry(_Entry):
             chunks=tuple(ChunkEntry.of(c, ordinal=place) for place, c in enumerate(version.chunks)),
         )
 
-    def to_attributes(self, **others: str) -> Attributes:
+    def to_attributes(self, *, source: str, settings_sha256: str) -> Attributes:
         """Return what it says besides its text, with what it does not say."""
         shared = type(self).model_fields.keys() & ATTRIBUTE_NAMES
-        return Attributes(**{name: getattr(self, name) for name in shared}, **others)
+        said: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        return Attributes(**said, source=source, settings_sha256=settings_sha256)
 
     def to_version(self) -> Version:
         return Version(

@@ -27,6 +27,7 @@ class JobKind(Protocol):
 
         May be broken off and begun again; the job ``is_listed`` when it is done.
         """
+        return
 
     def run(self, item: JobItem) -> ItemResult:
         """Do what the item stands for.
@@ -39,6 +40,7 @@ class JobKind(Protocol):
 
     def give_up(self, item: JobItem, reason: str) -> None:
         """Show that an item failed which ``run`` did not bring to its end."""
+        return
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         """Return the documents that wait for these items."""
@@ -46,3 +48,4 @@ class JobKind(Protocol):
 
     def finish(self, job: Job) -> None:
         """Do what is left when every item has ended."""
+        return

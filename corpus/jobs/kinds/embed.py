@@ -15,14 +15,14 @@ class EmbedKind(JobKind):
 
     def run(self, item: JobItem) -> ItemResult:
         documents = Document.objects.select_related("collection").defer("raw_text", "outline")
-        document = documents.filter(pk=item.document_id).first()
+        document = documents.filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         count = complete_document(document)
         return ItemResult(Outcome.EMBEDDED, str(document.pk), document.chunk_count, count)
 
     def give_up(self, item: JobItem, reason: str) -> None:
-        at_work = Document.objects.filter(pk=item.document_id)
+        at_work = Document.objects.filter(pk=str(item.document_id))
         at_work.update(status=Document.Status.FAILED, error=reason)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":

@@ -34,7 +34,7 @@ class ReembedKind(JobKind):
     stage = Job.Stage.EMBEDDING
 
     def run(self, item: JobItem) -> ItemResult:
-        document = Document.objects.only("id").filter(pk=item.document_id).first()
+        document = Document.objects.only("id").filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         count = bring_vectors(document, model=item.job.arguments["model"])
