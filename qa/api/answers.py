@@ -1,29 +1,63 @@
-"""The doors to what is asked: parse, call, render."""
+"""The doors to answers: a question answered, an answer stored, what someone thinks of it."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
+from uuid import UUID
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.errors import CollectionNotFound, Errors
-from corpus.models import Collection
+from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
+from corpus.fields import CollectionName, TagList, Text
+from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
+from qa import models
 from qa.answer_question import answer_question
-from qa.api.serializers import (
-    AnswerQuery,
-    AnswerShown,
-    EvaluatedAnswer,
-    IndexFound,
-    IndexQuery,
-    SearchInput,
-    SearchOutput,
-)
+from qa.api.serializers import AnswerShown, StoredAnswerShown
 from qa.context import build_context
-from qa.search_passages import evaluate_passages, search_passages
-from qa.types import Query
+from qa.models import Feedback
+from qa.records import give_feedback
+from qa.search_passages import evaluate_passages
+
+MAX_COMMENT_CHARS = 5_000
+MAX_K = 50
+
+
+class AnswerQuery(serializers.Serializer[Any]):
+    q = Text(max_length=2_000)
+    k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tag = TagList(default=list)
+    eval = serializers.BooleanField(default=False)
+    gold = serializers.ListField(child=Text(max_length=200), default=list, max_length=1_000)
+    lm = Text(max_length=200, default="", allow_blank=True)
+
+    def validate_k(self, value: int) -> int:
+        return min(value, MAX_K)
+
+
+class Evaluation(serializers.Serializer[Any]):
+    hit_rate_at_k = serializers.FloatField(allow_null=True)
+    mean_score_top1 = serializers.FloatField(allow_null=True)
+    mean_score_topk = serializers.FloatField(allow_null=True)
+
+
+class EvaluatedAnswer(AnswerShown):
+    evaluation = Evaluation(required=False)
+
+
+class FeedbackInput(serializers.Serializer[Any]):
+    rating = serializers.ChoiceField(Feedback.Rating.choices)
+    comment = Text(max_length=MAX_COMMENT_CHARS, default="", allow_blank=True)
+
+
+class FeedbackShown(serializers.ModelSerializer[Feedback]):
+    class Meta:
+        model = Feedback
+        fields = ["id", "answer_id", "rating", "comment", "created_at"]
 
 
 class AnswerView(APIView):
@@ -52,49 +86,27 @@ class AnswerView(APIView):
         return Response(shown)
 
 
-class SearchView(APIView):
-    """Search one collection for passages."""
+class StoredAnswerView(APIView):
+    """An answer as it was given; each citation says whether its quote still stands."""
 
-    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+    errors: ClassVar[Errors] = {"get": [AnswerNotFound]}
 
-    @extend_schema(request=SearchInput, responses={200: SearchOutput})
-    def post(self, request: Request) -> Response:
-        form = SearchInput(data=request.data)
+    @extend_schema(responses={200: StoredAnswerShown})
+    def get(self, request: Request, answer_id: UUID) -> Response:
+        answer = models.Answer.objects.shown().filter(pk=answer_id).first()
+        if answer is None:
+            raise AnswerNotFound(f"There is no answer {answer_id}.")
+        return Response(StoredAnswerShown(answer).data)
+
+
+class FeedbackView(APIView):
+    """Say whether an answer was good."""
+
+    errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
+
+    @extend_schema(request=FeedbackInput, responses={201: FeedbackShown})
+    def post(self, request: Request, answer_id: UUID) -> Response:
+        form = FeedbackInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
-        query = Query(
-            given["query"],
-            collection=given["collection"],
-            tags=normalize_tags(given["tags"]),
-            k=given["top_k"],
-            filters=given["filters"],
-        )
-        found = search_passages(
-            query,
-            mode=given["mode"],
-            threshold=given["similarity_threshold"],
-            rerank=given.get("rerank", given["mode"] == "hybrid"),
-            context=build_context(),
-        )
-        return Response(SearchOutput(found).data)
-
-
-class IndexQueryView(APIView):
-    """Search one index, reranked."""
-
-    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
-
-    @extend_schema(request=IndexQuery, responses={200: IndexFound})
-    def post(self, request: Request) -> Response:
-        form = IndexQuery(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
-        found = search_passages(
-            Query(given["query"], collection=given["index_name"], k=given["top_k"]),
-            mode="hybrid",
-            threshold=0.0,
-            rerank=True,
-            context=build_context(),
-        )
-        body = {"results": found.results, "query": found.query, "index_name": given["index_name"]}
-        return Response(IndexFound(body).data)
+        given = give_feedback(answer_id, **form.validated_data)
+        return Response(FeedbackShown(given).data, status=201)

@@ -1,21 +1,18 @@
-"""What the doors take and show: questions, searches, answers, citations, feedback."""
+"""What several doors show: answers and their citations, given and stored.
+
+What one family of endpoints alone takes and shows stands beside its views.
+"""
 
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
-from corpus.filters import Filter, FilterError, parse_filter
-from corpus.models import DEFAULT_COLLECTION, PREVIEW_CHARS
+from corpus.models import PREVIEW_CHARS
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.models import Feedback
 from qa.types import Citation
-
-MAX_COMMENT_CHARS = 5_000
 
 
 class StoredCitation(serializers.ModelSerializer[models.Citation]):
@@ -61,33 +58,6 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
         return {"steps": answer.steps if settings.IS_DEV else []}
 
 
-class FeedbackInput(serializers.Serializer[Any]):
-    rating = serializers.ChoiceField(Feedback.Rating.choices)
-    comment = Text(max_length=MAX_COMMENT_CHARS, default="", allow_blank=True)
-
-
-class FeedbackShown(serializers.ModelSerializer[Feedback]):
-    class Meta:
-        model = Feedback
-        fields = ["id", "answer_id", "rating", "comment", "created_at"]
-
-
-MAX_K = 50
-
-
-class AnswerQuery(serializers.Serializer[Any]):
-    q = Text(max_length=2_000)
-    k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
-    collection = CollectionName(default=DEFAULT_COLLECTION)
-    tag = TagList(default=list)
-    eval = serializers.BooleanField(default=False)
-    gold = serializers.ListField(child=Text(max_length=200), default=list, max_length=1_000)
-    lm = Text(max_length=200, default="", allow_blank=True)
-
-    def validate_k(self, value: int) -> int:
-        return min(value, MAX_K)
-
-
 class CitationShown(serializers.Serializer[Any]):
     chunk_id = serializers.SerializerMethodField()
     document_id = serializers.SerializerMethodField()
@@ -118,12 +88,6 @@ class CitationShown(serializers.Serializer[Any]):
         return citation.passage.text[:PREVIEW_CHARS]
 
 
-class Evaluation(serializers.Serializer[Any]):
-    hit_rate_at_k = serializers.FloatField(allow_null=True)
-    mean_score_top1 = serializers.FloatField(allow_null=True)
-    mean_score_topk = serializers.FloatField(allow_null=True)
-
-
 class AnswerShown(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     question = serializers.CharField(source="answer.question")
@@ -135,70 +99,3 @@ class AnswerShown(serializers.Serializer[Any]):
 
     def get_debug(self, answered: AnsweredQuestion) -> dict[str, Any]:
         return {"steps": list(answered.steps) if settings.IS_DEV else []}
-
-
-class EvaluatedAnswer(AnswerShown):
-    evaluation = Evaluation(required=False)
-
-
-@extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
-class FilterField(serializers.Field[Any, Any, Any, Any]):
-    """A filter, as ``corpus.filters`` describes it."""
-
-    def to_internal_value(self, data: Any) -> Filter:
-        try:
-            return parse_filter(data)
-        except FilterError as exc:
-            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
-            raise serializers.ValidationError(found) from exc
-
-
-class SearchInput(serializers.Serializer[Any]):
-    query = Text(max_length=1_000)
-    mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
-    top_k = Whole(min_value=1, max_value=50, default=5)
-    similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
-    collection = CollectionName(default=DEFAULT_COLLECTION)
-    tags = TagList(default=list)
-    filters = FilterField(default=None, allow_null=True)
-    rerank = Truth(required=False, help_text="by default what mode hybrid does, and no other")
-
-
-class IndexQuery(serializers.Serializer[Any]):
-    query = Text(max_length=1_000)
-    index_name = CollectionName()
-    top_k = Whole(min_value=1, max_value=100, default=5)
-
-
-class IndexResult(serializers.Serializer[Any]):
-    id = serializers.UUIDField(source="chunk_id", help_text="of the chunk")
-    content = serializers.CharField(source="text")
-    source_document = serializers.CharField(source="source")
-    score = serializers.FloatField()
-
-
-class IndexFound(serializers.Serializer[Any]):
-    results = IndexResult(many=True)
-    query = serializers.CharField()
-    index_name = serializers.CharField()
-
-
-class SearchResult(serializers.Serializer[Any]):
-    chunk_id = serializers.UUIDField()
-    document_id = serializers.UUIDField()
-    document_name = serializers.CharField(source="name")
-    content = serializers.CharField(source="text")
-    score = serializers.FloatField()
-    similarity_score = serializers.FloatField(source="similarity")
-    metadata = serializers.DictField()
-    start_char = serializers.IntegerField()
-    end_char = serializers.IntegerField()
-    heading_path = serializers.ListField(child=serializers.CharField())
-
-
-class SearchOutput(serializers.Serializer[Any]):
-    query = serializers.CharField()
-    results = SearchResult(many=True)
-    total_results = serializers.IntegerField()
-    embedding_time_ms = serializers.FloatField()
-    search_time_ms = serializers.FloatField()

@@ -14,15 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.errors import AnswerNotFound, ChatNotFound, CollectionNotFound, Errors
+from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.fields import CollectionName, Text, Truth, Whole
 from corpus.models import DEFAULT_COLLECTION, Collection
-from qa import models
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer
-from qa.api.serializers import AnswerShown, FeedbackInput, FeedbackShown, StoredAnswerShown
+from qa.api.serializers import AnswerShown
 from qa.context import build_context
-from qa.records import give_feedback
 from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
 from qa.turns import opening_turn
 from qa.types import Passage
@@ -192,32 +190,6 @@ class ChatEventsView(APIView):
         with opening_turn():
             check_readable(chat_id)
         return _events(replay_answer(chat_id, after=int(last)), chat_id)
-
-
-class StoredAnswerView(APIView):
-    """An answer as it was given; each citation says whether its quote still stands."""
-
-    errors: ClassVar[Errors] = {"get": [AnswerNotFound]}
-
-    @extend_schema(responses={200: StoredAnswerShown})
-    def get(self, request: Request, answer_id: UUID) -> Response:
-        answer = models.Answer.objects.shown().filter(pk=answer_id).first()
-        if answer is None:
-            raise AnswerNotFound(f"There is no answer {answer_id}.")
-        return Response(StoredAnswerShown(answer).data)
-
-
-class FeedbackView(APIView):
-    """Say whether an answer was good."""
-
-    errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
-
-    @extend_schema(request=FeedbackInput, responses={201: FeedbackShown})
-    def post(self, request: Request, answer_id: UUID) -> Response:
-        form = FeedbackInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = give_feedback(answer_id, **form.validated_data)
-        return Response(FeedbackShown(given).data, status=201)
 
 
 def _ask(given: dict[str, Any]) -> Response:

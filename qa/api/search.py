@@ -1,0 +1,129 @@
+"""The doors to a search: passages found, and no answer made of them."""
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.errors import CollectionNotFound, Errors
+from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
+from corpus.filters import Filter, FilterError, parse_filter
+from corpus.models import DEFAULT_COLLECTION
+from corpus.tags import normalize_tags
+from qa.context import build_context
+from qa.search_passages import search_passages
+from qa.types import Query
+
+
+@extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
+class FilterField(serializers.Field[Any, Any, Any, Any]):
+    """A filter, as ``corpus.filters`` describes it."""
+
+    def to_internal_value(self, data: Any) -> Filter:
+        try:
+            return parse_filter(data)
+        except FilterError as exc:
+            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
+            raise serializers.ValidationError(found) from exc
+
+
+class SearchInput(serializers.Serializer[Any]):
+    query = Text(max_length=1_000)
+    mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
+    top_k = Whole(min_value=1, max_value=50, default=5)
+    similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tags = TagList(default=list)
+    filters = FilterField(default=None, allow_null=True)
+    rerank = Truth(required=False, help_text="by default what mode hybrid does, and no other")
+
+
+class IndexQuery(serializers.Serializer[Any]):
+    query = Text(max_length=1_000)
+    index_name = CollectionName()
+    top_k = Whole(min_value=1, max_value=100, default=5)
+
+
+class IndexResult(serializers.Serializer[Any]):
+    id = serializers.UUIDField(source="chunk_id", help_text="of the chunk")
+    content = serializers.CharField(source="text")
+    source_document = serializers.CharField(source="source")
+    score = serializers.FloatField()
+
+
+class IndexFound(serializers.Serializer[Any]):
+    results = IndexResult(many=True)
+    query = serializers.CharField()
+    index_name = serializers.CharField()
+
+
+class SearchResult(serializers.Serializer[Any]):
+    chunk_id = serializers.UUIDField()
+    document_id = serializers.UUIDField()
+    document_name = serializers.CharField(source="name")
+    content = serializers.CharField(source="text")
+    score = serializers.FloatField()
+    similarity_score = serializers.FloatField(source="similarity")
+    metadata = serializers.DictField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+    heading_path = serializers.ListField(child=serializers.CharField())
+
+
+class SearchOutput(serializers.Serializer[Any]):
+    query = serializers.CharField()
+    results = SearchResult(many=True)
+    total_results = serializers.IntegerField()
+    embedding_time_ms = serializers.FloatField()
+    search_time_ms = serializers.FloatField()
+
+
+class SearchView(APIView):
+    """Search one collection for passages."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+
+    @extend_schema(request=SearchInput, responses={200: SearchOutput})
+    def post(self, request: Request) -> Response:
+        form = SearchInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        query = Query(
+            given["query"],
+            collection=given["collection"],
+            tags=normalize_tags(given["tags"]),
+            k=given["top_k"],
+            filters=given["filters"],
+        )
+        found = search_passages(
+            query,
+            mode=given["mode"],
+            threshold=given["similarity_threshold"],
+            rerank=given.get("rerank", given["mode"] == "hybrid"),
+            context=build_context(),
+        )
+        return Response(SearchOutput(found).data)
+
+
+class IndexQueryView(APIView):
+    """Search one index, reranked."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+
+    @extend_schema(request=IndexQuery, responses={200: IndexFound})
+    def post(self, request: Request) -> Response:
+        form = IndexQuery(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        found = search_passages(
+            Query(given["query"], collection=given["index_name"], k=given["top_k"]),
+            mode="hybrid",
+            threshold=0.0,
+            rerank=True,
+            context=build_context(),
+        )
+        body = {"results": found.results, "query": found.query, "index_name": given["index_name"]}
+        return Response(IndexFound(body).data)
