@@ -16,11 +16,11 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
+from qa.concurrency import answering_slot
 from qa.context import QAContext
 from qa.records import record_answer
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
-from qa.turns import answering_turn
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
@@ -70,7 +70,7 @@ def answer_question(
         "tags": tuple(tags), "k": k,
     }  # fmt: skip
     with (
-        answering_turn(),
+        answering_slot(),
         measured(answer_requests, answer_latency_ms, model=model, route=route),
         span(Step.ANSWER),
     ):

@@ -6,9 +6,9 @@ from hashlib import sha256
 
 from corpus.errors import InvalidInput
 from corpus.sentences import sentence_spans
+from qa.concurrency import answering_slot
 from qa.context import QAContext
 from qa.proof.support import Support, Verdict, judge_claim
-from qa.turns import answering_turn
 from qa.types import Citation, Passage, Query
 
 # Each sentence of a claim is searched for and judged by itself.
@@ -66,7 +66,7 @@ def verify_claim(
     selected = [] if text is None else _split([select_text(text)])
     verified = []
     # Judging takes all cores, as answering does.
-    with answering_turn():
+    with answering_slot():
         for start, end in spans:
             query = Query(claim[start:end], collection=collection, tags=tuple(tags))
             sources = _split(_find_passages(query, context)) if text is None else selected

@@ -20,9 +20,9 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer
 from qa.api.serializers import AnswerShown
+from qa.concurrency import opening_slot
 from qa.context import build_context
 from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
-from qa.turns import opening_turn
 from qa.types import Passage
 
 # Characters of a question, and of a text that is selected beside it; tokens of what was said.
@@ -187,7 +187,7 @@ class ChatEventsView(APIView):
         last = request.headers.get("Last-Event-ID", "") or "0"
         if not (last.isascii() and last.isdigit() and len(last) <= MAX_EVENT_ID_DIGITS):
             raise ValidationError({"Last-Event-ID": ["The id of an event of this chat is needed."]})
-        with opening_turn():
+        with opening_slot():
             check_readable(chat_id)
         return _events(replay_answer(chat_id, after=int(last)), chat_id)
 
@@ -206,7 +206,7 @@ def _ask(given: dict[str, Any]) -> Response:
 
 def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream does; its connection does not.
-    with opening_turn():
+    with opening_slot():
         chat = ChatRequest(
             question=given["question"],
             collection=Collection.objects.named(given["collection"]).name,

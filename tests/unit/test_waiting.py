@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from corpus.errors import AskerLeft, BackendUnavailable
-from qa import turns
+from qa import concurrency
 from qa.cancellation import Silent, tells_asker_left, wait_for
-from qa.turns import answering_turn
+from qa.concurrency import answering_slot
 from qa.types import Citation
 
 
@@ -65,11 +65,11 @@ def test_who_gets_no_turn_is_told_to_come_again(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PKB_ANSWER_CONCURRENCY = 1
-    monkeypatch.setattr(turns, "MAX_WAIT_S", 0.05)
+    monkeypatch.setattr(concurrency, "MAX_WAIT_S", 0.05)
     refused = pytest.raises(BackendUnavailable, match="ask again soon")
-    with answering_turn(), refused, answering_turn():
+    with answering_slot(), refused, answering_slot():
         pass
-    with answering_turn():
+    with answering_slot():
         pass
 
 
@@ -78,11 +78,11 @@ def test_a_turn_passes_on(settings: Any) -> None:
     has_turn = Event()
 
     def take() -> None:
-        with answering_turn():
+        with answering_slot():
             has_turn.set()
 
     waiting = Thread(target=take)
-    with answering_turn():
+    with answering_slot():
         waiting.start()
         assert not has_turn.wait(0.1)
     assert has_turn.wait(10)

@@ -10,7 +10,7 @@ from django.db import connection
 
 from corpus.errors import BackendUnavailable
 
-# Longer than this nobody waits for a turn: the service is overloaded, and says so.
+# Longer than this nobody waits for a slot: the service is overloaded, and says so.
 MAX_WAIT_S = 60.0
 
 # Streams that are opened at once: a burst of clients must leave connections to others.
@@ -19,42 +19,42 @@ _openings = BoundedSemaphore(OPENINGS)
 
 
 @contextmanager
-def opening_turn() -> Iterator[None]:
-    """Wait for a turn to open a stream; the connection that took goes back at its end."""
+def opening_slot() -> Iterator[None]:
+    """Wait for a slot to open a stream; the connection it took goes back at its end."""
     with _openings:
         try:
             yield
         finally:
-            give_back_connection()
+            _give_back_connection()
 
 
 @contextmanager
-def answering_turn() -> Iterator[None]:
-    """Wait for one of ``PKB_ANSWER_CONCURRENCY`` turns and hold it.
+def answering_slot() -> Iterator[None]:
+    """Wait for one of ``PKB_ANSWER_CONCURRENCY`` slots and hold it.
 
     Every answer holds a database connection, and its models take all cores; what is over the
     bound waits here without either.
 
     Raises:
-        BackendUnavailable: No turn came within a minute.
+        BackendUnavailable: No slot came within a minute.
     """
-    turns = _turns(settings.PKB_ANSWER_CONCURRENCY)
-    if not turns.acquire(blocking=False):
-        give_back_connection()
-        if not turns.acquire(timeout=MAX_WAIT_S):
+    slots = _slots(settings.PKB_ANSWER_CONCURRENCY)
+    if not slots.acquire(blocking=False):
+        _give_back_connection()
+        if not slots.acquire(timeout=MAX_WAIT_S):
             raise BackendUnavailable("Too many questions are being answered; ask again soon.")
     try:
         yield
     finally:
-        turns.release()
+        slots.release()
 
 
-def give_back_connection() -> None:
+def _give_back_connection() -> None:
     """Return this thread's database connection to the pool, unless a transaction needs it."""
     if not connection.in_atomic_block:
         connection.close()
 
 
 @cache
-def _turns(count: int) -> BoundedSemaphore:
+def _slots(count: int) -> BoundedSemaphore:
     return BoundedSemaphore(count)
