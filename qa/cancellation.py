@@ -9,24 +9,21 @@ from typing import Protocol, TypeVar
 from corpus.errors import AskerLeft
 from qa.types import Citation
 
-_asker_left: ContextVar[Event | None] = ContextVar("asker_left", default=None)
+# Nobody leaves work that was begun without ``abandonable_context``: it is never set.
+_NEVER = Event()
+_asker_left: ContextVar[Event] = ContextVar("asker_left", default=_NEVER)
 
 
 def abandonable_context() -> tuple[Context, Event]:
     """Return a copy of this context to run work in, and what to set when its asker leaves."""
-    asker_left, context = Event(), copy_context()
-    context.run(_asker_left.set, asker_left)
-    return context, asker_left
+    has_left, context = Event(), copy_context()
+    context.run(_asker_left.set, has_left)
+    return context, has_left
 
 
-def tells_asker_left() -> Callable[[], bool]:
-    """Return what says, from any thread, whether this context's work is for nobody any more."""
-    asker_left = _asker_left.get()
-    return asker_left.is_set if asker_left else _somebody_waits
-
-
-def _somebody_waits() -> bool:
-    return False
+def asker_left() -> Event:
+    """Return what is set, whatever thread looks, once this context's work is for nobody."""
+    return _asker_left.get()
 
 
 class Listener(Protocol):
@@ -71,7 +68,7 @@ def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -
     """Return what ``work`` returns; slow work that nobody waits for any more is left to itself.
 
     It runs in a thread of its own, and what it says is dropped. A model in this process stops
-    soon (``qa.cancellation``); a server's reply that was asked for comes, or its deadline, and
+    soon (``asker_left``); a server's reply that was asked for comes, or its deadline, and
     nothing more is asked. ``work`` must not touch the database.
 
     Raises:
@@ -79,7 +76,7 @@ def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -
     """
     if not is_slow or isinstance(listener, Silent):
         return work()
-    context, asker_left = abandonable_context()
+    context, has_left = abandonable_context()
     threads = ThreadPoolExecutor(1, thread_name_prefix="language-model")
     future = threads.submit(context.run, work)
     threads.shutdown(wait=False)
@@ -87,6 +84,6 @@ def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -
         while not wait([future], LOOK_EVERY_S).done:
             listener.check()
     except AskerLeft:
-        asker_left.set()
+        has_left.set()
         raise
     return future.result()

@@ -3,7 +3,7 @@
 No model is loaded and no server asked for it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -22,40 +22,35 @@ CONFIGURATION = "configuration"
 
 @register(CONFIGURATION)
 def check_configuration(**kwargs: Any) -> list[CheckMessage]:
-    checks = {"qa.E001": _check_models, "qa.E002": _check_calibration, "qa.E003": _check_lm}
-    return [error for code, check in checks.items() for error in _errors(check, code)]
+    return [*_check_models(), *_check_calibration(), *_check_language_model()]
 
 
-def _errors(check: Callable[[], None], code: str) -> Iterator[CheckMessage]:
-    try:
-        check()
-    except (ImproperlyConfigured, ValueError) as exc:
-        yield Error(str(exc), id=code)
-
-
-def _check_models() -> None:
+def _check_models() -> Iterator[CheckMessage]:
     for setting, value, known in (
         ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
         ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),
     ):
         if value not in known:
             names = ", ".join(known.names)
-            raise ImproperlyConfigured(f"{setting}: there is no {value!r}, but {names}.")
+            yield Error(f"{setting}: there is no {value!r}, but {names}.", id="qa.E001")
 
 
-def _check_calibration() -> None:
+def _check_calibration() -> Iterator[CheckMessage]:
     try:
         read_calibration(settings.PKB_CALIBRATION)
     except ValueError as exc:
-        raise ImproperlyConfigured(f"PKB_CALIBRATION: {exc}") from exc
+        yield Error(f"PKB_CALIBRATION: {exc}", id="qa.E002")
 
 
-def _check_lm() -> None:
+def _check_language_model() -> Iterator[CheckMessage]:
     options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
     model = options.get("model", "")
-    if model.startswith(LOCAL):
-        find_model_file(model)
-    elif model:
-        check_remote(model, api_base=options["api_base"], api_key=options["api_key"])
-    if options.get("program"):
-        find_program(options["program"], folder=options["programs"])
+    try:
+        if model.startswith(LOCAL):
+            find_model_file(model)
+        elif model:
+            check_remote(model, api_base=options["api_base"], api_key=options["api_key"])
+        if options.get("program"):
+            find_program(options["program"], folder=options["programs"])
+    except ImproperlyConfigured as exc:
+        yield Error(str(exc), id="qa.E003")

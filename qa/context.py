@@ -1,14 +1,14 @@
 """What a graph run needs from outside, and how it is built from settings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from django.conf import settings
 
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
-from qa.cancellation import Listener, Silent
+from qa.cancellation import Listener, Silent, wait_for
 from qa.proof.citations import Prover
 from qa.proof.confidence import read_calibration
 from qa.search.hybrid import RetrievedPassages, default_retriever
@@ -18,6 +18,8 @@ from qa.types import Draft, Exchange, Passage, Query
 
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
+
+Made = TypeVar("Made")
 
 EXTRACTIVE = "extractive"
 # The answerer that PKB_LM configures.
@@ -103,9 +105,13 @@ class QAContext:
     expansion_count: int = 0
     listener: Listener = field(default_factory=Silent)
 
-    @property
-    def has_language_model(self) -> bool:
-        return self.rewriter is not None
+    def wait_for(self, work: Callable[[], Made]) -> Made:
+        """Return what ``work`` returns; a language model's is left when nobody waits any more.
+
+        Raises:
+            AskerLeft: By the listener.
+        """
+        return wait_for(work, listener=self.listener, is_slow=self.rewriter is not None)
 
     def rerank(self, text: str, passages: Sequence[Passage], *, limit: int) -> list[Passage]:
         """Return the best passages for the text, at most ``limit``, best first.

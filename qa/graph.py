@@ -17,7 +17,6 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
-from qa.cancellation import wait_for
 from qa.context import QAContext
 from qa.language_model import draft_answer, expand_question, rewrite_question
 from qa.state import QAInput, QAOutput, QAState
@@ -29,13 +28,13 @@ Update = dict[str, Any]
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.PARSE):
-        asked = " ".join(state["question"].split())
-        work = partial(rewrite_question, asked, state["history"], rewriter=context.rewriter)
-        text = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
-        further = partial(
+        question = " ".join(state["question"].split())
+        rewrite = partial(rewrite_question, question, state["history"], rewriter=context.rewriter)
+        text = context.wait_for(rewrite)
+        expand = partial(
             expand_question, text, expander=context.expander, count=context.expansion_count
         )
-        phrasings = wait_for(further, listener=context.listener, is_slow=context.has_language_model)
+        phrasings = context.wait_for(expand)
         query = Query(
             text,
             collection=state["collection"],
@@ -62,14 +61,14 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
-        work = partial(
+        write = partial(
             draft_answer,
             state["query"].text,
             state["passages"],
             answerer=context.answerer,
             fallback=context.fallback,
         )
-        draft = wait_for(work, listener=context.listener, is_slow=context.has_language_model)
+        draft = context.wait_for(write)
     return {"draft": draft}
 
 

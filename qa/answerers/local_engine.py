@@ -16,7 +16,7 @@ from typing import Any, Self, cast
 
 from dspy import lm15
 
-from qa.cancellation import tells_asker_left
+from qa.cancellation import asker_left
 
 CONTEXT_TOKENS = 4_096
 # llama.cpp is stopped between batches; larger ones read a prompt only a few per cent faster.
@@ -106,15 +106,15 @@ def _generate(
     It runs in a thread of its own: its call returns only when it is done, and would swallow an
     interrupt from the keyboard.
     """
-    asker_left = tells_asker_left()
+    has_left = asker_left()
     if not _turn.acquire(timeout=_seconds_until(deadline)):
         raise lm15.TimeoutError("the local model was busy until the deadline")
-    if asker_left():
+    if has_left.is_set():
         _turn.release()
         raise lm15.TimeoutError("nobody waits for the local model's answer any more")
     events: SimpleQueue[Any] = SimpleQueue()
     is_over = threading.Event()
-    stops = (is_over.is_set, _is_exiting.is_set, asker_left)
+    stops = (is_over.is_set, _is_exiting.is_set, has_left.is_set)
     threading.Thread(target=_run, args=(model, body, events, stops), daemon=True).start()
     try:
         while (event := events.get(timeout=_seconds_until(deadline))) is not None:

@@ -15,7 +15,7 @@ from typing import Any, Self
 from dspy import lm15
 
 from qa.answerers.model_address import DIALECTS
-from qa.cancellation import tells_asker_left
+from qa.cancellation import asker_left
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20
@@ -86,7 +86,7 @@ class _TimedTransport:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise lm15.TimeoutError("the deadline has passed")
-        if tells_asker_left()():
+        if asker_left().is_set():
             raise lm15.TimeoutError("nobody waits for the answer any more")
         request.connect_timeout = min(left, CONNECT_TIMEOUT_S)
         request.read_timeout = request.write_timeout = min(left, 3_600.0)
