@@ -12,7 +12,7 @@ from evaluation.results import Observation, Progress
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
-from qa.language_model import expand_question
+from qa.fallbacks import expand_question
 from qa.search_passages import search_passages
 from qa.types import Citation, Passage, Query
 from qa.verify_claim import verify_claim

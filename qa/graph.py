@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
 from qa.context import QAContext
-from qa.language_model import draft_answer, expand_question, rewrite_question
+from qa.fallbacks import draft_answer, expand_question, rewrite_question
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
 
