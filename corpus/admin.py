@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
 
+from corpus.api.documents import DocumentShown
 from corpus.errors import PkbError
 from corpus.ingestion import reingest_document
 from corpus.jobs.states import cancel_job, retry_job
@@ -24,7 +25,6 @@ from corpus.models import (
     JobItem,
     Tag,
 )
-from corpus.serializers import DocumentShown
 
 
 class ReadOnlyAdmin(ModelAdmin):

@@ -39,7 +39,7 @@ class Format:
     """How one media type is read.
 
     Attributes:
-        module: Its module in ``corpus.loaders``.
+        module: Its module in ``corpus.loaders.formats``.
         name: What people call it.
         extensions: Without the dot; the first is the usual one.
         is_zip: The zip directory is checked before the loader sees the file.
@@ -127,5 +127,5 @@ def unsupported(what: str) -> UnsupportedMediaType:
 
 def loader_for(media_type: str) -> Loader:
     """Import the module that reads a registered media type."""
-    module = importlib.import_module(f"corpus.loaders.{FORMATS[media_type].module}")
+    module = importlib.import_module(f"corpus.loaders.formats.{FORMATS[media_type].module}")
     return cast("Loader", module)

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.api.fields import CollectionName, TagList, Text
 from corpus.errors import CollectionNotFound, Errors
-from corpus.fields import CollectionName, TagList, Text
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa.api.serializers import CitationShown

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.api.fields import CollectionName, Number, TagList, Text, Truth, Whole
 from corpus.errors import CollectionNotFound, Errors
-from corpus.fields import CollectionName, Number, TagList, Text, Truth, Whole
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags

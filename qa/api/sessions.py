@@ -14,8 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.api.fields import CollectionName, Text, Truth, Whole
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
-from corpus.fields import CollectionName, Text, Truth, Whole
 from corpus.models import DEFAULT_COLLECTION, Collection
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer

@@ -11,10 +11,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
 
+from corpus.api.ingest import Ingested
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.serializers import Ingested
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
 from qa.api.mcp.results import Fetched, IngestedText, Results, fetch_text, find_results

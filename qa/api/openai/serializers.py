@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from corpus.fields import Text, Truth, Whole
+from corpus.api.fields import Text, Truth, Whole
 
 MAX_QUESTION_CHARS = 2_000
 MAX_MESSAGES = 1_000

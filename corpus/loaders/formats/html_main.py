@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from corpus.loaders.base import Block
-from corpus.loaders.markup import LinkedBlock
+from corpus.loaders.formats.markup import LinkedBlock
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

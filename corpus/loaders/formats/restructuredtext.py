@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.plain import unified
+from corpus.loaders.formats.plain import unified
 
 _LINE = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
 _MAX_LEVEL = 6

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from corpus.errors import PkbError, UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.plain import paragraphs
+from corpus.loaders.formats.plain import paragraphs
 from corpus.loaders.read import Attachment
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _body(message: "Message") -> list[Block]:
 
 
 def _html(text: str) -> list[Block]:
-    from corpus.loaders.markup import html_blocks, parse_html  # noqa: PLC0415 - few mails need it
+    from corpus.loaders.formats.markup import html_blocks, parse_html  # noqa: PLC0415 - few mails need it
 
     root = parse_html(text)
     return [] if root is None else html_blocks(root)

@@ -9,7 +9,7 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.bounds import stated_number
-from corpus.loaders.sheets import sheet_blocks
+from corpus.loaders.formats.sheets import sheet_blocks
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:

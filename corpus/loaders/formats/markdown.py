@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.plain import unified
+from corpus.loaders.formats.plain import unified
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -4,7 +4,7 @@ import re
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.plain import paragraphs, unified
+from corpus.loaders.formats.plain import paragraphs, unified
 
 _TITLE = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
 _LISTING = re.compile(r"(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")

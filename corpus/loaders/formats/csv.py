@@ -6,7 +6,7 @@ from itertools import islice
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.sheets import is_header
+from corpus.loaders.formats.sheets import is_header
 from corpus.loaders.tables import record_blocks
 
 _DELIMITERS = ",;\t|"

@@ -8,9 +8,9 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.bounds import stated_number
-from corpus.loaders.docx_math import tex_of
-from corpus.loaders.docx_styles import Numbering, Styles, W
-from corpus.loaders.ooxml import (
+from corpus.loaders.formats.docx.math import tex_of
+from corpus.loaders.formats.docx.styles import Numbering, Styles, W
+from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     chart_blocks,
     comment_blocks,

@@ -11,7 +11,7 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml, stream_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.bounds import stated_number
-from corpus.loaders.ooxml import (
+from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     RELATION,
     chart_blocks,
@@ -20,7 +20,7 @@ from corpus.loaders.ooxml import (
     core_properties,
     relations,
 )
-from corpus.loaders.sheets import sheet_blocks
+from corpus.loaders.formats.sheets import sheet_blocks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

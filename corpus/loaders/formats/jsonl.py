@@ -3,7 +3,7 @@
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.json import parsed, value_blocks
+from corpus.loaders.formats.json import parsed, value_blocks
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

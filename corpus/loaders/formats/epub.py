@@ -10,7 +10,7 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.markup import html_blocks, parse_html
+from corpus.loaders.formats.markup import html_blocks, parse_html
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -5,7 +5,7 @@ import re
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.plain import paragraphs
+from corpus.loaders.formats.plain import paragraphs
 
 _TIMES = re.compile(r"(?:\d+:)?\d\d:\d\d[.,]\d+\s+-->")
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")

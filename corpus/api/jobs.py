@@ -12,6 +12,8 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
+from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.api.pagination import NewestFirst
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -21,13 +23,11 @@ from corpus.errors import (
     PathNotFound,
     UnprocessableContent,
 )
-from corpus.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.ingestion.disk import find_allowed
 from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
-from corpus.pagination import NewestFirst
 from corpus.tags import normalize_tags
 
 PATH_CHARS = 4096

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.pdf_layout import Line, Outline, blocks_from_pages
+from corpus.loaders.formats.pdf_layout import Line, Outline, blocks_from_pages
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage

@@ -7,8 +7,8 @@ from typing import Any
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.markdown import markdown_blocks
-from corpus.loaders.plain import paragraphs
+from corpus.loaders.formats.markdown import markdown_blocks
+from corpus.loaders.formats.plain import paragraphs
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

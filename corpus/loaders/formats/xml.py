@@ -116,7 +116,7 @@ def _rich(text: str) -> list[Block]:
     if not _MARKUP.search(text):
         plain = " ".join(html.unescape(text).split())
         return [Block(plain)] if plain else []
-    from corpus.loaders.markup import html_blocks, parse_html  # noqa: PLC0415 - few files need it
+    from corpus.loaders.formats.markup import html_blocks, parse_html  # noqa: PLC0415 - few files need it
 
     root = parse_html(text)
     return [] if root is None else html_blocks(root)

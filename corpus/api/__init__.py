@@ -1,0 +1,1 @@
+"""The HTTP doors to what is known: parse, call, render; each family of endpoints is one file."""

@@ -1,0 +1,200 @@
+"""The doors to collections, with what they take and show."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import CollectionName, Text, Whole
+from corpus.api.pagination import ByCreation
+from corpus.catalogue import change_collection, create_collection, delete_collection
+from corpus.errors import (
+    CollectionExists,
+    CollectionNotEmpty,
+    CollectionNotFound,
+    CollectionProtected,
+    Errors,
+)
+from corpus.languages import ENGLISH, LANGUAGES
+from corpus.models import DEFAULT_COLLECTION, Collection, Document
+
+
+class ChunkingShown(serializers.Serializer[Any]):
+    strategy = serializers.CharField(source="chunk_strategy")
+    size = serializers.IntegerField(source="chunk_size")
+    overlap = serializers.IntegerField(source="chunk_overlap")
+    overlap_sentences = serializers.IntegerField(source="chunk_overlap_sentences")
+    unit = serializers.CharField(source="chunk_unit")
+
+
+class ChunkingInput(serializers.Serializer[Any]):
+    strategy = serializers.ChoiceField(Collection.Strategy.choices, required=False)
+    size = Whole(min_value=16, max_value=40_000, required=False)
+    overlap = Whole(min_value=0, max_value=20_000, required=False)
+    overlap_sentences = Whole(min_value=0, max_value=10, required=False)
+    unit = serializers.ChoiceField(Collection.Unit.choices, required=False)
+
+
+class CollectionInput(serializers.Serializer[Any]):
+    name = CollectionName()
+    description = Text(max_length=10_000, default="", allow_blank=True)
+    embedding_model = Text(max_length=200, required=False)
+    dimension = Whole(min_value=1, max_value=4_000, required=False)
+    distance = serializers.ChoiceField(Collection.Distance.choices, required=False)
+    language = serializers.ChoiceField(LANGUAGES, default=ENGLISH)
+    chunking = ChunkingInput(required=False)
+
+
+class IndexInput(serializers.Serializer[Any]):
+    index_name = CollectionName()
+    description = Text(max_length=10_000, default="", allow_blank=True)
+    embedding_model = Text(max_length=200, required=False)
+    dimension = Whole(min_value=1, max_value=4_000, required=False)
+    chunking = ChunkingInput(required=False)
+
+
+class IndexMade(serializers.Serializer[Any]):
+    index_name = serializers.CharField()
+    status = serializers.ChoiceField(["created"])
+    message = serializers.CharField()
+
+
+class CollectionChange(serializers.Serializer[Any]):
+    name = CollectionName(required=False)
+    description = Text(max_length=10_000, required=False, allow_blank=True)
+    chunking = ChunkingInput(required=False)
+
+
+class CollectionShown(serializers.ModelSerializer[Collection]):
+    chunking = ChunkingShown(source="*")
+    document_count = serializers.IntegerField()
+    chunk_count = serializers.IntegerField()
+
+    class Meta:
+        model = Collection
+        fields = [
+            "name", "description", "embedding_model", "dimension", "distance", "language",
+            "chunking", "document_count", "chunk_count", "created_at", "updated_at",
+        ]  # fmt: skip
+
+
+class CollectionChoice(serializers.Serializer[Any]):
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+
+
+class DeletionChoice(serializers.Serializer[Any]):
+    if_empty = serializers.BooleanField(default=False)
+
+
+class Stats(serializers.Serializer[Any]):
+    total_documents = serializers.IntegerField()
+    total_chunks = serializers.IntegerField()
+    embedding_dimension = serializers.IntegerField()
+    model_name = serializers.CharField()
+
+
+class CollectionsView(generics.ListAPIView[Collection]):
+    """The collections."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionExists]}
+    serializer_class = CollectionShown
+    pagination_class = ByCreation
+
+    def get_queryset(self) -> QuerySet[Collection]:
+        return Collection.objects.counted()
+
+    @extend_schema(request=CollectionInput, responses={201: CollectionShown})
+    def post(self, request: Request) -> Response:
+        form = CollectionInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        create_collection(
+            given["name"],
+            description=given["description"],
+            embedding_model=given.get("embedding_model"),
+            dimension=given.get("dimension"),
+            chunking=given.get("chunking"),
+            language=given["language"],
+        )
+        return Response(_shown_collection(given["name"]), status=201)
+
+
+class CreateView(APIView):
+    """Make an index: a collection by the name that scripts use."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionExists]}
+
+    @extend_schema(request=IndexInput, responses={201: IndexMade})
+    def post(self, request: Request) -> Response:
+        form = IndexInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = dict(form.validated_data)
+        made = create_collection(given.pop("index_name"), **given)
+        body = {
+            "index_name": made.name,
+            "status": "created",
+            "message": f"Embedded by {made.embedding_model}, {made.dimension} dimensions.",
+        }
+        return Response(IndexMade(body).data, status=201)
+
+
+class CollectionView(APIView):
+    """One collection."""
+
+    errors: ClassVar[Errors] = {
+        "get": [CollectionNotFound],
+        "patch": [CollectionNotFound],
+        "delete": [CollectionNotFound, CollectionProtected, CollectionNotEmpty],
+    }
+
+    @extend_schema(responses={200: CollectionShown})
+    def get(self, request: Request, name: str) -> Response:
+        return Response(_shown_collection(name))
+
+    @extend_schema(request=CollectionChange, responses={200: CollectionShown})
+    def patch(self, request: Request, name: str) -> Response:
+        form = CollectionChange(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        if given.pop("name", name) != name:
+            raise ValidationError({"name": ["A collection keeps its name."]})
+        change_collection(name, **given)
+        return Response(_shown_collection(name))
+
+    @extend_schema(parameters=[DeletionChoice], responses={204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        choice = DeletionChoice(data=request.query_params)
+        choice.is_valid(raise_exception=True)
+        delete_collection(name, if_empty=choice.validated_data["if_empty"])
+        return Response(status=204)
+
+
+def _shown_collection(name: str) -> Any:
+    collection = Collection.objects.counted().filter(name=name).first()
+    if collection is None:
+        raise CollectionNotFound(f"There is no collection {name!r}.")
+    return CollectionShown(collection).data
+
+
+class StatsView(APIView):
+    """How much a collection holds."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
+
+    @extend_schema(parameters=[CollectionChoice], responses={200: Stats})
+    def get(self, request: Request) -> Response:
+        choice = CollectionChoice(data=request.query_params)
+        choice.is_valid(raise_exception=True)
+        collection = Collection.objects.named(choice.validated_data["collection"])
+        stats = {
+            "total_documents": Document.objects.stored().filter(collection=collection).count(),
+            "total_chunks": collection.chunks.count(),
+            "embedding_dimension": collection.dimension,
+            "model_name": collection.embedding_model,
+        }
+        return Response(Stats(stats).data)

@@ -1,0 +1,147 @@
+"""The doors to documents and their chunks, with what they take and show."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import CollectionName, TagList, Text
+from corpus.api.pagination import ByCreation, ByOrdinal
+from corpus.catalogue import delete_document
+from corpus.errors import CollectionNotFound, Errors
+from corpus.models import Chunk, Collection, Document
+from corpus.tags import normalize_tags
+
+
+class DocumentShown(serializers.ModelSerializer[Document]):
+    collection = serializers.CharField(source="collection.name")
+    tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
+    metadata = serializers.DictField()
+
+    class Meta:
+        model = Document
+        fields = [
+            "id", "collection", "title", "source", "source_uri", "media_type", "content_sha256",
+            "status", "error", "word_count", "char_count", "chunk_count", "tags", "metadata",
+            "chapter", "section", "file_path", "file_hash", "last_modified", "user_created_at",
+            "ingested_at", "created_at", "updated_at",
+        ]  # fmt: skip
+
+
+class DocumentText(serializers.Serializer[Any]):
+    document_id = serializers.UUIDField(source="id")
+    content_sha256 = serializers.CharField()
+    text = serializers.CharField(source="raw_text")
+
+
+class ChunkShown(serializers.ModelSerializer[Chunk]):
+    document_id = serializers.UUIDField()
+    collection = serializers.CharField(source="collection.name")
+    preview = serializers.CharField(source="text_preview")
+    heading_path = serializers.ListField(child=serializers.CharField())
+    heading_text = serializers.CharField()
+    tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
+    metadata = serializers.DictField()
+
+    class Meta:
+        model = Chunk
+        fields = [
+            "id", "document_id", "collection", "ordinal", "text", "preview", "start_char",
+            "end_char", "heading_path", "heading_level", "heading_text", "page", "token_count",
+            "chunk_sha256", "tags", "metadata", "created_at",
+        ]  # fmt: skip
+
+
+class DocumentFilter(serializers.Serializer[Any]):
+    collection = CollectionName(required=False)
+    tag = TagList(default=list)
+    status = serializers.ChoiceField(Document.Status.choices, required=False)
+    source = Text(max_length=100, required=False)  # type: ignore[assignment]
+    q = Text(max_length=1_000, required=False)
+
+
+class DocumentsView(generics.ListAPIView[Document]):
+    """The documents, without their text."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
+    serializer_class = DocumentShown
+    pagination_class = ByCreation
+
+    def get_queryset(self) -> QuerySet[Document]:
+        choice = DocumentFilter(data=self.request.query_params)
+        choice.is_valid(raise_exception=True)
+        given = choice.validated_data
+        documents = Document.objects.listed().tagged(normalize_tags(given["tag"]))
+        if "collection" in given:
+            collection = Collection.objects.named(given["collection"])
+            documents = documents.filter(collection=collection)
+        if "q" in given:
+            documents = documents.mentioning(given["q"])
+        exact = {name: given[name] for name in ("status", "source") if name in given}
+        return documents.filter(**exact)
+
+    @extend_schema(parameters=[DocumentFilter])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+class DocumentView(APIView):
+    """One document."""
+
+    @extend_schema(responses={200: DocumentShown})
+    def get(self, request: Request, document_id: UUID) -> Response:
+        document = get_object_or_404(Document.objects.listed(), pk=document_id)
+        return Response(DocumentShown(document).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, document_id: UUID) -> Response:
+        delete_document(document_id)
+        return Response(status=204)
+
+
+class PlainTextRenderer(BaseRenderer):
+    media_type = "text/plain"
+    format = "txt"
+    charset = "utf-8"
+
+    def render(self, data: Any, media_type: Any = None, context: Any = None) -> bytes:
+        if "text" in data:
+            return str(data["text"]).encode()
+        return bytes(JSONRenderer().render(data))  # an error has the one body
+
+
+class DocumentTextView(APIView):
+    """The stored text that all offsets refer to."""
+
+    renderer_classes = [JSONRenderer, PlainTextRenderer]
+
+    @extend_schema(responses={200: DocumentText})
+    def get(self, request: Request, document_id: UUID) -> Response:
+        rows = Document.objects.only("id", "content_sha256", "raw_text")
+        return Response(DocumentText(get_object_or_404(rows, pk=document_id)).data)
+
+
+class DocumentChunksView(generics.ListAPIView[Chunk]):
+    """The chunks of a document, in order."""
+
+    serializer_class = ChunkShown
+    pagination_class = ByOrdinal
+
+    def get_queryset(self) -> QuerySet[Chunk]:
+        document = get_object_or_404(Document.objects.only("id"), pk=self.kwargs["document_id"])
+        return Chunk.objects.shown().filter(document=document)
+
+
+class ChunkView(APIView):
+    """One chunk."""
+
+    @extend_schema(responses={200: ChunkShown})
+    def get(self, request: Request, chunk_id: UUID) -> Response:
+        return Response(ChunkShown(get_object_or_404(Chunk.objects.shown(), pk=chunk_id)).data)

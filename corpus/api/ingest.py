@@ -1,0 +1,138 @@
+"""The door by which texts, files and folders come in, with what it takes and shows."""
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from corpus.api.fields import CollectionName, JsonObject, RawText, TagList, Text, ZonedDateTime
+from corpus.api.idempotency import MAX_KEY_CHARS, answered_once
+from corpus.api.jobs import IngestFolder, JobShown, ingest_folder
+from corpus.errors import (
+    CollectionNotFound,
+    DuplicateDocument,
+    Errors,
+    PathIngestionOff,
+    PathNotFound,
+    UnprocessableContent,
+)
+from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
+from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.tags import normalize_tags
+
+
+class _DocumentAttributes(serializers.Serializer[Any]):
+    tags = TagList(default=list)
+    source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
+    source_uri = Text(max_length=2048, default="", allow_blank=True)
+    title = Text(max_length=512, default="", allow_blank=True)
+    created_at = ZonedDateTime(default=None, allow_null=True)
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    metadata = JsonObject(default=dict)
+
+
+class IngestText(_DocumentAttributes):
+    text = RawText()
+
+
+class IngestFile(_DocumentAttributes):
+    file = serializers.FileField(allow_empty_file=True)
+    metadata = serializers.JSONField(default=dict)  # type: ignore[assignment]
+
+    def validate_metadata(self, value: Any) -> Any:
+        return JsonObject().run_validation(value)
+
+
+class Ingested(serializers.Serializer[Any]):
+    document_id = serializers.UUIDField()
+    chunk_ids = serializers.ListField(child=serializers.UUIDField())
+    chunk_count = serializers.IntegerField()
+    tags = serializers.ListField(child=serializers.CharField())
+    collection = serializers.CharField()
+
+
+class IngestedInPart(Ingested):
+    """Some chunks have no vector yet; a job brings them."""
+
+    embedded_count = serializers.IntegerField()
+    status = serializers.SerializerMethodField()
+
+    def get_status(self, stored: Any) -> str:
+        return Document.Status.PROCESSING.value
+
+
+REPLY = PolymorphicProxySerializer("IngestReply", [Ingested, IngestedInPart], None)
+
+
+KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
+
+
+class IngestView(APIView):
+    """Take in a text, a file as multipart form data, or a folder of the server."""
+
+    errors: ClassVar[Errors] = {
+        "post": [PathIngestionOff, CollectionNotFound, PathNotFound, DuplicateDocument,
+                 UnprocessableContent],
+    }  # fmt: skip
+    parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
+
+    @extend_schema(
+        request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder], None),
+        parameters=[OpenApiParameter("Idempotency-Key", KEY, OpenApiParameter.HEADER)],
+        responses={201: REPLY, 200: REPLY, 202: JobShown},
+    )
+    def post(self, request: Request) -> Response:
+        form = _ingest_form(request)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        return answered_once(
+            request.headers.get("Idempotency-Key", ""),
+            fingerprint=given,
+            act=lambda: (
+                ingest_folder(request, given) if "content_path" in given else _ingest(given)
+            ),
+        )
+
+
+def _ingest_form(request: Request) -> Any:
+    if not (request.content_type or "").startswith("multipart/"):
+        form = IngestFolder if "content_path" in request.data else IngestText
+        return form(data=request.data)
+    return IngestFile(data=request.data)
+
+
+def _ingest(given: dict[str, Any]) -> Response:
+    collection = Collection.objects.named(given["collection"])
+    attributes = Attributes(
+        source_uri=given["source_uri"],
+        source=given["source"],
+        title=given["title"],
+        tags=normalize_tags(given["tags"]),
+        metadata=given["metadata"],
+        user_created_at=given["created_at"],
+    )
+    if "file" in given:
+        stored = _ingest_upload(given["file"], collection, attributes)
+    else:
+        stored = ingest_text(given["text"], collection=collection, attributes=attributes)
+    shown = Ingested if stored.is_complete else IngestedInPart
+    return Response(shown(stored).data, status=201 if stored.is_new else 200)
+
+
+def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) -> StoredDocument:
+    # Plain text comes in under the bound of `text` whichever way it is sent.
+    is_plain = upload.content_type == "text/plain"
+    return ingest_file(
+        upload.read(),
+        filename=upload.name or "",
+        media_type=upload.content_type or "",
+        collection=collection,
+        attributes=attributes,
+        max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
+    )

@@ -1,0 +1,50 @@
+"""The doors to tags, with what they show."""
+
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.pagination import ByName
+from corpus.catalogue import delete_tag
+from corpus.models import Tag
+
+
+class TagShown(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    document_count = serializers.IntegerField()
+    chunk_count = serializers.IntegerField()
+
+
+def _counted_tags() -> QuerySet[Tag]:
+    return Tag.objects.annotate(
+        document_count=Count("documents", distinct=True), chunk_count=Count("chunks", distinct=True)
+    )
+
+
+class TagsView(generics.ListAPIView[Tag]):
+    """The tags in use."""
+
+    serializer_class = TagShown
+    pagination_class = ByName
+
+    def get_queryset(self) -> QuerySet[Tag]:
+        return _counted_tags()
+
+
+class TagView(APIView):
+    """One tag."""
+
+    @extend_schema(responses={200: TagShown})
+    def get(self, request: Request, name: str) -> Response:
+        return Response(TagShown(get_object_or_404(_counted_tags(), name=name)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, name: str) -> Response:
+        delete_tag(name)
+        return Response(status=204)
