@@ -21,6 +21,7 @@ def search(api: APIClient, query: str, **body: Any) -> Any:
     return api.post("/search", {"query": query, **body}, format="json")
 
 
+@pytest.mark.bare_models
 def test_an_ingested_fact_is_answered_with_a_verbatim_citation(
     api: APIClient, ingest: Ingest
 ) -> None:
@@ -73,6 +74,7 @@ NONSENSE = [
 ]
 
 
+@pytest.mark.bare_models
 @pytest.mark.parametrize("question", NONSENSE)
 def test_what_the_documents_do_not_hold_is_not_answered(
     api: APIClient, ingest: Ingest, question: str
@@ -171,6 +173,7 @@ def test_debug_shows_the_steps_in_dev_only(api: APIClient, ingest: Ingest, setti
     assert ask(api).json()["debug"]["steps"] == []
 
 
+@pytest.mark.bare_models
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
 def test_search_results_descend_and_are_true_spans(
     api: APIClient, ingest: Ingest, mode: str

@@ -31,6 +31,7 @@ def searched(asked: Any) -> str:
     return str(step["searched"])
 
 
+@pytest.mark.bare_models
 def test_a_reply_is_the_answer_object_with_its_sources(api: APIClient, ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://example.org/coast/bavoke.html")
     ingest(BAKERY)

@@ -79,6 +79,7 @@ def use_lm(settings: Any, root: str) -> None:
     }
 
 
+@pytest.mark.bare_models
 def test_sentences_come_with_their_citations_and_make_the_stored_answer(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
     stream = chat("What does the keeper climb, and what does a second keeper write?")

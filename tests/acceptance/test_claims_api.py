@@ -55,6 +55,7 @@ def test_citation_into_the_text_is_selected_and_verbatim(api: APIClient, db: Non
     assert (citation["answer_start"], citation["answer_end"]) == (0, len(BUILT))
 
 
+@pytest.mark.bare_models
 def test_claim_against_a_collection_cites_its_document(api: APIClient, ingest: Ingest) -> None:
     ingest(BAKERY)
     stored = ingest(LIGHTHOUSE, tags=("coast",))

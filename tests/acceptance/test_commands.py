@@ -107,6 +107,7 @@ def test_standard_input_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Document.objects.get().raw_text == LIGHTHOUSE
 
 
+@pytest.mark.bare_models
 def test_ask_prints_the_quotes(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
     out, _, _ = run("ask", LIGHTHOUSE_QUESTION)

@@ -76,6 +76,7 @@ def test_a_bad_create_is_400_and_makes_nothing(
     assert not Collection.objects.filter(name="notes").exists()
 
 
+@pytest.mark.bare_models
 def test_query_names_where_each_passage_came_from(api: APIClient) -> None:
     create(api)
     ingest(api, BAKERY, title="Lindow")

@@ -17,6 +17,7 @@ def post(api: APIClient, **body: Any) -> Any:
     return api.post("/ingest", {"text": LIGHTHOUSE, **body}, format="json")
 
 
+@pytest.mark.bare_models
 def test_a_text_is_taken_in(api: APIClient) -> None:
     response = post(api, tags=[" Demo", "demo", "e\u0301"], source="cli", title="Light")
     assert response.status_code == 201

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from tests.recordings.files import Heard, dump, read
+from tests.recordings.files import Heard, dump, read, read_calls
 from tests.recordings.models import BARE, KEPT, MET, RECORDED, recordings
 
 # More than a few runs meet that differ in a handful of texts.
@@ -81,7 +81,8 @@ def _record(name: str, heard: Heard, *, is_whole: bool) -> None:
     kept = read(path, heard.weights)
     known = {**read(met, heard.weights), **kept, **heard.new}
     wanted = heard.used if is_whole else heard.used | kept.keys()
-    path.write_bytes(dump(heard.weights, {key: known[key] for key in wanted}))
+    calls = {**read_calls(path, heard.weights), **heard.calls}
+    path.write_bytes(dump(heard.weights, {key: known[key] for key in wanted}, calls))
     met.unlink(missing_ok=True)
 
 
@@ -91,4 +92,4 @@ def _keep(name: str, heard: Heard) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     is_full = path.exists() and path.stat().st_size > MET_MAX_BYTES
     before = {} if is_full else read(path, heard.weights)
-    path.write_bytes(dump(heard.weights, {**before, **heard.new}))
+    path.write_bytes(dump(heard.weights, {**before, **heard.new}, {}))

@@ -309,8 +309,9 @@ def test_no_sources_support_nothing() -> None:
         ("10\u2076 m\u00b2 and 10^-3 m", [(10**6, "m^2"), (0.001, "m")]),
         ("in 12345 five", [(12345, ""), (5, "")]),
         ("0^-1 m", []),
+        ("0^0 m", []),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float, str]]) -> None:
     assert [(float(n.value), n.unit) for n in read_numbers(read_words(text))] == numbers
