@@ -51,6 +51,7 @@ def written(folder: Path, **rows_of: list[dict[str, Any]]) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_file_it_writes_is_one_to_use(dataset: Path, strangers: Path, tmp_path: Path) -> None:
     path = tmp_path / "fitted.json"
     out, err, _ = run("calibrate", dataset, strangers, "--foreign", 3, "--write", path)

@@ -164,6 +164,7 @@ def test_switch_refuses_where_it_cannot_keep_up(
     assert model_of(notes) == (OLD, 64, "", None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("broken")
 def test_a_model_that_fails_fails_the_job_and_no_document(notes: Collection) -> None:
     code, shown = run("--model", NEW, "--switch")
