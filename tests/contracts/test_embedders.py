@@ -67,9 +67,9 @@ def _built(key: str) -> Embedder:
 
 
 @cache
-def _embedded(embedder: Embedder) -> NDArray[np.float32]:
+def _embedded(key: str) -> NDArray[np.float32]:
     """The vectors of ``TEXTS``, which cost seconds."""
-    return embedder.embed_passages(TEXTS)
+    return _built(key).embed_passages(TEXTS)
 
 
 @cache
@@ -82,13 +82,18 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     return _built(request.param)
 
 
-class TestEveryEmbedder:
-    def test_vectors_are_float32_unit_rows(self, embedder: Embedder) -> None:
-        vectors = _embedded(embedder)
+@pytest.fixture
+def embedded(request: pytest.FixtureRequest, embedder: Embedder) -> NDArray[np.float32]:
+    return _embedded(request.node.callspec.params["embedder"])
 
-        assert vectors.shape == (len(TEXTS), embedder.dimension)
-        assert vectors.dtype == np.float32
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+class TestEveryEmbedder:
+    def test_vectors_are_float32_unit_rows(
+        self, embedder: Embedder, embedded: NDArray[np.float32]
+    ) -> None:
+        assert embedded.shape == (len(TEXTS), embedder.dimension)
+        assert embedded.dtype == np.float32
+        np.testing.assert_allclose(np.linalg.norm(embedded, axis=1), 1, atol=1e-5)
 
     def test_query_is_one_unit_vector(self, embedder: Embedder) -> None:
         vector = embedder.embed_query("How long do refunds take?")
@@ -102,16 +107,19 @@ class TestEveryEmbedder:
         assert embedder.embed_passages([]).dtype == np.float32
         assert embedder.count_tokens([]) == []
 
-    def test_vector_depends_on_its_text_alone(self, embedder: Embedder) -> None:
-        together = _embedded(embedder)
+    def test_vector_depends_on_its_text_alone(
+        self, embedder: Embedder, embedded: NDArray[np.float32]
+    ) -> None:
         backwards = embedder.embed_passages(TEXTS[::-1])[::-1]
         alone = np.stack([embedder.embed_passages([text])[0] for text in TEXTS])
 
-        np.testing.assert_allclose(backwards, together, atol=2e-6)
-        np.testing.assert_allclose(alone, together, atol=2e-6)
+        np.testing.assert_allclose(backwards, embedded, atol=2e-6)
+        np.testing.assert_allclose(alone, embedded, atol=2e-6)
 
-    def test_same_input_gives_same_vectors(self, embedder: Embedder) -> None:
-        np.testing.assert_array_equal(embedder.embed_passages(TEXTS), _embedded(embedder))
+    def test_same_input_gives_same_vectors(
+        self, embedder: Embedder, embedded: NDArray[np.float32]
+    ) -> None:
+        np.testing.assert_array_equal(embedder.embed_passages(TEXTS), embedded)
 
     def test_text_is_cut_at_max_tokens(self, embedder: Embedder) -> None:
         full = "stone " * embedder.max_tokens
@@ -240,7 +248,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
         assert done.returncode == 0, done.stderr
 
     def test_a_quantized_graph_is_near_the_exact_one(self) -> None:
-        exact, quantized = (_embedded(_built(key)) for key in ("minilm-onnx", "minilm-int8"))
+        exact, quantized = (_embedded(key) for key in ("minilm-onnx", "minilm-int8"))
 
         assert (exact * quantized).sum(axis=1).min() > 0.97
 
