@@ -4,7 +4,7 @@ import pytest
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block
-from tests.unit.loaders.making import (
+from tests.unit.loaders.sample_files import (
     Pdf,
     docx,
     epub,

@@ -9,7 +9,7 @@ import pytest
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.loaders import load_file
 from corpus.loaders.archives import check_zip, unpacked_bytes
-from tests.unit.loaders.making import (
+from tests.unit.loaders.sample_files import (
     LAUGHS,
     WORD,
     Pdf,

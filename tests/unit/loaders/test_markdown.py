@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block
 from corpus.loaders.formats.markdown import markdown_blocks
-from tests.unit.loaders.making import headings, loaded, texts
+from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

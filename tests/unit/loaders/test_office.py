@@ -2,7 +2,7 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
-from tests.unit.loaders.making import (
+from tests.unit.loaders.sample_files import (
     OFFICE,
     cell,
     docx,

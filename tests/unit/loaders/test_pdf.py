@@ -4,7 +4,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
 from corpus.loaders.formats.pdf_layout import Line, blocks_from_pages
-from tests.unit.loaders.making import Pdf, headings, loaded, texts
+from tests.unit.loaders.sample_files import Pdf, headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -9,7 +9,7 @@ from corpus.loaders.charset import decode
 from corpus.loaders.formats import html_main, markup
 from corpus.loaders.formats.html import load as load_html
 from corpus.loaders.formats.pdf import _MAX_OUTLINE, _MAX_PAGES
-from tests.unit.loaders.making import (
+from tests.unit.loaders.sample_files import (
     Pdf,
     epub,
     headings,

@@ -4,7 +4,7 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
-from tests.unit.loaders.making import headings, loaded, texts
+from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from corpus.errors import UnreadableFile
-from tests.unit.loaders.making import LAUGHS, headings, loaded, texts
+from tests.unit.loaders.sample_files import LAUGHS, headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
 

@@ -12,12 +12,12 @@ from corpus.errors import (
 from corpus.loaders import load_file, registry, supported_extensions
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
-from tests.unit.loaders import making
+from tests.unit.loaders import sample_files
 
 
 def detected(content: bytes | str, filename: str = "", declared: str = "") -> str:
     return detect_media_type(
-        making.as_bytes(content), filename=filename, declared=declared, limits=LoaderLimits()
+        sample_files.as_bytes(content), filename=filename, declared=declared, limits=LoaderLimits()
     )
 
 
@@ -54,13 +54,13 @@ def test_content_is_asked_first_then_the_name(content: str, filename: str, expec
 
 
 def test_office_files_are_told_by_their_directory_whatever_their_name() -> None:
-    assert detected(making.docx(""), "a.zip") == registry.DOCX
-    assert detected(making.xlsx(""), "") == registry.XLSX
-    assert detected(making.pptx(""), "a.docx") == registry.PPTX
-    assert detected(making.odf("text", ""), "") == registry.ODT
-    assert detected(making.odf("spreadsheet", ""), "") == registry.ODS
-    assert detected(making.odf("presentation", ""), "") == registry.ODP
-    assert detected(making.epub({}, spine=()), "") == registry.EPUB
+    assert detected(sample_files.docx(""), "a.zip") == registry.DOCX
+    assert detected(sample_files.xlsx(""), "") == registry.XLSX
+    assert detected(sample_files.pptx(""), "a.docx") == registry.PPTX
+    assert detected(sample_files.odf("text", ""), "") == registry.ODT
+    assert detected(sample_files.odf("spreadsheet", ""), "") == registry.ODS
+    assert detected(sample_files.odf("presentation", ""), "") == registry.ODP
+    assert detected(sample_files.epub({}, spine=()), "") == registry.EPUB
 
 
 def test_the_declared_type_decides_where_content_and_name_say_nothing() -> None:
@@ -81,7 +81,7 @@ def test_a_declared_type_that_is_no_text_and_unknown_is_unsupported() -> None:
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01", "image/png"),
         (b"{\\rtf1 hello}", "RTF"),
         (b"\x1f\x8b\x08\x00" + zlib.compress(b"x"), "gzip"),
-        (making.zip_of({"a.txt": "a"}), "zip archive"),
+        (sample_files.zip_of({"a.txt": "a"}), "zip archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "WordDocument".encode("utf-16-le"), "DOCX"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "XLSX"),
         (bytes(range(256)) * 8, "binary"),
@@ -113,12 +113,12 @@ def test_office_files_with_a_password_are_unreadable() -> None:
 
 def test_a_truncated_zip_is_unreadable() -> None:
     with pytest.raises(UnreadableFile, match="damaged"):
-        detected(making.docx("")[:-40], "a.docx")
+        detected(sample_files.docx("")[:-40], "a.docx")
 
 
 def test_too_many_zip_entries_are_refused_before_they_are_parsed() -> None:
     with pytest.raises(UnreadableFile, match="entries"):
-        detected(making.zip_of({f"word/{n}": "" for n in range(10_001)}))
+        detected(sample_files.zip_of({f"word/{n}": "" for n in range(10_001)}))
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\t "])
@@ -129,7 +129,7 @@ def test_an_empty_file_is_an_empty_document(content: bytes) -> None:
 
 def test_a_file_over_the_limit_is_too_large() -> None:
     with pytest.raises(TooLarge, match="11 bytes"):
-        load_file(b"hello world", filename="a.txt", limits=making.limits(max_file_bytes=10))
+        load_file(b"hello world", filename="a.txt", limits=sample_files.limits(max_file_bytes=10))
 
 
 def test_load_file_says_as_what_it_read_the_file() -> None:
