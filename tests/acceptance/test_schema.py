@@ -43,6 +43,7 @@ FOUND = [found.ok() for found in schema.get_all_operations()]  # type: ignore[un
 OPERATIONS = {operation.label: operation for operation in FOUND}
 
 pytestmark = [
+    pytest.mark.no_cover,  # it would take half as long again
     pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume"),

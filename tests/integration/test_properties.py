@@ -20,7 +20,8 @@ from corpus.loaders.base import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
 from tests.factories import ingest_text_of
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+# Without coverage: it would take half as long again, and what is drawn decides what is run.
+pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
 
 MODEL = "hashing-64"
 drawn = settings(

@@ -14,6 +14,9 @@ from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 
+# What is drawn decides what is run.
+pytestmark = pytest.mark.no_cover
+
 EMBEDDER_LIMIT = 30
 # The machine may be busy; the first example loads a vocabulary.
 unhurried = settings(deadline=None)

@@ -221,3 +221,10 @@ def test_tokens_that_lie_inside_others_are_never_more_than_allowed(
     for limit in (1, 2, 3):
         assert ruler.count(0, ruler.cut(0, 6, limit)) <= limit or ruler.cut(0, 6, limit) == 1
         assert ruler.count(ruler.back(0, 6, limit), 6) <= limit
+
+
+def test_characters_are_cut_by_their_number() -> None:
+    ruler = CharacterRuler()
+    assert (ruler.count(2, 7), ruler.count_text("abc")) == (5, 3)
+    assert (ruler.cut(0, 9, 4), ruler.cut(0, 3, 4), ruler.cut(0, 9, 0)) == (4, 3, 1)
+    assert (ruler.back(0, 9, 4), ruler.back(7, 9, 4)) == (5, 7)
