@@ -208,6 +208,7 @@ def test_prompt_too_long_with_one_passage_is_a_backend_error() -> None:
         openai(server).answer(QUESTION, PASSAGES)
 
 
+@pytest.mark.no_cover  # docs/testing.md
 def test_threads_get_their_own_answers() -> None:
     def echo(call: Call) -> None:
         question = call.prompt.split("[[ ## question ## ]]\n")[-1].split("\n")[0]

@@ -157,6 +157,7 @@ class TestEveryEmbedder:
         assert embedder.token_spans("a \ud800 b")[-1] == (4, 5)
         assert len(embedder.count_tokens(["a \ud800 b"])) == 1
 
+    @pytest.mark.no_cover  # docs/testing.md
     def test_threads_share_one_embedder(self, embedder: Embedder) -> None:
         texts = [text for text in TEXTS if len(text) < LONG]
         expected = embedder.embed_passages(texts)
@@ -180,6 +181,7 @@ class TestEveryEmbedder:
         assert relevant > irrelevant
 
     @pytest.mark.parametrize("key", EMBEDDERS)
+    @pytest.mark.no_cover  # docs/testing.md
     def test_first_use_by_many_threads_loads_once(self, key: str) -> None:
         fresh = EMBEDDERS[key]()
 

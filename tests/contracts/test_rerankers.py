@@ -117,6 +117,7 @@ class TestEveryReranker:
         for query in ("", "x" * 5000, "word " * 2000, "\U0001f600 東京", "a \ud800 b"):
             assert np.isfinite(reranker.score(query, TEXTS)).all()
 
+    @pytest.mark.no_cover  # docs/testing.md
     def test_threads_share_one_reranker(self, reranker: Reranker) -> None:
         expected = reranker.score(QUERY, TEXTS)
 
@@ -126,6 +127,7 @@ class TestEveryReranker:
         assert all(np.array_equal(each, expected) for each in scores)
 
     @pytest.mark.parametrize("key", RERANKERS)
+    @pytest.mark.no_cover  # docs/testing.md
     def test_first_use_by_many_threads_loads_once(self, key: str) -> None:
         fresh = RERANKERS[key]()
 
