@@ -3,10 +3,11 @@
 A folder holds these files, each as ``.jsonl`` or ``.jsonl.gz``; what is not measured may be left
 out::
 
-    corpus   {id, title?, text}, or {id, path}: a file, relative to the folder
+    corpus   {id, title?, text}, or {id, title?, path}: a file, relative to the folder, which is
+             read even if there is a text too
     queries  {id, text}
     qrels    {qid, docid, grade}
-    qa       {id, question, answers[]?, doc_id?, answerable?}
+    qa       {id, question, answers[]?, doc_id?, answerable?, kind?}
     claims   {id, claim, label?, evidence[]?}
 """
 
@@ -54,6 +55,7 @@ class GoldQuestion:
 
     Attributes:
         doc_ids: Any of them holds the answer.
+        stated_kind: What sort of question it is, where the data set says so.
     """
 
     id: str
@@ -61,6 +63,11 @@ class GoldQuestion:
     answers: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
     is_answerable: bool = True
+    stated_kind: str = ""
+
+    @property
+    def kind(self) -> str:
+        return self.stated_kind or ("answerable" if self.is_answerable else "unanswerable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +234,7 @@ def _document(row: _Row) -> GoldDocument:
     title = row.text("title", default="")
     if "path" not in row.fields and "text" not in row.fields:
         raise row.refuse("'text' or 'path' is missing.")
-    if "text" in row.fields:
+    if "path" not in row.fields:
         # A document without text is in some sets: nothing finds it, and nothing is to be said.
         return GoldDocument(row.key("id"), title, row.text("text", default=""))
     path = (row.path.parent / row.text("path")).resolve()
@@ -277,7 +284,14 @@ def _question(
     strangers = [name for name in doc_ids if name not in known]
     if known and strangers:
         raise row.refuse(f"the corpus has no document {strangers[0]!r}.")
-    return GoldQuestion(key, row.text("question"), row.texts("answers"), doc_ids, answerable)
+    return GoldQuestion(
+        key,
+        row.text("question"),
+        row.texts("answers"),
+        doc_ids,
+        answerable,
+        row.text("kind", default=""),
+    )
 
 
 def _claim(row: _Row) -> Claim:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from corpus.errors import InvalidDataSet
 from corpus.models import DEFAULT_COLLECTION, Collection
 from evaluation.datasets import DataSet
-from evaluation.figures import measure_all, measure_timings
+from evaluation.figures import count_by_kind, measure_all, measure_timings
 from evaluation.index import Indexed, index_dataset
 from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Observation, Result
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
@@ -165,6 +165,10 @@ def _evaluate(
         settings=settings_in_force(plan.changes),
         figures=measure_all(observations),
         timings=measure_timings(observations),
+        by_kind=count_by_kind(
+            observations.get(ANSWERS, {}),
+            {question.id: question.kind for question in dataset.questions},
+        ),
         notes=tuple(notes),
         observations=observations,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evaluation.losses import Loss
 from evaluation.metrics import (
     Array,
     Statistic,
@@ -57,6 +58,11 @@ def _ratio(rows: Array) -> float:
     return float(rows[:, 0].sum() / whole) if whole else float("nan")
 
 
+def _median_of_given(rows: Array) -> float:
+    given = rows[rows[:, 1] > 0]
+    return float(np.median(given[:, 0])) if given.size else float("nan")
+
+
 def _over_given(statistic: Callable[[Array, Array], float]) -> Statistic:
     """Apply a statistic of confidence and rightness to the answers that were given."""
 
@@ -91,10 +97,11 @@ _RETRIEVAL = (
     ),
 )
 _SHARES = (
+    ("said_right", "right, of all that was said", "right", "answered", "higher"),
+    ("answered_right", "answered right, of the answerable", "right", "answerable", "higher"),
     ("em", "exact match", "em", "with_gold", "higher"),
     ("f1", "F1 of words", "f1", "with_gold", "higher"),
     ("contains_gold", "contains the gold answer", "contains", "with_gold", "higher"),
-    ("right_when_given", "right among the given", "right", "answered", "higher"),
     ("citation_precision", "citation precision (gold document)", "cited_gold", "cited", "higher"),
     ("citation_recall", "citation recall (gold document)", "cites_gold", "with_doc", "higher"),
     ("verbatim_violations", "citations that are not verbatim", "altered", "quoted", "lower"),
@@ -106,6 +113,8 @@ _ANSWERS = (
         Measure(name, label, ANSWERS, (part, whole), _ratio, better)
         for name, label, part, whole, better in _SHARES
     ),
+    Measure("words", "words of an answer, median", ANSWERS,
+            ("words", "answered"), _median_of_given, "lower"),
     Measure("auroc", "AUROC of confidence, answerable or not", ANSWERS,
             ("confidence", "answerable", "asked"), _answerability),
     Measure("ece", "expected calibration error", ANSWERS,
@@ -131,6 +140,32 @@ def measure_all(observations: Observations) -> tuple[Figure, ...]:
         for measure in MEASURES
         if observations.get(measure.mode)
     )
+
+
+def count_by_kind(
+    observed: Mapping[str, Observation], kinds: Mapping[str, str]
+) -> dict[str, dict[str, int]]:
+    """Return how many questions of each kind were answered right, and where the others were lost.
+
+    Args:
+        kinds: By the question's id.
+
+    Returns:
+        By kind, in the order they are met: ``asked``, ``right``, ``wrong``, ``refused``, and how
+        many right answers were lost at each ``Loss``. What is lost is wrong or refused as well.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for key, row in observed.items():
+        counts = found.setdefault(kinds[key], dict.fromkeys(BY_KIND, 0))
+        counts["asked"] += 1
+        for name in ("right", "refused", *Loss):
+            counts[name] += int(row[f"lost_{name}" if name in _LOSSES else name])
+        counts["wrong"] += int(row["answered"] - row["right"])
+    return found
+
+
+_LOSSES = frozenset(map(str, Loss))
+BY_KIND = ("asked", "right", "wrong", "refused", *map(str, Loss))
 
 
 def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from evaluation.comparison import SIGNIFICANT_BELOW, Difference
+from evaluation.figures import BY_KIND
 from evaluation.metrics import reliability_bins, risk_coverage
 from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result
 
@@ -30,12 +31,31 @@ def print_result(result: Result, *, console: Console) -> None:
         interval = f"{_number(figure.low)} to {_number(figure.high)}" if figure.n else "-"
         table.add_row(figure.label + arrow, _number(figure.value), interval, str(figure.n))
     console.print(table)
+    print_kinds(result, console=console)
     timings = Table("node", *map(_right, ("median ms", "95th percentile ms")))
     for node, times in result.timings.items():
         timings.add_row(node, f"{times['p50_ms']:.1f}", f"{times['p95_ms']:.1f}")
     console.print(timings)
     for note in result.notes:
         console.print(f"Note: {note}")
+
+
+def print_kinds(result: Result, *, console: Console) -> None:
+    """Print, by kind of question, what was right and where the others were lost."""
+    if not result.by_kind:
+        return
+    heads = [name.replace("_", " ") for name in BY_KIND]
+    kind_column = Column("kind of question", overflow="fold", min_width=18)
+    table = Table(kind_column, *map(_right, heads), title="Where right answers are lost")
+    for kind, counts in with_total(result.by_kind).items():
+        table.add_row(kind, *(str(counts[name]) for name in BY_KIND))
+    console.print(table)
+
+
+def with_total(by_kind: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
+    """Return the counts of each kind, and behind them those of ``all``."""
+    total = {name: sum(counts[name] for counts in by_kind.values()) for name in BY_KIND}
+    return {**by_kind, "all": total}
 
 
 def print_differences(differences: Sequence[Difference], *, console: Console) -> None:
@@ -63,6 +83,8 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
+# What is shown first stands first: what may be trusted.
+PLOTS = ("risk_coverage", "reliability", "recall", "latency")
 WIDTH_IN, HEIGHT_IN, DPI = 5.6, 4.0, 110
 
 Axes = Any
@@ -72,11 +94,11 @@ Drawing = Callable[[Axes, Result], None]
 def draw_plots(result: Result) -> dict[str, bytes]:
     """Return the PNG of each plot that the result has something for, by file name."""
     plots: dict[str, tuple[str, Drawing]] = {}
+    if _given(result.observations.get(ANSWERS, {})):
+        plots["risk_coverage"] = "Risk and coverage", _draw_risk
+        plots["reliability"] = "Confidence and share of right answers", _draw_reliability
     if result.observations.get(RETRIEVAL):
         plots["recall"] = "Recall at k", _draw_recall
-    if _given(result.observations.get(ANSWERS, {})):
-        plots["reliability"] = "Confidence and share of right answers", _draw_reliability
-        plots["risk_coverage"] = "Risk and coverage", _draw_risk
     if result.timings:
         plots["latency"] = "Time by node", _draw_latency
     return {f"{name}.png": _draw(result, title, draw) for name, (title, draw) in plots.items()}
@@ -164,7 +186,8 @@ class KeptResult:
 
     @property
     def plots(self) -> list[Path]:
-        return sorted(self.folder.glob("*.png"))
+        found = {path.stem: path for path in sorted(self.folder.glob("*.png"))}
+        return [found[name] for name in PLOTS if name in found]
 
 
 def results_folder(dataset: str) -> Path:
@@ -221,4 +244,8 @@ def render_report(result: Result, plots: Mapping[str, bytes]) -> str:
         name.removesuffix(".png").replace("_", " "): b64encode(image).decode()
         for name, image in plots.items()
     }
-    return render_to_string("evaluation/report.html", {"result": result, "images": images})
+    counted = with_total(result.by_kind) if result.by_kind else {}
+    kinds = {kind: [counts[name] for name in BY_KIND] for kind, counts in counted.items()}
+    heads = [name.replace("_", " ") for name in BY_KIND]
+    told = {"result": result, "images": images, "kinds": kinds, "kind_heads": heads}
+    return render_to_string("evaluation/report.html", told)

@@ -52,6 +52,7 @@ class Result:
         counts: Documents, queries, questions.
         settings: What was in force, by the environment's names.
         timings: Median and 95th percentile of each node, in ms.
+        by_kind: Of each kind of question, how many were right and where the others were lost.
         notes: What a reader must know to read the figures right.
     """
 
@@ -63,6 +64,7 @@ class Result:
     settings: Mapping[str, Any]
     figures: tuple[Figure, ...]
     timings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    by_kind: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     observations: Observations = field(default_factory=dict)
 

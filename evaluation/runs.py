@@ -7,6 +7,7 @@ from uuid import UUID
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion
+from evaluation.losses import Loss, find_loss
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation, Progress
 from qa import models
@@ -196,6 +197,7 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
     cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
     says_gold = contains or f1 >= RIGHT_FROM_F1
     is_right = says_gold if gold else cited_gold > 0
+    lost = find_loss(answered, gold) if gold and not is_right else None
     return {
         "asked": 1.0,
         "answerable": float(question.is_answerable),
@@ -208,6 +210,8 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "f1": f1,
         "contains": contains,
         "right": float(is_right),
+        "words": float(len(answer.text.split())),
+        **{f"lost_{loss}": float(loss == lost) for loss in Loss},
         "confidence": answer.confidence,
         "with_doc": float(bool(wanted)),
         "cites_gold": float(cited_gold > 0),

@@ -31,6 +31,7 @@ class AnsweredQuestion:
     Attributes:
         searched: The question as it stands on its own.
         passages: What the answerer was given, best first.
+        draft: What it wrote, before anything was proved; None where it was given nothing.
         steps: Name, milliseconds and summary of each node that ran.
     """
 
@@ -39,6 +40,7 @@ class AnsweredQuestion:
     searched: str
     passages: tuple[Passage, ...]
     steps: tuple[dict[str, Any], ...] = field(default=())
+    draft: Draft | None = None
 
 
 def answer_question(
@@ -81,11 +83,17 @@ def answer_question(
             answerer=state["draft"].answerer if "draft" in state else "",
             steps=steps,
         )
-    if "draft" in state:
-        _count_tokens(state["draft"], metric_labels(model=model, route=route))
-    searched = state["query"].text
-    passages = tuple(state.get("passages", ()))
-    return AnsweredQuestion(stored_id, state["proved"], searched, passages, tuple(steps))
+    draft: Draft | None = state.get("draft")
+    if draft is not None:
+        _count_tokens(draft, metric_labels(model=model, route=route))
+    return AnsweredQuestion(
+        id=stored_id,
+        answer=state["proved"],
+        searched=state["query"].text,
+        passages=tuple(state.get("passages", ())),
+        steps=tuple(steps),
+        draft=draft,
+    )
 
 
 def _run_with_selection(

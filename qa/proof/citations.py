@@ -84,7 +84,7 @@ class Prover:
             say: Called with each piece of the answer's text and its citation, in order, as soon as
                 it is certain that the answer will have it.
         """
-        cited = _cited_passages(draft, passages)
+        cited = cited_passages(draft, passages)
         sources = [sentence for passage in cited for sentence in _sentences(passage)]
         gathered = EvidenceBuilder(
             question, judge=self.judge, matcher=self.matcher, head=self.calibration.head
@@ -109,7 +109,7 @@ class Prover:
         return Answer(question, text, confidence, tuple(citations), evidence)
 
 
-def _cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
     """The passages whose labels the draft cites; a label that was never given is dropped."""
     labelled = {f"S{number}": passage for number, passage in enumerate(passages, start=1)}
     return [labelled[label] for label in dict.fromkeys(draft.cited) if label in labelled]

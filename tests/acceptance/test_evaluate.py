@@ -74,6 +74,21 @@ def test_a_run_prints_figures_and_is_kept(dataset: Path, tmp_path: Path) -> None
     assert "http" not in page
 
 
+def test_a_run_says_where_right_answers_are_lost(dataset: Path, tmp_path: Path) -> None:
+    out, _, _ = run("evaluate", dataset, "--mode", "answers", "--report", tmp_path / "out")
+    assert "Where right answers are lost" in out
+    assert "right, of all that was said" in out
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert {kind: row["asked"] for kind, row in result["by_kind"].items()} == {
+        "answerable": 1,
+        "unanswerable": 1,
+    }
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Where right answers are lost" in page
+    (kept,) = latest_results()
+    assert kept.plots[0].name == "risk_coverage.png"
+
+
 def test_the_collection_is_reused_until_the_settings_change(dataset: Path) -> None:
     for _ in range(2):
         run("evaluate", dataset, "--mode", "retrieval")

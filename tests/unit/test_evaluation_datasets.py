@@ -28,7 +28,8 @@ def test_a_whole_data_set_is_read(tmp_path: Path) -> None:
         {"qid": "q1", "docid": "d1", "grade": 2},
         {"qid": "q1", "docid": 2, "grade": 0},
     )
-    write(tmp_path, "qa", QUESTION, {"id": "q2", "question": "Why?", "answerable": False})
+    asked = {**QUESTION, "kind": "number"}
+    write(tmp_path, "qa", asked, {"id": "q2", "question": "Why?", "answerable": False})
     write(tmp_path, "claims", {"id": "c1", "claim": "It is tall.", "evidence": [{"id": "d1"}]})
     dataset = read_dataset(tmp_path)
     assert dataset.name == tmp_path.name
@@ -36,13 +37,16 @@ def test_a_whole_data_set_is_read(tmp_path: Path) -> None:
     (query,) = dataset.queries
     assert (query.relevant, query.answers) == ({"d1": 2}, ("thirty-one",))
     assert [question.is_answerable for question in dataset.questions] == [True, False]
+    assert [question.kind for question in dataset.questions] == ["number", "unanswerable"]
     assert dataset.claims[0].evidence == ({"id": "d1"},)
 
 
 def test_zipped_files_and_files_named_by_path_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# A\n\nText.")
     with gzip.open(tmp_path / "corpus.jsonl.gz", "wt") as lines:
-        lines.write(json.dumps({"id": "d1", "path": "a.md"}) + "\n\n")
+        # Some sets have both: what people send in is the file.
+        row = {"id": "d1", "path": "a.md", "text": "What somebody read in it."}
+        lines.write(json.dumps(row) + "\n\n")
     write(tmp_path, "qa", QUESTION)
     dataset = read_dataset(tmp_path)
     assert dataset.documents[0].path == tmp_path / "a.md"

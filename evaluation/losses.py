@@ -1,0 +1,30 @@
+"""Where the right answer to a question was lost on the way."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from evaluation.metrics import contains_gold
+from qa.answer_question import AnsweredQuestion
+from qa.proof.citations import cited_passages
+
+
+class Loss(StrEnum):
+    """The first step after which the right answer was there no more."""
+
+    NOT_FOUND = "not_found"  # no passage that the answerer was given holds it
+    OTHER_PASSAGE = "other_passage"  # one does, and another was chosen
+    OTHER_SENTENCE = "other_sentence"  # it stands in the passage chosen, beside what was drafted
+    NOT_PROVED = "not_proved"  # it was drafted, and dropped for want of a proof
+    REFUSED = "refused_right"  # it was drafted, and not said for want of confidence
+
+
+def find_loss(answered: AnsweredQuestion, gold: Sequence[str]) -> Loss:
+    """Return where an answer that holds none of the gold answers lost them."""
+    draft, passages = answered.draft, answered.passages
+    if draft is not None and contains_gold(draft.text, gold):
+        return Loss.REFUSED if answered.answer.abstained else Loss.NOT_PROVED
+    chosen = cited_passages(draft, passages) if draft is not None else []
+    if any(contains_gold(passage.text, gold) for passage in chosen):
+        return Loss.OTHER_SENTENCE
+    found = any(contains_gold(passage.text, gold) for passage in passages)
+    return Loss.OTHER_PASSAGE if found else Loss.NOT_FOUND
