@@ -5,19 +5,17 @@ that torch is never loaded into the process that serves (docs/decisions/0015). A
 ``model-int8.onnx`` is quantized.
 """
 
-import fcntl
-import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.embedders.kept_files import digest_files, write_once
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
@@ -70,45 +68,26 @@ def export(folder: Path, graph: Path) -> None:
     Raises:
         BackendError: The graph does not agree with the model.
     """
-    graph.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(graph.with_name("lock")):
-        if graph.is_file():
-            return
-        # The lock is ours, so what lies here was left by an export that was killed.
-        for leftover in graph.parent.glob("*.tmp"):
-            leftover.unlink()
-        unfinished = graph.with_name(f"{os.getpid()}.tmp")
-        model = _load_model(folder)
-        _write_graph(model, unfinished)
-        _check_agreement(model, folder, unfinished, least_cosine=LEAST_COSINE)
-        if graph.name == QUANTIZED_GRAPH:
-            _quantize(unfinished)
-            _check_agreement(model, folder, unfinished, least_cosine=LEAST_COSINE_QUANTIZED)
-        _sync(unfinished)
-        unfinished.replace(graph)
-        _sync(graph.parent)
+    write_once(graph, partial(_export, folder, quantized=graph.name == QUANTIZED_GRAPH))
+
+
+def _export(folder: Path, graph: Path, *, quantized: bool) -> None:
+    model = _load_model(folder)
+    _write_graph(model, graph)
+    _check_agreement(model, folder, graph, least_cosine=LEAST_COSINE)
+    if quantized:
+        _quantize(graph)
+        _check_agreement(model, folder, graph, least_cosine=LEAST_COSINE_QUANTIZED)
 
 
 def _digest(folder: Path) -> str:
     weights = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
     if not weights:
         raise BackendError(f"The folder {folder} holds neither an ONNX graph nor weights.")
-    digest = hashlib.sha256(f"{EXPORT_VERSION}".encode())
     try:
-        for path in (folder / "config.json", *weights):
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest_files([folder / "config.json", *weights], version=EXPORT_VERSION)
     except OSError as exc:
         raise BackendError(f"The model in {folder} cannot be read: {exc}") from exc
-    return digest.hexdigest()[:16]
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the kernel gives up when its holder dies."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _load_model(folder: Path) -> "torch.nn.Module":
@@ -209,15 +188,6 @@ def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[n
     norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     cosines: NDArray[np.float32] = (left * right).sum(axis=1) / norms
     return cosines
-
-
-def _sync(path: Path) -> None:
-    """Bring a file, or a folder's list of files, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 if __name__ == "__main__":
