@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,13 +23,13 @@ class Batch(NamedTuple):
         rows: Which rows of the input, shape (b,).
         mask: bool, shape (b, t): False where a row is padding.
         output: float32, the graph's first output, shape (b, ...).
-        inner: float32, what the named tensor inside of the graph held; empty where none is named.
+        further: float32, what else was asked for, by its name.
     """
 
     rows: list[int]
     mask: NDArray[np.bool_]
     output: NDArray[np.float32]
-    inner: NDArray[np.float32]
+    further: Mapping[str, NDArray[np.float32]]
 
 
 class OnnxModel:
@@ -39,14 +39,24 @@ class OnnxModel:
         graph: The ``model.onnx``.
         threads: Threads of one run; 0 takes as many as the process has cores.
         batch_size: Rows of one run.
-        inner: A tensor inside of the graph that is given out beside its output.
+        outputs: Outputs of the graph that are given out beside its first.
+        inner: A tensor inside of the graph that is given out as well.
     """
 
-    def __init__(self, graph: Path, *, threads: int, batch_size: int, inner: str = "") -> None:
+    def __init__(
+        self,
+        graph: Path,
+        *,
+        threads: int,
+        batch_size: int,
+        outputs: Sequence[str] = (),
+        inner: str = "",
+    ) -> None:
         self._graph = graph
         self._session = _open_session(graph, threads or usable_core_count(), inner)
         self._input_names = {each.name for each in self._session.get_inputs()}
-        self._output_names = [self._session.get_outputs()[0].name, *filter(None, [inner])]
+        self._first = self._session.get_outputs()[0].name
+        self._further = [*outputs, *filter(None, [inner])]
         # A quantized graph scales each run's activations by their range over the whole batch,
         # so that a row would depend on its neighbours (docs/decisions/0015). Alone it depends on
         # nothing else, and is no slower on a CPU.
@@ -64,12 +74,12 @@ class OnnxModel:
             chosen = by_length[start : start + self._batch_size]
             feed = _pad([rows[i] for i in chosen])
             with _native_errors_of(self._graph):
-                output, *inner = self._session.run(
-                    self._output_names,
+                output, *further = self._session.run(
+                    [self._first, *self._further],
                     {name: value for name, value in feed.items() if name in self._input_names},
                 )
             mask = feed["attention_mask"].astype(bool)
-            yield Batch(chosen, mask, output, inner[0] if inner else np.empty(0, np.float32))
+            yield Batch(chosen, mask, output, dict(zip(self._further, further, strict=True)))
 
 
 def usable_core_count() -> int:

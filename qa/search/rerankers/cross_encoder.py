@@ -70,10 +70,11 @@ class CrossEncoderReranker(LoadedOnce[_Loaded]):
         loaded = self._loaded()
         (row,) = tokenize(loaded.cutting, [text], first=self._cut_query(loaded.plain, query))
         (batch,) = loaded.graph.run([row])
-        if not batch.inner.size:
+        if not batch.further:
             raise BackendError(f"No layer of {self._model!r} is named to read a question from.")
-        states: NDArray[np.float32] = batch.inner[0, 1 : len(row.ids) - int(row.type_ids.sum())]
-        return states
+        states: NDArray[np.float32] = batch.further[self._question_layer][0]
+        asked: NDArray[np.float32] = states[1 : len(row.ids) - int(row.type_ids.sum())]
+        return asked
 
     def _load(self) -> _Loaded:
         folder = find_model(self._model)
