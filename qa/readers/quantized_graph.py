@@ -1,0 +1,182 @@
+"""A BERT graph of int8 weights, taken apart and put together by numpy and onnx alone."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corpus.errors import BackendError
+
+LAST_STATES: Final = "/bert/encoder/layer.11/output/LayerNorm/Add_1_output_0"
+_QUANTIZED, _SCALE, _ZERO_POINT = "_quantized", "_scale", "_zero_point"
+_LEAST_SCALE = 1e-8
+# Symmetric, so that the zero point is 0.
+_MOST_INT8 = 127
+
+
+class QuantizedGraph:
+    """The weights of a graph by the names that a BERT model has for them, as floats.
+
+    The quantizer renames a matrix; the bias that is added to its product tells whose it is.
+
+    Args:
+        path: A ``model.onnx`` that onnxruntime quantized dynamically.
+
+    Raises:
+        BackendError: The file is missing or no graph.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._model = _read_model(path)
+        self._tensors = {tensor.name: tensor for tensor in self._model.graph.initializer}
+        self._stored_names = self._find_matrices()
+
+    @property
+    def matrix_names(self) -> list[str]:
+        """The names of the matrices of the layers and heads, ``bert...query.weight`` say."""
+        return sorted(self._stored_names)
+
+    @property
+    def vector_names(self) -> list[str]:
+        """The names of what was not quantized: biases, and the weights of norms."""
+        return sorted(n for n in self._tensors if n.endswith((".bias", "LayerNorm.weight")))
+
+    @property
+    def table_names(self) -> list[str]:
+        """The names of the tables of embeddings."""
+        return sorted(
+            name.removesuffix(_QUANTIZED)
+            for name in self._tensors
+            if name.endswith(_QUANTIZED) and "embeddings" in name
+        )
+
+    def matrix(self, name: str) -> NDArray[np.float32]:
+        """Return shape (out, in), as torch has it."""
+        return np.ascontiguousarray(self._dequantized(self._stored_name(name)).T)
+
+    def table(self, name: str) -> NDArray[np.float32]:
+        """Return shape (n, d)."""
+        return self._dequantized(name)
+
+    def vector(self, name: str) -> NDArray[np.float32]:
+        """Return shape (d,)."""
+        return self._array(name)
+
+    def set_matrix(self, name: str, values: NDArray[np.float32]) -> None:
+        """Quantize a matrix, each of its outputs by a scale of its own, in place of what was there.
+
+        Raises:
+            BackendError: It is of another shape than what was there, or not finite.
+        """
+        stored = self._stored_name(name)
+        columns = values.T
+        self._check_fit(name, columns, like=stored + _QUANTIZED)
+        largest = np.abs(columns).max(axis=0)
+        scale = (np.maximum(largest, _LEAST_SCALE) / _MOST_INT8).astype(np.float32)
+        rounded = np.clip(np.round(columns / scale), -_MOST_INT8, _MOST_INT8).astype(np.int8)
+        self._put(stored + _QUANTIZED, rounded)
+        self._put(stored + _SCALE, scale)
+        self._put(stored + _ZERO_POINT, np.zeros(len(scale), np.int8))
+
+    def set_vector(self, name: str, values: NDArray[np.float32]) -> None:
+        """Put a vector in place of what was there.
+
+        Raises:
+            BackendError: It is of another shape than what was there, or not finite.
+        """
+        self._check_fit(name, values, like=name)
+        self._put(name, values)
+
+    def add_head(self, name: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> None:
+        """Add an output: a linear layer, shape (out, in), over each token's last state.
+
+        Raises:
+            BackendError: It has another width than the states, or is not finite.
+        """
+        from onnx import TensorProto, helper  # noqa: PLC0415  (heavy)
+
+        width = len(self._array("bert.embeddings.LayerNorm.weight"))
+        if weight.shape != (len(bias), width) or not _are_finite(weight, bias):
+            raise self._misfit(name)
+        matrix, vector, product = f"{name}.weight", f"{name}.bias", f"{name}.product"
+        graph = self._model.graph
+        graph.initializer.extend([_tensor(matrix, weight.T), _tensor(vector, bias)])
+        graph.node.append(helper.make_node("MatMul", [LAST_STATES, matrix], [product]))
+        graph.node.append(helper.make_node("Add", [product, vector], [name]))
+        shape: list[str | int | None] = ["batch", "tokens", len(bias)]
+        graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+
+    def save(self, path: Path) -> None:
+        path.write_bytes(self._model.SerializeToString())
+
+    def _find_matrices(self) -> dict[str, str]:
+        """Map each matrix's name to the one it is stored by, without what is put behind it."""
+        makers = {output: node for node in self._model.graph.node for output in node.output}
+        found = {}
+        for node in self._model.graph.node:
+            bias = next((i for i in node.input if i.endswith(".bias") and i in self._tensors), "")
+            product = _follow_back(makers, node, ("Mul", "Cast", "MatMulInteger")) if bias else None
+            if product is not None:
+                name = f"{bias.removesuffix('.bias')}.weight"
+                found[name] = str(product.input[1]).removesuffix(_QUANTIZED)
+        return found
+
+    def _stored_name(self, name: str) -> str:
+        if name not in self._stored_names:
+            raise self._misfit(name)
+        return self._stored_names[name]
+
+    def _dequantized(self, stored: str) -> NDArray[np.float32]:
+        whole, zero = self._array(stored + _QUANTIZED), self._array(stored + _ZERO_POINT)
+        scale: NDArray[np.float32] = self._array(stored + _SCALE)
+        return (whole.astype(np.float32) - zero.astype(np.float32)) * scale
+
+    def _array(self, name: str) -> NDArray[Any]:
+        from onnx import numpy_helper  # noqa: PLC0415  (heavy)
+
+        if name not in self._tensors:
+            raise self._misfit(name)
+        array: NDArray[Any] = numpy_helper.to_array(self._tensors[name])
+        return array
+
+    def _check_fit(self, name: str, values: NDArray[np.float32], *, like: str) -> None:
+        if values.shape != self._array(like).shape or not _are_finite(values):
+            raise self._misfit(name)
+
+    def _put(self, name: str, values: NDArray[Any]) -> None:
+        self._tensors[name].CopyFrom(_tensor(name, values))
+
+    def _misfit(self, name: str) -> BackendError:
+        return BackendError(f"The graph {self._path} has no weights {name!r} of that shape.")
+
+
+def _read_model(path: Path) -> Any:
+    import onnx  # noqa: PLC0415  (heavy)
+    from google.protobuf.message import DecodeError  # noqa: PLC0415  (of onnx)
+
+    try:
+        return onnx.load(path)
+    except (DecodeError, OSError) as exc:
+        raise BackendError(f"The graph {path} cannot be read: {exc}") from exc
+
+
+def _follow_back(makers: dict[str, Any], node: Any, kinds: tuple[str, ...]) -> Any:
+    """Return the node from which those of these kinds lead to this one; None without it."""
+    for kind in kinds:
+        before = [makers[name] for name in node.input if name in makers]
+        node = next((each for each in before if each.op_type == kind), None)
+        if node is None:
+            return None
+    return node
+
+
+def _are_finite(*arrays: NDArray[np.float32]) -> bool:
+    return all(bool(np.isfinite(array).all()) for array in arrays)
+
+
+def _tensor(name: str, values: NDArray[Any]) -> Any:
+    from onnx import numpy_helper  # noqa: PLC0415  (heavy)
+
+    return numpy_helper.from_array(np.ascontiguousarray(values), name)
