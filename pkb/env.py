@@ -126,6 +126,10 @@ class Env(BaseSettings):
         description="server of `cohere/...` rerankers",
     )
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
+    pkb_reader: str = Field(
+        default="minilm-l12-reader",
+        description="tells which texts answer: packaged, a `.safetensors` file or `none`",
+    )
     pkb_model_timeout_s: float = Field(
         default=60,
         gt=0,

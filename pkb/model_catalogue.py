@@ -6,11 +6,12 @@ An entry with a PATTERN stands for every name that matches; what its groups find
 from pathlib import Path
 from typing import Any
 
-from pkb.env import Env
+from pkb.env import BASE_DIR, Env
 
 Catalogue = dict[str, dict[str, Any]]
 
 CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
+READER = "minilm-l12-reader"
 LATE_INTERACTION = "answerai-colbert-small-v1"
 # An index takes up to 4,000 dimensions.
 _DIMENSION = r"(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000)"
@@ -114,6 +115,22 @@ def rerankers(env: Env) -> Catalogue:
             },
         },
         "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
+    }
+
+
+def readers(env: Env, *, cache_dir: Path) -> Catalogue:
+    """Return what tells where texts answer; merged graphs are kept in ``cache_dir``."""
+    shared = {"model": CROSS_ENCODER, "cache_dir": str(cache_dir), "threads": env.pkb_model_threads}
+    backend = "qa.readers.cross_encoder.CrossEncoderReader"
+    own = str(BASE_DIR / "qa" / "readers" / f"{READER}.safetensors")
+    return {
+        READER: {"BACKEND": backend, "OPTIONS": {"adapter": own, **shared}},
+        "<file>.safetensors": {
+            "BACKEND": backend,
+            "PATTERN": r"(?P<adapter>.+\.safetensors)",
+            "OPTIONS": shared,
+        },
+        "none": {"BACKEND": "qa.readers.null.NullReader"},
     }
 
 

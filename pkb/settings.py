@@ -17,6 +17,7 @@ from pkb.model_catalogue import (
     LATE_INTERACTION,
     answerers,
     embedders,
+    readers,
     rerankers,
 )
 from pkb.secret_key import read_secret_key
@@ -186,7 +187,8 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-PKB_EMBEDDERS = embedders(env, cache_dir=env.pkb_model_dir or DATA_DIR / "models")
+MODEL_DIR = env.pkb_model_dir or DATA_DIR / "models"
+PKB_EMBEDDERS = embedders(env, cache_dir=MODEL_DIR)
 PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
@@ -195,6 +197,8 @@ PKB_RERANKER_MODEL = env.reranker_model
 # for these two only.
 PKB_JUDGE_MODEL = CROSS_ENCODER
 PKB_MATCHER_MODEL = LATE_INTERACTION
+PKB_READERS = readers(env, cache_dir=MODEL_DIR)
+PKB_READER_MODEL = env.pkb_reader
 PKB_PROGRAMS_DIR = DATA_DIR / "programs"
 PKB_ANSWERERS = answerers(env, programs_dir=PKB_PROGRAMS_DIR)
 

@@ -15,6 +15,7 @@ from qa.answerers.model_address import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
 from qa.proof.confidence import read_calibration
+from qa.readers import readers
 from qa.search.rerankers import rerankers
 
 CONFIGURATION = "configuration"
@@ -29,6 +30,7 @@ def _check_models() -> Iterator[CheckMessage]:
     for setting, value, known in (
         ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
         ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),
+        ("PKB_READER", settings.PKB_READER_MODEL, readers),
     ):
         if value not in known:
             names = ", ".join(known.names)

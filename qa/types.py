@@ -162,6 +162,23 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader found in a text for a question.
+
+    Attributes:
+        score: The logit of the text answering the question, unbounded.
+        start: Where the part that answers best starts, in characters of the text.
+        end: Where it ends; ``start`` where there is none. Some 25 tokens behind it at most.
+        margin: How much likelier that part is than that no part answers, in logits, unbounded.
+    """
+
+    score: float
+    start: int
+    end: int
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the quotes of an answer look like beside the question.
 

@@ -47,6 +47,9 @@ def test_unknown_models_are_named(settings: Any) -> None:
     settings.PKB_EMBEDDING_MODEL, settings.PKB_RERANKER_MODEL = "hashing-64", "best"
     ((_, message),) = found()
     assert message.startswith("RERANKER_MODEL: there is no 'best', but ")
+    settings.PKB_RERANKER_MODEL, settings.PKB_READER_MODEL = "none", "best"
+    ((_, message),) = found()
+    assert message.startswith("PKB_READER: there is no 'best', but ")
 
 
 @pytest.mark.parametrize(
