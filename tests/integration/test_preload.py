@@ -8,17 +8,20 @@ from django.core.management import CommandError, call_command
 
 from pkb import settings as product
 from pkb.preload import are_models_loaded, models_of_a_question
+from qa.readers import get_reader
 
 
 def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:
     settings.PKB_EMBEDDERS = {**product.PKB_EMBEDDERS}  # forgets what other tests loaded
     settings.PKB_RERANKERS = {**product.PKB_RERANKERS}
+    settings.PKB_READERS = {**product.PKB_READERS}
     assert not are_models_loaded()
 
     call_command("load_models")
 
     assert are_models_loaded()
     assert all(model.is_loaded for model in models_of_a_question())
+    assert get_reader().is_loaded
 
 
 def test_load_models_says_which_model_is_not_there(settings: Any, tmp_path: Path) -> None:
