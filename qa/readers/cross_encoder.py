@@ -1,47 +1,23 @@
 """A cross-encoder that was trained to tell whether a text answers, and where."""
 
-import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from corpus.embedders.model_files import LoadedOnce, find_model
 from corpus.embedders.onnx_session import OnnxModel
-from corpus.embedders.tokens import TokenRow, clean_surrogates, load_tokenizer
-from corpus.errors import BackendError
+from corpus.embedders.tokens import load_tokenizer
 from qa.readers.adapter import QUESTION, SPAN, merged_graph
+from qa.readers.pairs import MOST_TOKENS, as_reading, encode_pairs
 from qa.types import Reading
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-MOST_QUESTION_TOKENS = 96
-MOST_SPAN_TOKENS = 25
-# Of the margin in the score.
-SPAN_WEIGHT = 0.35
-_JOINER = "\u200d"
-_BLOCK_TEXTS = 64
-
 
 class _Loaded(NamedTuple):
     graph: OnnxModel
     tokenizer: "Tokenizer"
-
-
-class _Pair(NamedTuple):
-    """A question and a text as the model reads them.
-
-    Attributes:
-        spans: The half-open character span of each of the text's tokens that are read.
-        start: Where those tokens start in the row.
-    """
-
-    row: TokenRow
-    spans: list[tuple[int, int]]
-    start: int
 
 
 class CrossEncoderReader(LoadedOnce[_Loaded]):
@@ -65,7 +41,7 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
         cache_dir: str,
         threads: int = 0,
         batch_size: int = 8,
-        max_tokens: int = 320,
+        max_tokens: int = MOST_TOKENS,
         name: str | None = None,
     ) -> None:
         super().__init__(self._load)
@@ -99,10 +75,10 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
 
     def _read(self, loaded: _Loaded, question: str, texts: Sequence[str]) -> list[Reading]:
         found: dict[int, Reading] = {}
-        pairs = self._encode(loaded.tokenizer, question, texts)
+        pairs = encode_pairs(loaded.tokenizer, question, texts, max_tokens=self._max_tokens)
         for batch in loaded.graph.run([pair.row for pair in pairs]):
             for place, i in enumerate(batch.rows):
-                found[i] = _as_reading(
+                found[i] = as_reading(
                     pairs[i],
                     texts[i],
                     logit=float(batch.output[place, 0]),
@@ -110,76 +86,3 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
                     places=batch.further[SPAN][place],
                 )
         return [found[i] for i in range(len(texts))]
-
-    def _encode(self, tokenizer: "Tokenizer", question: str, texts: Sequence[str]) -> list[_Pair]:
-        before, between = (tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]"))
-        if before is None or between is None:
-            raise BackendError(f"The tokenizer of {self._model!r} is not that of a BERT model.")
-        asked = tokenizer.encode(clean_surrogates(question), add_special_tokens=False).ids
-        first = [before, *asked[:MOST_QUESTION_TOKENS], between]
-        room = self._max_tokens - len(first) - 1
-        pairs = []
-        for at in range(0, len(texts), _BLOCK_TEXTS):
-            clean = [clean_surrogates(text) for text in texts[at : at + _BLOCK_TEXTS]]
-            for each in tokenizer.encode_batch(clean, add_special_tokens=False):
-                second = [*each.ids[:room], between]
-                row = TokenRow(
-                    np.array(first + second, np.int32),
-                    np.repeat(np.array([0, 1], np.int32), [len(first), len(second)]),
-                )
-                pairs.append(_Pair(row, each.offsets[:room], len(first)))
-        return pairs
-
-
-def _as_reading(
-    pair: _Pair,
-    text: str,
-    *,
-    logit: float,
-    asked: NDArray[np.float32],
-    places: NDArray[np.float32],
-) -> Reading:
-    """Read the model's outputs of one pair, shapes (t, 2) and (t, 2)."""
-    first, last, best = _best_span(places[pair.start :][: max(1, len(pair.spans))])
-    margin = best - float(places[0].sum())
-    score = logit + _pool(asked[1 : pair.start]) + SPAN_WEIGHT * margin
-    if not pair.spans:  # the separator stood in for the text's tokens
-        return Reading(score, 0, 0, margin)
-    start, end = _whole_characters(text, pair.spans[first][0], pair.spans[last][1])
-    return Reading(score, start, end, margin)
-
-
-def _pool(tokens: NDArray[np.float32]) -> float:
-    """Return the mean of the tokens' values, weighed by a softmax of their weights."""
-    values, weights = tokens.T
-    shares = np.exp(weights - weights.max())
-    return float((values * shares).sum() / shares.sum())
-
-
-def _best_span(tokens: NDArray[np.float32]) -> tuple[int, int, float]:
-    """Return the best span's first and last token, and its score."""
-    scores = tokens[:, 0, None] + tokens[None, :, 1]
-    place = np.arange(len(tokens))
-    width = place[None, :] - place[:, None]
-    scores[(width < 0) | (width >= MOST_SPAN_TOKENS)] = -np.inf
-    first, last = np.unravel_index(scores.argmax(), scores.shape)
-    return int(first), int(last), float(scores[first, last])
-
-
-def _whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span so that it cuts no mark from its letter: tokens leave accents out."""
-    while _are_joined(text, start):
-        start -= 1
-    while _are_joined(text, end):
-        end += 1
-    return start, end
-
-
-def _are_joined(text: str, at: int) -> bool:
-    """Tell whether what stands before and behind ``at`` is seen as one character."""
-    if not 0 < at < len(text):
-        return False
-    before, behind = text[at - 1], text[at]
-    if "\ud800" <= before <= "\udbff" and "\udc00" <= behind <= "\udfff":
-        return True
-    return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")

@@ -18,8 +18,9 @@ from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
 from pkb import settings as configured
 from qa.readers import Reader
-from qa.readers.cross_encoder import MOST_SPAN_TOKENS, CrossEncoderReader
+from qa.readers.cross_encoder import CrossEncoderReader
 from qa.readers.null import NullReader
+from qa.readers.pairs import MOST_SPAN_TOKENS
 from qa.types import Reading
 
 ROOT = Path(__file__).parents[2]
