@@ -1,0 +1,279 @@
+"""Train a reader's adapter and heads, so that a run that breaks off goes on where it was."""
+
+import hashlib
+import math
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from corpus.embedders.tokens import load_tokenizer
+from corpus.errors import BackendError
+from evaluation.reader_model import Outputs, ReaderModel
+from evaluation.reader_rows import ReaderRow
+from evaluation.results import Progress
+from qa.readers.adapter import Weights
+from qa.readers.pairs import MOST_SPAN_TOKENS, Pair, encode_pairs
+from qa.readers.quantized_graph import QuantizedGraph
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+WEIGHT_DECAY = 0.01
+WARM_UP_SHARE = 0.1
+LONGEST_GRADIENT = 1.0
+# Parts of the loss beside that of the logit.
+QUESTION_SHARE, SPAN_SHARE = 0.5, 0.25
+# A span that was pointed out wrongly must not outweigh a batch.
+MOST_SPAN_LOSS = 50.0
+# Batches whose rows are sorted by length together: little is padded, and all are still mixed.
+_SORTED_BATCHES = 16
+_OUT = -1e4
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How a reader is trained.
+
+    Attributes:
+        headings: The share of passages before which their heading stands.
+        save_every: Steps after which the work done so far is kept.
+    """
+
+    epochs: int = 3
+    batch_size: int = 64
+    learning_rate: float = 1.2e-3
+    headings: float = 0.4
+    seed: int = 0
+    save_every: int = 20
+
+
+class Trained(NamedTuple):
+    """
+    Attributes:
+        losses: Of the steps that this run took, in order.
+    """
+
+    weights: Weights
+    losses: list[float]
+
+
+class _Example(NamedTuple):
+    """A row in tokens; ``starts`` and ``ends`` are where its answer may, None if not known."""
+
+    pair: Pair
+    row: ReaderRow
+    starts: list[int] | None
+    ends: list[int] | None
+
+
+def train_reader(
+    rows: Sequence[ReaderRow],
+    *,
+    folder: Path,
+    checkpoints: Path,
+    recipe: Recipe,
+    progress: Progress,
+) -> Trained:
+    """Train on all rows, from the last checkpoint of the same rows and recipe if there is one.
+
+    Args:
+        folder: The cross-encoder, ``model.onnx`` and ``tokenizer.json``.
+        checkpoints: Where the work so far is kept; what belongs to this run is removed at its end.
+
+    Raises:
+        BackendError: The model or the checkpoint is broken.
+    """
+    graph, tokenizer = QuantizedGraph(folder / "model.onnx"), load_tokenizer(folder)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    kept = checkpoints / f"reader-{_digest(rows, folder, recipe)}.pt"
+    per_epoch = math.ceil(len(rows) / recipe.batch_size)
+    total = per_epoch * recipe.epochs
+    losses = []
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe.seed)
+        model = ReaderModel(graph).to(device).train()
+        optimizer = torch.optim.AdamW(_trained(model), weight_decay=WEIGHT_DECAY)
+        done = _resume(model, optimizer, kept)
+        for epoch in range(done // per_epoch, recipe.epochs):
+            batches = _batches(_encode(rows, tokenizer, recipe, epoch), recipe, epoch)
+            for step, batch in enumerate(batches, start=epoch * per_epoch):
+                if step < done:
+                    continue
+                # Of the step and nothing before it, so that nothing is lost when a run breaks off.
+                torch.manual_seed(recipe.seed + step + 1)
+                _set_rate(optimizer, recipe.learning_rate * _rate_share(step, total))
+                losses.append(_take_step(model, optimizer, batch, device))
+                if (step + 1) % recipe.save_every == 0:
+                    _save(model, optimizer, step + 1, kept)
+                progress(step + 1, total)
+    kept.unlink(missing_ok=True)
+    return Trained(model.trained_weights(), losses)
+
+
+def _digest(rows: Sequence[ReaderRow], folder: Path, recipe: Recipe) -> str:
+    digest = hashlib.sha256(repr(recipe).encode())
+    for row in rows:
+        digest.update(repr(row).encode())
+    digest.update((folder / "model.onnx").read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _trained(model: ReaderModel) -> list[torch.nn.Parameter]:
+    return [each for each in model.parameters() if each.requires_grad]
+
+
+def _resume(model: ReaderModel, optimizer: torch.optim.AdamW, kept: Path) -> int:
+    """Return how many steps were taken before."""
+    if not kept.is_file():
+        return 0
+    try:
+        state = torch.load(kept, map_location="cpu", weights_only=True)
+        for parameter, value in zip(_trained(model), state["parameters"], strict=True):
+            parameter.data.copy_(value)
+        optimizer.load_state_dict(state["optimizer"])
+        return int(state["step"])
+    except (OSError, EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as exc:
+        raise BackendError(f"The checkpoint {kept} cannot be read, remove it: {exc}") from exc
+
+
+def _save(model: ReaderModel, optimizer: torch.optim.AdamW, step: int, kept: Path) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = kept.with_suffix(".tmp")
+    state = {
+        "parameters": [each.detach().cpu() for each in _trained(model)],
+        "optimizer": optimizer.state_dict(),
+        "step": step,
+    }
+    torch.save(state, unfinished)
+    unfinished.replace(kept)
+
+
+def _encode(
+    rows: Sequence[ReaderRow], tokenizer: "Tokenizer", recipe: Recipe, epoch: int
+) -> list[_Example]:
+    draw = Random(f"headings {recipe.seed} {epoch}")  # noqa: S311  (no secret)
+    examples = []
+    for row in rows:
+        is_headed = bool(row.heading) and draw.random() < recipe.headings
+        lead = f"{row.heading}\n" if is_headed else ""
+        (pair,) = encode_pairs(tokenizer, row.question, [lead + row.passage])
+        examples.append(_Example(pair, row, *_answer_tokens(pair, row, len(lead))))
+    return examples
+
+
+def _answer_tokens(
+    pair: Pair, row: ReaderRow, lead: int
+) -> tuple[list[int] | None, list[int] | None]:
+    """Return the tokens at which the answer may start and end; both None if it is not known."""
+    if row.spans is None:
+        return None, None
+    if not row.spans:
+        return [0], [0]
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in row.spans:
+        inside = [
+            pair.start + i
+            for i, (s, e) in enumerate(pair.spans)
+            if e > start + lead and s < end + lead
+        ]
+        # In a passage of many sentences, as some sets name them, it may be anywhere.
+        is_wide = len(inside) > MOST_SPAN_TOKENS
+        starts += inside if is_wide else inside[:1]
+        ends += inside if is_wide else inside[-1:]
+    return (starts, ends) if starts else (None, None)  # cut off
+
+
+def _batches(examples: list[_Example], recipe: Recipe, epoch: int) -> Iterator[list[_Example]]:
+    """Yield batches of like length in a random order, the same for the same seed and epoch."""
+    draw = Random(f"order {recipe.seed} {epoch}")  # noqa: S311  (no secret)
+    draw.shuffle(examples)
+    size, batches = recipe.batch_size, []
+    for start in range(0, len(examples), size * _SORTED_BATCHES):
+        near = examples[start : start + size * _SORTED_BATCHES]
+        near.sort(key=lambda each: len(each.pair.row.ids))
+        batches += [near[at : at + size] for at in range(0, len(near), size)]
+    draw.shuffle(batches)
+    yield from batches
+
+
+def _rate_share(step: int, total: int) -> float:
+    """Rise to 1, then fall to 0, both in a straight line."""
+    warm = max(1.0, WARM_UP_SHARE * total)
+    return (step + 1) / warm if step + 1 < warm else (total - step) / max(1.0, total - warm + 1)
+
+
+def _set_rate(optimizer: torch.optim.AdamW, rate: float) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+
+
+def _take_step(
+    model: ReaderModel, optimizer: torch.optim.AdamW, batch: Sequence[_Example], device: str
+) -> float:
+    ids, mask, types = _pad(batch, device)
+    with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+        outputs = model(ids, mask, types)
+    loss = _loss(outputs, mask, types, batch)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(_trained(model), LONGEST_GRADIENT)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _pad(batch: Sequence[_Example], device: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return ids, mask and types, each of shape (b, t)."""
+    shape = len(batch), max(len(each.pair.row.ids) for each in batch)
+    ids, mask, types = (np.zeros(shape, np.int64) for _ in range(3))
+    for i, each in enumerate(batch):
+        row = each.pair.row
+        ids[i, : len(row.ids)], mask[i, : len(row.ids)] = row.ids, 1
+        types[i, : len(row.ids)] = row.type_ids
+    arrays = (ids, mask, types)
+    on_device = [torch.from_numpy(array).to(device) for array in arrays]
+    return on_device[0], on_device[1], on_device[2]
+
+
+def _loss(
+    outputs: Outputs, mask: torch.Tensor, types: torch.Tensor, batch: Sequence[_Example]
+) -> torch.Tensor:
+    device = mask.device
+    wanted = torch.tensor([float(each.row.is_answered) for each in batch], device=device)
+    weight = torch.tensor([each.row.weight for each in batch], device=device)
+    asked = (types == 0) & (mask == 1)
+    readable = (types == 1) & (mask == 1)
+    asked[:, 0], readable[:, 0] = False, True
+    shares = outputs.question[..., 1].masked_fill(~asked, _OUT).softmax(1)
+    pooled = (shares * outputs.question[..., 0]).sum(1)
+    places = outputs.span.masked_fill(~readable[..., None], _OUT)
+    missed = _missed(places[..., 0], [each.starts for each in batch])
+    missed = missed + _missed(places[..., 1], [each.ends for each in batch])
+    return (
+        _answered_loss(outputs.logit, wanted, weight)
+        + QUESTION_SHARE * _answered_loss(pooled, wanted, weight)
+        + SPAN_SHARE * (missed.clamp(max=MOST_SPAN_LOSS) * weight).mean()
+    )
+
+
+def _answered_loss(logit: torch.Tensor, wanted: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    each = functional.binary_cross_entropy_with_logits(logit, wanted, reduction="none")
+    return (each * weight).mean()
+
+
+def _missed(logits: torch.Tensor, right: Sequence[list[int] | None]) -> torch.Tensor:
+    """Return for each row minus the log of the share that right tokens have; 0 if not known."""
+    is_right = torch.zeros(logits.shape, dtype=torch.bool)
+    is_known = torch.tensor([tokens is not None for tokens in right])
+    for i, tokens in enumerate(right):
+        is_right[i, tokens or []] = True
+    is_right, is_known = is_right.to(logits.device), is_known.to(logits.device)
+    share = logits.masked_fill(~is_right, 10 * _OUT).logsumexp(1)
+    return (logits.logsumexp(1) - share) * is_known
