@@ -128,7 +128,7 @@ class Env(BaseSettings):
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_reader: str = Field(
         default="minilm-l12-reader",
-        description="tells which texts answer: packaged, a `.safetensors` file or `none`",
+        description="reader of passages, which answers do not ask yet: its name, a file, `none`",
     )
     pkb_model_timeout_s: float = Field(
         default=60,
