@@ -140,6 +140,27 @@ def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     assert reply["document"]["title"] == "a"
 
 
+def test_a_worker_that_ends_before_it_replies_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "_BOOT", "import sys; sys.stdin.buffer.readline()")
+    worker = sandbox.Worker()
+    try:
+        with pytest.raises(sandbox.WorkerLost):
+            worker.ask({"filename": "a.txt"}, b"text", within_s=30)
+    finally:
+        worker.close()
+
+
+def test_a_worker_that_ended_before_it_was_asked_is_lost() -> None:
+    worker = sandbox.Worker()
+    try:
+        worker._process.kill()
+        worker._process.wait()
+        with pytest.raises(sandbox.WorkerLost):
+            worker.ask({"filename": "a.txt"}, b"text", within_s=30)
+    finally:
+        worker.close()
+
+
 def test_nothing_is_left_running_when_a_worker_is_closed() -> None:
     worker = sandbox.Worker()
     worker.ask(
