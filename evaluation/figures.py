@@ -142,6 +142,10 @@ def measure_all(observations: Observations) -> tuple[Figure, ...]:
     )
 
 
+# What is counted of each kind of question, in the order it is shown.
+BY_KIND = ("asked", "right", "wrong", "refused", *map(str, Loss))
+
+
 def count_by_kind(
     observed: Mapping[str, Observation], kinds: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
@@ -158,14 +162,12 @@ def count_by_kind(
     for key, row in observed.items():
         counts = found.setdefault(kinds[key], dict.fromkeys(BY_KIND, 0))
         counts["asked"] += 1
-        for name in ("right", "refused", *Loss):
-            counts[name] += int(row[f"lost_{name}" if name in _LOSSES else name])
+        counts["right"] += int(row["right"])
         counts["wrong"] += int(row["answered"] - row["right"])
+        counts["refused"] += int(row["refused"])
+        for loss in Loss:
+            counts[loss] += int(row[f"lost_{loss}"])
     return found
-
-
-_LOSSES = frozenset(map(str, Loss))
-BY_KIND = ("asked", "right", "wrong", "refused", *map(str, Loss))
 
 
 def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:
