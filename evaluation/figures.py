@@ -99,6 +99,9 @@ _RETRIEVAL = (
 _SHARES = (
     ("said_right", "right, of all that was said", "right", "answered", "higher"),
     ("answered_right", "answered right, of the answerable", "right", "answerable", "higher"),
+    ("shown", "right passage cited or shown as close", "shown", "with_gold", "higher"),
+    ("short_em", "short answer, exact match", "short_em", "short_given", "higher"),
+    ("short_f1", "short answer, F1 of words", "short_f1", "short_given", "higher"),
     ("em", "exact match", "em", "with_gold", "higher"),
     ("f1", "F1 of words", "f1", "with_gold", "higher"),
     ("contains_gold", "contains the gold answer", "contains", "with_gold", "higher"),

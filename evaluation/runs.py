@@ -15,7 +15,7 @@ from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
 from qa.fallbacks import expand_question
 from qa.search_passages import search_passages
-from qa.types import Citation, Passage, Query
+from qa.types import Answer, Citation, Passage, Query
 from qa.verify_claim import verify_claim
 
 # What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
@@ -198,12 +198,18 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
     says_gold = contains or f1 >= RIGHT_FROM_F1
     is_right = says_gold if gold else cited_gold > 0
     lost = find_loss(answered, gold) if gold and not is_right else None
+    short = answer.text[slice(*answer.short)] if answer.short else ""
     return {
         "asked": 1.0,
         "answerable": float(question.is_answerable),
         "unanswerable": float(not question.is_answerable),
         "answered": float(given),
         "refused": float(not given),
+        "unsure": float(answer.kind == "unsure"),
+        "shown": float(_shows(answer, gold)),
+        "short_given": float(bool(gold and short)),
+        "short_em": exact_match(short, gold),
+        "short_f1": token_f1(short, gold),
         "refused_rightly": float(not given and not question.is_answerable),
         "with_gold": float(bool(gold)),
         "em": exact_match(answer.text, gold),
@@ -222,6 +228,13 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         **{f"{step['name']}_ms": step["ms"] for step in answered.steps},
         "total_ms": round(sum(step["ms"] for step in answered.steps), 2),
     }
+
+
+def _shows(answer: Answer, gold: Sequence[str]) -> bool:
+    """Tell whether a passage that was cited, or shown as close, says it."""
+    passages = [citation.passage for citation in answer.citations]
+    passages += [close.passage for close in answer.closest]
+    return any(contains_gold(passage.text, gold) for passage in passages)
 
 
 def _ids_of(citation: Citation, ids: Ids) -> Sequence[str]:

@@ -128,7 +128,7 @@ class Env(BaseSettings):
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_reader: str = Field(
         default="minilm-l12-reader",
-        description="reader of passages, which answers do not ask yet: its name, a file, `none`",
+        description="what tells whether a passage answers, and where: its name, a file, `none`",
     )
     pkb_model_timeout_s: float = Field(
         default=60,
@@ -137,7 +137,10 @@ class Env(BaseSettings):
         description="seconds for one try at an embedding or reranking server",
     )
     pkb_model_threads: int = Field(
-        default=0, ge=0, le=256, description="threads of each packaged model; 0: one a core"
+        default=0,
+        ge=0,
+        le=256,
+        description="runs at once of packaged models, a thread each; 0: one a core",
     )
 
     pkb_lm: str = Field(
@@ -203,16 +206,22 @@ class Env(BaseSettings):
         le=1_000,
         description="candidates that an HNSW scan keeps; more find more and take longer",
     )
-    # What it loses and refuses: docs/decisions/0009.
+    # What both give and hold back: docs/decisions/0023.
+    pkb_answer_from: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="least confidence of an answer; under it the closest passages are shown",
+    )
     pkb_abstain_below: float = Field(
-        default=0.1, ge=0, le=1, description="an answer of less confidence is not given"
+        default=0.2, ge=0, le=1, description="confidence under which no passage is shown either"
     )
     pkb_calibration: Path = Field(
         default=BASE_DIR / "qa" / "calibration.json",
         description="file that turns evidence into confidence, by `manage.py calibrate`",
     )
-    pkb_answer_sentences: int = Field(
-        default=3, ge=1, le=10, description="longest extractive answer, in sentences"
+    pkb_answer_words: int = Field(
+        default=65, ge=10, le=500, description="longest extractive answer, in words"
     )
     pkb_answer_concurrency: int = Field(
         default=2,

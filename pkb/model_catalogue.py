@@ -94,12 +94,7 @@ def rerankers(env: Env) -> Catalogue:
     return {
         CROSS_ENCODER: {
             "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
-            "OPTIONS": {
-                "model": CROSS_ENCODER,
-                # The layer from which answerability is read best: docs/decisions/0009.
-                "question_layer": "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0",
-                **threads,
-            },
+            "OPTIONS": {"model": CROSS_ENCODER, **threads},
         },
         LATE_INTERACTION: {
             "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
@@ -130,7 +125,7 @@ def readers(env: Env, *, cache_dir: Path) -> Catalogue:
             "PATTERN": r"(?P<adapter>.+\.safetensors)",
             "OPTIONS": shared,
         },
-        "none": {"BACKEND": "qa.readers.null.NullReader"},
+        "none": {"BACKEND": "qa.readers.sentences.SentenceReader"},
     }
 
 
@@ -139,7 +134,7 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
     found: Catalogue = {
         "extractive": {
             "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
-            "OPTIONS": {"max_sentences": env.pkb_answer_sentences},
+            "OPTIONS": {"most_words": env.pkb_answer_words},
         }
     }
     if env.pkb_lm:

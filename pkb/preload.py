@@ -10,7 +10,8 @@ from corpus.backends import Model
 from corpus.embedders import embedders, get_embedder
 from corpus.errors import BackendError
 from qa.context import EXTRACTIVE, answerers, default_answerer_name, get_answerer
-from qa.search.rerankers import get_judge, get_matcher, get_reranker, rerankers
+from qa.readers import get_reader, readers
+from qa.search.rerankers import get_judge, get_reranker, rerankers
 
 log = structlog.get_logger(__name__)
 
@@ -27,8 +28,8 @@ def models_of_a_question() -> tuple[Model, ...]:
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),
         get_reranker(),
+        get_reader(),
         get_judge(),
-        get_matcher(),
         get_answerer(default_answerer_name()),
     )
 
@@ -56,10 +57,11 @@ def is_lm_loaded() -> bool:
 
 def are_models_loaded() -> bool:
     """Tell whether the models that every question needs can answer at once."""
-    wanted = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL, settings.PKB_MATCHER_MODEL}
+    wanted = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL}
     return (
         settings.PKB_EMBEDDING_MODEL in embedders.loaded
         and get_embedder(settings.PKB_EMBEDDING_MODEL).is_loaded
         and wanted <= set(rerankers.loaded)
-        and all(model.is_loaded for model in (get_reranker(), get_judge(), get_matcher()))
+        and settings.PKB_READER_MODEL in readers.loaded
+        and all(model.is_loaded for model in (get_reranker(), get_reader(), get_judge()))
     )

@@ -14,7 +14,6 @@ from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
 from pkb.model_catalogue import (
     CROSS_ENCODER,
-    LATE_INTERACTION,
     answerers,
     embedders,
     readers,
@@ -180,6 +179,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "APPEND_COMPONENTS": {"schemas": {"SearchFilter": FILTER_SCHEMA}},
     "ENUM_NAME_OVERRIDES": {
+        "AnswerKind": "qa.models.Answer.Kind",
         "DocumentStatus": "corpus.models.Document.Status",
         "JobStatus": "corpus.models.Job.Status",
         "CitationSupport": ["supported", "partial"],
@@ -193,10 +193,8 @@ PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
-# What judges sentences, and what compares them word by word: thresholds and the calibration hold
-# for these two only.
+# What judges whether one sentence holds up another: its thresholds hold for this model only.
 PKB_JUDGE_MODEL = CROSS_ENCODER
-PKB_MATCHER_MODEL = LATE_INTERACTION
 PKB_READERS = readers(env, cache_dir=MODEL_DIR)
 PKB_READER_MODEL = env.pkb_reader
 PKB_PROGRAMS_DIR = DATA_DIR / "programs"
@@ -211,6 +209,7 @@ PKB_RERANK_COUNT = env.pkb_rerank_count
 PKB_RERANK_WEIGHT = env.pkb_rerank_weight
 PKB_CALIBRATION = env.pkb_calibration
 PKB_ABSTAIN_BELOW = env.pkb_abstain_below
+PKB_ANSWER_FROM = env.pkb_answer_from
 PKB_ANSWER_CONCURRENCY = env.pkb_answer_concurrency
 PKB_SESSION_MINUTES = env.pkb_session_minutes
 PKB_CHAT_HEARTBEAT_S = env.pkb_chat_heartbeat_s

@@ -56,8 +56,10 @@ class MessageInline(ReadOnlyInline):
 
 @admin.register(models.Answer)
 class AnswerAdmin(ReadOnlyAdmin):
-    list_display = ["question", "answer", "confidence", "answerer", "collection", "created_at"]
-    list_filter = ["collection", "answerer"]
+    list_display = [
+        "question", "kind", "answer", "confidence", "answerer", "collection", "created_at"
+    ]  # fmt: skip
+    list_filter = ["kind", "collection", "answerer"]
     search_fields = ["question", "text"]
     date_hierarchy = "created_at"
     list_select_related = ["collection"]
@@ -68,7 +70,7 @@ class AnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description="answer")
     def answer(self, answer: models.Answer) -> str:
-        return answer.text[:120] or "(abstained)"
+        return answer.text[:120]
 
 
 @admin.register(Session)

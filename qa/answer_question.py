@@ -77,12 +77,7 @@ def answer_question(
         span(Step.ANSWER),
     ):
         state, steps = _run_with_selection(inputs, context, selected_text)
-        stored_id = record_answer(
-            state["proved"],
-            collection=found,
-            answerer=state["draft"].answerer if "draft" in state else "",
-            steps=steps,
-        )
+        stored_id = record_answer(state["proved"], collection=found, steps=steps)
     draft: Draft | None = state.get("draft")
     if draft is not None:
         _count_tokens(draft, metric_labels(model=model, route=route))
@@ -107,10 +102,12 @@ def _run_with_selection(
     state, steps = _run(inputs, selected)
     for step in steps:
         step["name"] = f"selected.{step['name']}"
-    if state["proved"].abstained:
-        state, further = _run(inputs, context)
-        steps += further
-    return state, steps
+    if not state["proved"].abstained:
+        return state, steps
+    whole, further = _run(inputs, context)
+    # A selection that may answer is nearer than documents that do not.
+    is_nearer = state["proved"].kind == "unsure" and whole["proved"].kind == "abstained"
+    return state if is_nearer else whole, steps + further
 
 
 def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -142,13 +139,24 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
                 summary["phrasings"] = list(value.phrasings)
         elif isinstance(value, list):
             summary["passages"] = [
-                {"chunk_id": p.chunk_id, "score": round(p.score, 4), "relevance": p.relevance}
+                {
+                    "chunk_id": p.chunk_id,
+                    "score": round(p.score, 4),
+                    "relevance": p.relevance,
+                    "reading": p.reading and round(p.reading.score, 3),
+                }
                 for p in value
             ]
         elif isinstance(value, Draft):
             summary |= {"answerer": value.answerer, "cited": list(value.cited), "note": value.note}
         elif isinstance(value, Answer):
-            summary |= {"citations": len(value.citations), "confidence": value.confidence}
+            summary |= {
+                "kind": value.kind,
+                "answerer": value.answerer,
+                "fallback": value.fallback,
+                "citations": len(value.citations),
+                "confidence": value.confidence,
+            }
     return summary
 
 

@@ -15,7 +15,7 @@ from qa.answerers.model_address import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
 from qa.proof.confidence import read_calibration
-from qa.readers import readers
+from qa.readers import get_reader, readers
 from qa.search.rerankers import rerankers
 
 CONFIGURATION = "configuration"
@@ -38,10 +38,14 @@ def _check_models() -> Iterator[CheckMessage]:
 
 
 def _check_calibration() -> Iterator[CheckMessage]:
+    if settings.PKB_READER_MODEL not in readers:
+        return
     try:
-        read_calibration(settings.PKB_CALIBRATION)
+        read_calibration(settings.PKB_CALIBRATION, get_reader().name)
     except ValueError as exc:
         yield Error(f"PKB_CALIBRATION: {exc}", id="qa.E002")
+    if settings.PKB_ABSTAIN_BELOW > settings.PKB_ANSWER_FROM:
+        yield Error("PKB_ABSTAIN_BELOW must not be over PKB_ANSWER_FROM.", id="qa.E004")
 
 
 def _check_language_model() -> Iterator[CheckMessage]:

@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.embedders import embedders
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
+from qa.readers import readers
 from qa.search.rerankers import rerankers
 
 # How passages are found, and from when on an answer is given; by the environment's names.
@@ -24,6 +25,7 @@ DECIDING_SETTINGS = {
     "PKB_RERANK_COUNT": "PKB_RERANK_COUNT",
     "PKB_RERANK_WEIGHT": "PKB_RERANK_WEIGHT",
     "PKB_PASSAGES_PER_DOCUMENT": "PKB_PASSAGES_PER_DOCUMENT",
+    "PKB_ANSWER_FROM": "PKB_ANSWER_FROM",
     "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
 }
 
@@ -31,7 +33,9 @@ _SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 # What an address may hold beside host and path.
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
 # Where the files of models lie, and how fast they run: nothing of what they say.
-_OF_THE_MACHINE = frozenset({"batch_size", "cache_dir", "programs", "threads", "timeout_s"})
+_OF_THE_MACHINE = frozenset(
+    {"adapter", "batch_size", "cache_dir", "programs", "threads", "timeout_s"}
+)
 
 
 class Configuration(NamedTuple):
@@ -43,6 +47,7 @@ class Configuration(NamedTuple):
             is for.
         answerers: How those who write answers are configured.
         calibration: SHA-256 of the file that confidence is estimated by.
+        adapter: SHA-256 of the reader's own weights; empty without any.
         program: SHA-256 of the language model's compiled program; empty without one.
         database: Options of the connection: how widely an index is scanned.
     """
@@ -51,6 +56,7 @@ class Configuration(NamedTuple):
     models: Mapping[str, Any]
     answerers: Mapping[str, Any]
     calibration: str
+    adapter: str
     program: str
     database: str
 
@@ -68,13 +74,14 @@ def read_configuration(embedding_model: str) -> Configuration:
         "embedder": embedders.find_spec(embedding_model),
         "reranker": rerankers.find_spec(settings.PKB_RERANKER_MODEL),
         "judge": rerankers.find_spec(settings.PKB_JUDGE_MODEL),
-        "matcher": rerankers.find_spec(settings.PKB_MATCHER_MODEL),
+        "reader": readers.find_spec(settings.PKB_READER_MODEL),
     }
     return Configuration(
         settings={**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
         models={use: _told(spec or {}) for use, spec in specs.items()},
         answerers={name: _told(spec) for name, spec in settings.PKB_ANSWERERS.items()},
         calibration=_content_sha256(settings.PKB_CALIBRATION),
+        adapter=_adapter_sha256(specs["reader"] or {}),
         program=_program_sha256(),
         database=settings.DATABASES["default"].get("OPTIONS", {}).get("options", ""),
     )
@@ -104,6 +111,11 @@ def _program_sha256() -> str:
         return _content_sha256(find_program(options["program"], folder=options["programs"]))
     except ImproperlyConfigured:  # removed since it was loaded
         return ""
+
+
+def _adapter_sha256(spec: Mapping[str, Any]) -> str:
+    adapter = spec.get("OPTIONS", {}).get("adapter", "")
+    return _content_sha256(Path(adapter)) if adapter else ""
 
 
 def _content_sha256(path: Path) -> str:

@@ -9,11 +9,13 @@ from django.conf import settings
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
 from qa.cancellation import Listener, Silent, wait_for
+from qa.passages import read_passages
 from qa.proof.citations import Prover
-from qa.proof.confidence import read_calibration
+from qa.proof.confidence import Calibration, read_calibration
+from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, default_retriever
 from qa.search.ranking import rerank_passages
-from qa.search.rerankers import Reranker, get_judge, get_matcher, get_reranker
+from qa.search.rerankers import Reranker, get_judge, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
 
 # Built when first asked for, once a process.
@@ -82,6 +84,7 @@ class QAContext:
     """The parts of one run.
 
     Attributes:
+        reader: Tells whether passages answer, and where.
         fallback: Answers when the answerer fails; None where it is the fallback itself.
         prover: Turns drafts into answers.
         rerank_count: Passages that the reranker judges.
@@ -94,6 +97,7 @@ class QAContext:
 
     retriever: Retriever
     reranker: Reranker
+    reader: Reader
     prover: Prover
     answerer: Answerer
     fallback: Answerer | None
@@ -131,6 +135,14 @@ class QAContext:
             limit=limit,
         )
 
+    def read(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Return the passages with what the reader finds in them for the question.
+
+        Raises:
+            BackendError: The reader failed.
+        """
+        return read_passages(question, passages, reader=self.reader)
+
 
 def get_answerer(name: str) -> Answerer:
     """Return the answerer of that name; the language model's is ``default``.
@@ -147,18 +159,21 @@ def default_answerer_name() -> str:
     return LANGUAGE_MODEL if LANGUAGE_MODEL in answerers else EXTRACTIVE
 
 
-def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
+def build_context(
+    *, lm: str = "", api_key: str = "", calibration: Calibration | None = None
+) -> QAContext:
     """Put the configured parts together.
 
     Args:
         lm: Name of a configured answerer; empty for the default one.
         api_key: For the language model, in place of the configured key. Who brings a key wants
             that model: nothing stands in for it if it fails.
+        calibration: In place of the configured one.
 
     Raises:
         InvalidInput: ``lm`` names no configured answerer.
     """
-    name = lm or default_answerer_name()
+    name, reader = lm or default_answerer_name(), get_reader()
     answerer = get_answerer(name)
     is_keyed = bool(api_key) and isinstance(answerer, KeyTaker)
     if api_key and isinstance(answerer, KeyTaker):
@@ -166,10 +181,11 @@ def build_context(*, lm: str = "", api_key: str = "") -> QAContext:
     return QAContext(
         retriever=default_retriever(),
         reranker=get_reranker(),
+        reader=reader,
         prover=Prover(
             judge=get_judge(),
-            matcher=get_matcher(),
-            calibration=read_calibration(settings.PKB_CALIBRATION),
+            calibration=calibration or read_calibration(settings.PKB_CALIBRATION, reader.name),
+            answer_from=settings.PKB_ANSWER_FROM,
             abstain_below=settings.PKB_ABSTAIN_BELOW,
         ),
         answerer=answerer,

@@ -6,9 +6,9 @@ from dataclasses import replace
 import structlog
 
 from corpus.errors import BackendError
-from qa.context import Answerer, Expander, Rewriter
+from qa.context import Answerer, Expander, QAContext, Rewriter
 from qa.questions import complete_follow_up
-from qa.types import Draft, Exchange, Passage
+from qa.types import Answer, Draft, Exchange, Passage
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +29,22 @@ def draft_answer(
         log.warning("answerer_failed", answerer=answerer.name, reason=str(exc))
         note = f"{answerer.name} failed, {fallback.name} answered: {exc}"
         return replace(fallback.answer(question, passages), note=note)
+
+
+def prove_draft(
+    draft: Draft, passages: Sequence[Passage], *, question: str, context: QAContext
+) -> Answer:
+    """Return what is proved of the draft; of the fallback's, where nothing of it may be said.
+
+    A language model is never less than the documents' own words.
+    """
+    say, fallback = context.listener.say, context.fallback
+    proved = context.prover.prove(draft, passages, question=question, say=say)
+    if proved.abstained and fallback is not None and draft.answerer != fallback.name:
+        note = f"{draft.answerer} wrote nothing that could be said, {fallback.name} answered."
+        draft = replace(fallback.answer(question, passages), note=note)
+        proved = context.prover.prove(draft, passages, question=question, say=say)
+    return replace(proved, answerer=draft.answerer, fallback=draft.note)
 
 
 def rewrite_question(

@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
 from qa.context import QAContext
-from qa.fallbacks import draft_answer, expand_question, rewrite_question
+from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
 
@@ -55,7 +55,8 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
         best = context.rerank(query.text, state["candidates"], limit=query.k)
-    return {"passages": best}
+        read = context.read(query.text, best)
+    return {"passages": read}
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -73,19 +74,21 @@ def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    context = runtime.context
     with span(Step.CITE):
-        proved = context.prover.prove(
+        proved = prove_draft(
             state["draft"],
             state["passages"],
             question=state["query"].text,
-            say=context.listener.say,
+            context=runtime.context,
         )
     return {"proved": replace(proved, question=state["question"])}
 
 
 def abstain(state: QAState) -> Update:
-    return {"proved": Answer(question=state["question"], text="", confidence=0.0)}
+    draft = state.get("draft")
+    answerer = draft.answerer if draft else ""
+    proved = Answer(question=state["question"], text="", confidence=0.0, answerer=answerer)
+    return {"proved": proved}
 
 
 def has_candidates(state: QAState) -> Literal["rerank", "abstain"]:

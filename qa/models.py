@@ -27,14 +27,25 @@ def _blank_the_quote(collector: Any, field: Any, sub_objs: Sequence[Any], using:
 
 
 class Answer(models.Model):
-    """An answer as it was given; an empty text is an abstention."""
+    """An answer as it was given; without a text nothing was claimed."""
+
+    class Kind(models.TextChoices):
+        ANSWER = "answer"
+        UNSURE = "unsure"
+        ABSTAINED = "abstained"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="answers")
     question = models.TextField()
     text = models.TextField(blank=True)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    short_start = models.PositiveIntegerField(
+        null=True, help_text="where in the text the few words stand that answer"
+    )
+    short_end = models.PositiveIntegerField(null=True)
     confidence = models.FloatField()
     answerer = models.CharField(max_length=200)
+    fallback = models.TextField(blank=True, help_text="why another answerer stood in")
     embedding_model = models.CharField(max_length=200)
     configuration_sha256 = models.CharField(max_length=64, help_text="of the settings in force")
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
@@ -49,6 +60,10 @@ class Answer(models.Model):
                 condition=models.Q(confidence__gte=0, confidence__lte=1),
                 name="answer_confidence_in_unit_interval",
             ),
+            models.CheckConstraint(
+                condition=models.Q(kind="answer") ^ models.Q(text=""),
+                name="answer_kind_fits_its_text",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -57,6 +72,12 @@ class Answer(models.Model):
     @property
     def abstained(self) -> bool:
         return not self.text
+
+    @property
+    def short(self) -> str | None:
+        if self.short_start is None or self.short_end is None:
+            return None
+        return self.text[self.short_start : self.short_end]
 
 
 class Citation(models.Model):
@@ -81,6 +102,10 @@ class Citation(models.Model):
     )
     start_char = models.PositiveIntegerField()
     end_char = models.PositiveIntegerField()
+    context_start = models.PositiveIntegerField(
+        null=True, help_text="where the paragraph or list begins that the quote stands in"
+    )
+    context_end = models.PositiveIntegerField(null=True)
     answer_start = models.PositiveIntegerField()
     answer_end = models.PositiveIntegerField()
     score = models.FloatField()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Prefetch, Q
+from django.db.models import Case, F, Prefetch, Q, When
 from django.db.models.functions import Substr
 from django.utils import timezone
 
@@ -37,10 +37,17 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
 
 class CitationQuerySet(models.QuerySet["Citation"]):
     def compared(self) -> Self:
-        """Annotate ``standing``: what stands at the span in the document's version of today."""
+        """Annotate what stands at the span today, and around it if that is the same version."""
         length = F("end_char") - F("start_char")
-        standing = Substr("document__raw_text", F("start_char") + 1, length)
-        return self.annotate(standing=standing, preview=F("chunk__text_preview"))
+        around = F("context_end") - F("context_start")
+        same_version = Q(document__content_sha256=F("content_sha256"))
+        return self.annotate(
+            standing=Substr("document__raw_text", F("start_char") + 1, length),
+            surroundings=Case(
+                When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
+            ),
+            preview=F("chunk__text_preview"),
+        )
 
 
 class SessionQuerySet(LockableQuerySet["Session"]):

@@ -16,19 +16,22 @@ from qa.types import Answer, Passage
 
 
 @transaction.atomic
-def record_answer(
-    answer: Answer, *, collection: Collection, answerer: str, steps: list[dict[str, Any]]
-) -> str:
+def record_answer(answer: Answer, *, collection: Collection, steps: list[dict[str, Any]]) -> str:
     """Store the answer and return its id.
 
     A document that was deleted while the answer was made leaves a citation without a quote.
     """
+    short_start, short_end = answer.short or (None, None)
     row = models.Answer.objects.create(
         collection=collection,
         question=answer.question,
         text=answer.text,
+        kind=answer.kind,
+        short_start=short_start,
+        short_end=short_end,
         confidence=answer.confidence,
-        answerer=answerer,
+        answerer=answer.answerer,
+        fallback=answer.fallback,
         embedding_model=collection.embedding_model,
         configuration_sha256=configuration_sha256(collection.embedding_model),
         steps=steps,
@@ -53,6 +56,8 @@ def record_answer(
             is_selected=citation.passage.is_selected,
             start_char=citation.start_char,
             end_char=citation.end_char,
+            context_start=citation.context[0],
+            context_end=citation.context[1],
             answer_start=citation.answer_start,
             answer_end=citation.answer_end,
             score=citation.score,

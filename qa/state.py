@@ -1,6 +1,6 @@
 """What flows through the graph. Each key is written by one node."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
@@ -21,4 +21,4 @@ class QAState(QAInput, QAOutput):
     query: Query  # by parse
     candidates: list[Passage]  # by retrieve
     passages: list[Passage]  # by rerank
-    draft: Draft  # by answer
+    draft: NotRequired[Draft]  # by answer, where there are candidates

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 """Judges texts against a query: one raw relevance a text, shape (n,), great is good."""
 
-Matcher = Callable[[str, str, Sequence[tuple[int, int]]], NDArray[np.float32]]
-"""Tells how well spans of a text match the tokens of a query, shape (n, q)."""
+
+# Between two paragraphs of a stored text.
+_GAP = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,23 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader found in a text for a question.
+
+    Attributes:
+        score: The logit of the text answering the question, unbounded.
+        start: Where the part that answers best starts, in characters of the text.
+        end: Where it ends; ``start`` where there is none.
+        margin: How much likelier that part is than that no part answers, in logits, unbounded.
+    """
+
+    score: float
+    start: int
+    end: int
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk as evidence: the slice ``start_char:end_char`` of a stored document version.
 
@@ -66,6 +84,7 @@ class Passage:
         similarity: Cosine similarity to the query, clipped to [0, 1].
         score: In [0, 1]; comparable within one list only, great is good.
         relevance: The reranker's raw score, where it has one.
+        reading: What the reader found in it, once it was read for a question.
         is_selected: It is of a text that came with the question, not of a stored document;
             ``document_id`` is empty, and ``chunk_id`` names it within one question only.
     """
@@ -83,6 +102,7 @@ class Passage:
     similarity: float = 0.0
     score: float = 0.0
     relevance: float | None = None
+    reading: Reading | None = None
     is_selected: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -110,14 +130,17 @@ class Passage:
         return self.lead + self.text
 
     @property
-    def as_read(self) -> str:
-        """What a language model reads of it: the text, and behind it its title and headings.
+    def place(self) -> str:
+        """Its title and headings, which its text often says "it" for; empty without any."""
+        return " > ".join(dict.fromkeys(part for part in (self.title, *self.heading_path) if part))
 
-        The text often says "it" for them. Behind, since small language models copy a passage
-        from its beginning.
+    @property
+    def as_read(self) -> str:
+        """What a language model reads of it: the text, and behind it its place.
+
+        Behind, since small language models copy a passage from its beginning.
         """
-        place = dict.fromkeys(part for part in (self.title, *self.heading_path) if part)
-        return f"{self.text}\n(from: {' > '.join(place)})" if place else self.text
+        return f"{self.text}\n(from: {self.place})" if self.place else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,53 +183,81 @@ class Citation:
     score: float
     support: str
 
+    @property
+    def context(self) -> tuple[int, int]:
+        """The span, in its document, of the paragraph or list that the quote stands in."""
+        text, offset = self.passage.text, self.passage.start_char
+        return _block_around(text, self.start_char - offset, self.end_char - offset, offset)
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a reader found in a text for a question.
 
-    Attributes:
-        score: The logit of the text answering the question, unbounded.
-        start: Where the part that answers best starts, in characters of the text.
-        end: Where it ends; ``start`` where there is none. Some 25 tokens behind it at most.
-        margin: How much likelier that part is than that no part answers, in logits, unbounded.
-    """
-
-    score: float
-    start: int
-    end: int
-    margin: float
+def _block_around(text: str, start: int, end: int, offset: int) -> tuple[int, int]:
+    before, behind = text.rfind(_GAP, 0, start), text.find(_GAP, end)
+    first = 0 if before < 0 else before + len(_GAP)
+    last = len(text) if behind < 0 else behind
+    return offset + first, offset + last
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the quotes of an answer look like beside the question.
+    """What a passage that is quoted looks like beside the question.
 
     Attributes:
-        relevance: The cross-encoder's logit of the best quote.
-        weakest_match: The cosine of the question's token that the quotes match worst.
-        answerability: The logit of the quotes, read one after the other, answering the question.
+        reading: The reader's score, a logit.
+        behind: The passage's own score less that of the best one found, in [-1, 0].
     """
 
-    relevance: float
-    weakest_match: float
-    answerability: float
+    reading: float
+    behind: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClosePassage:
+    """A passage that may answer, with the span of its document that comes nearest.
+
+    Attributes:
+        score: The chance that it answers, in [0, 1].
+    """
+
+    passage: Passage
+    start_char: int
+    end_char: int
+    score: float
+
+    @property
+    def quote(self) -> str:
+        offset = self.passage.start_char
+        return self.passage.text[self.start_char - offset : self.end_char - offset]
+
+
+Kind = Literal["answer", "unsure", "abstained"]
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``text`` is empty where the corpus does not hold an answer.
+    """``text`` is empty where the corpus does not hold an answer, or it is unsure whether it does.
 
     Attributes:
-        evidence: What the confidence was estimated from; None where nothing was quoted.
+        short: Where in ``text`` the few words stand that answer, half-open, if any do.
+        closest: Where it is unsure, the passages that come nearest, best first.
+        answerer: Who wrote it.
+        fallback: Why another answerer stood in for the one that was asked, or empty.
     """
 
     question: str
     text: str
     confidence: float
     citations: tuple[Citation, ...] = ()
-    evidence: Evidence | None = None
+    short: tuple[int, int] | None = None
+    closest: tuple[ClosePassage, ...] = ()
+    answerer: str = ""
+    fallback: str = ""
 
     @property
     def abstained(self) -> bool:
         return not self.text
+
+    @property
+    def kind(self) -> Kind:
+        if self.text:
+            return "answer"
+        return "unsure" if self.closest else "abstained"

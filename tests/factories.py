@@ -5,6 +5,8 @@ from typing import Any
 
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.models import Collection
+from qa.answer_question import AnsweredQuestion
+from qa.types import Answer, Citation, ClosePassage, Passage
 
 Ingest = Callable[..., StoredDocument]
 
@@ -42,3 +44,63 @@ def ingest_text_of(collection: Collection) -> Ingest:
         return ingest_text(text, collection=collection, attributes=Attributes(**attributes))
 
     return ingest
+
+
+# As found in a stored document that begins with LIGHTHOUSE.
+COAST = Passage(
+    chunk_id="11111111-1111-4111-8111-111111111111",
+    document_id="22222222-2222-4222-8222-222222222222",
+    content_sha256="0" * 64,
+    title="Coast",
+    source_uri="https://coast.example/bavoke",
+    heading_path=("Coast", "Towers"),
+    page=3,
+    text=LIGHTHOUSE,
+    start_char=100,
+    end_char=100 + len(LIGHTHOUSE),
+)
+
+
+def close_to(quote: str) -> ClosePassage:
+    start = COAST.start_char + LIGHTHOUSE.index(quote)
+    return ClosePassage(COAST, start, start + len(quote), 0.3)
+
+
+FIRST_SENTENCE = LIGHTHOUSE.split("Its lamp", maxsplit=1)[0].strip()
+LAST_SENTENCE = "A second keeper writes the weather into a green book."
+UNSURE_ANSWER = Answer(
+    question=LIGHTHOUSE_QUESTION,
+    text="",
+    confidence=0.3,
+    closest=(close_to(FIRST_SENTENCE), close_to(LAST_SENTENCE)),
+    answerer="extractive",
+)
+SHORT_ANSWER = Answer(
+    question=LIGHTHOUSE_QUESTION,
+    text=FIRST_SENTENCE,
+    confidence=0.9,
+    citations=(
+        Citation(
+            passage=COAST,
+            quote=FIRST_SENTENCE,
+            start_char=100,
+            end_char=100 + len(FIRST_SENTENCE),
+            answer_start=0,
+            answer_end=len(FIRST_SENTENCE),
+            score=0.9,
+            support="supported",
+        ),
+    ),
+    short=(FIRST_SENTENCE.index("Orsolya"), len(FIRST_SENTENCE) - 1),
+    answerer="extractive",
+)
+
+
+def answered(answer: Answer) -> AnsweredQuestion:
+    """An answer as if it had been stored."""
+    return AnsweredQuestion(
+        id="33333333-3333-4333-8333-333333333333",
+        answer=answer,
+        searched=answer.question,
+        passages=(COAST,),
+    )

@@ -3,7 +3,9 @@
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +39,10 @@ class OnnxModel:
 
     Args:
         graph: The ``model.onnx``.
-        threads: Threads of one run; 0 takes as many as the process has cores.
+        threads: Runs at once, each of one thread; 0 takes as many as the process has cores. Two
+            threads inside of one run are slower than two runs (docs/decisions/0023).
         batch_size: Rows of one run.
         outputs: Outputs of the graph that are given out beside its first.
-        inner: A tensor inside of the graph that is given out as well.
     """
 
     def __init__(
@@ -50,13 +52,13 @@ class OnnxModel:
         threads: int,
         batch_size: int,
         outputs: Sequence[str] = (),
-        inner: str = "",
     ) -> None:
         self._graph = graph
-        self._session = _open_session(graph, threads or usable_core_count(), inner)
+        self._threads = threads or usable_core_count()
+        self._session = _open_session(graph)
         self._input_names = {each.name for each in self._session.get_inputs()}
         self._first = self._session.get_outputs()[0].name
-        self._further = [*outputs, *filter(None, [inner])]
+        self._further = list(outputs)
         # A quantized graph scales each run's activations by their range over the whole batch,
         # so that a row would depend on its neighbours (docs/decisions/0015). Alone it depends on
         # nothing else, and is no slower on a CPU.
@@ -70,16 +72,28 @@ class OnnxModel:
             BackendError: The model failed.
         """
         by_length = sorted(range(len(rows)), key=lambda i: len(rows[i].ids), reverse=True)
-        for start in range(0, len(by_length), self._batch_size):
-            chosen = by_length[start : start + self._batch_size]
-            feed = _pad([rows[i] for i in chosen])
-            with _native_errors_of(self._graph):
-                output, *further = self._session.run(
-                    [self._first, *self._further],
-                    {name: value for name, value in feed.items() if name in self._input_names},
-                )
-            mask = feed["attention_mask"].astype(bool)
-            yield Batch(chosen, mask, output, dict(zip(self._further, further, strict=True)))
+        starts = range(0, len(by_length), self._batch_size)
+        batches = [by_length[start : start + self._batch_size] for start in starts]
+        run = partial(self._run_batch, rows)
+        if self._threads == 1 or len(batches) == 1:
+            return map(run, batches)
+        return _threads(self._threads).map(run, batches)
+
+    def _run_batch(self, rows: Sequence[TokenRow], chosen: list[int]) -> Batch:
+        feed = _pad([rows[i] for i in chosen])
+        with _native_errors_of(self._graph):
+            output, *further = self._session.run(
+                [self._first, *self._further],
+                {name: value for name, value in feed.items() if name in self._input_names},
+            )
+        mask = feed["attention_mask"].astype(bool)
+        return Batch(chosen, mask, output, dict(zip(self._further, further, strict=True)))
+
+
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    """The threads that the runs of all models of this process share."""
+    return ThreadPoolExecutor(count, thread_name_prefix="model")
 
 
 def usable_core_count() -> int:
@@ -106,33 +120,15 @@ def _pad(rows: Sequence[TokenRow]) -> dict[str, NDArray[np.int64]]:
     return feed
 
 
-def _open_session(graph: Path, threads: int, inner: str) -> Any:
+def _open_session(graph: Path) -> Any:
     import onnxruntime  # noqa: PLC0415  (heavy)
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Waiting threads would burn the cores that other workers need.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     with _native_errors_of(graph):
-        source = _with_output(graph, inner) if inner else str(graph)
-        return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
-
-
-def _with_output(graph: Path, name: str) -> bytes:
-    """Return the graph with one more output: the tensor of that name inside of it."""
-    import onnx  # noqa: PLC0415  (heavy)
-    from google.protobuf.message import DecodeError  # noqa: PLC0415  (of onnx)
-
-    try:
-        model = onnx.load(graph)
-    except (DecodeError, OSError) as exc:
-        raise BackendError(f"The model {graph} cannot be read: {exc}") from exc
-    model.graph.output.append(
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
-    )
-    return bytes(model.SerializeToString())
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
 
 
 @contextmanager

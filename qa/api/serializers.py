@@ -7,12 +7,21 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from corpus.models import PREVIEW_CHARS
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.types import Citation
+from qa.types import Citation, ClosePassage
+
+
+class ContextShown(serializers.Serializer[Any]):
+    """What stands around a quote, a span of the same document version."""
+
+    text = serializers.CharField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
 
 
 class StoredCitation(serializers.ModelSerializer[models.Citation]):
@@ -21,6 +30,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
     selected = serializers.BooleanField(source="is_selected")
     heading_path = serializers.ListField(child=serializers.CharField())
     preview = serializers.SerializerMethodField()
+    context = serializers.SerializerMethodField()  # type: ignore[assignment]
     state = serializers.SerializerMethodField()
 
     class Meta:
@@ -28,8 +38,18 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         fields = [
             "chunk_id", "document_id", "selected", "content_sha256", "title", "source_uri",
             "heading_path", "page", "preview", "score", "quote", "start_char", "end_char",
-            "answer_start", "answer_end", "support", "state",
+            "answer_start", "answer_end", "support", "context", "state",
         ]  # fmt: skip
+
+    @extend_schema_field(ContextShown(allow_null=True))
+    def get_context(self, citation: Any) -> dict[str, Any] | None:
+        if not citation.surroundings:
+            return None
+        return {
+            "text": citation.surroundings,
+            "start_char": citation.context_start,
+            "end_char": citation.context_end,
+        }
 
     def get_preview(self, citation: Any) -> str:
         return citation.preview or ""
@@ -44,15 +64,20 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
 class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
     answer = serializers.CharField(source="text")
     abstained = serializers.BooleanField()
+    short = serializers.CharField(allow_null=True)
+    fallback = serializers.SerializerMethodField()
     citations = StoredCitation(many=True)
     debug = serializers.SerializerMethodField()
 
     class Meta:
         model = models.Answer
         fields = [
-            "id", "question", "answer", "abstained", "confidence", "citations", "created_at",
-            "debug",
+            "id", "question", "kind", "answer", "short", "short_start", "short_end", "abstained",
+            "confidence", "answerer", "fallback", "citations", "created_at", "debug",
         ]  # fmt: skip
+
+    def get_fallback(self, answer: models.Answer) -> str | None:
+        return answer.fallback or None
 
     def get_debug(self, answer: models.Answer) -> dict[str, Any]:
         return {"steps": answer.steps if settings.IS_DEV else []}
@@ -77,6 +102,14 @@ class CitationShown(serializers.Serializer[Any]):
     answer_start = serializers.IntegerField()
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
+    context = serializers.SerializerMethodField()  # type: ignore[assignment]
+
+    @extend_schema_field(ContextShown)
+    def get_context(self, citation: Citation) -> dict[str, Any]:
+        start, end = citation.context
+        offset = citation.passage.start_char
+        text = citation.passage.text[start - offset : end - offset]
+        return {"text": text, "start_char": start, "end_char": end}
 
     def get_chunk_id(self, citation: Citation) -> UUID | None:
         return None if citation.passage.is_selected else UUID(citation.passage.chunk_id)
@@ -88,14 +121,58 @@ class CitationShown(serializers.Serializer[Any]):
         return citation.passage.text[:PREVIEW_CHARS]
 
 
+class ClosestShown(serializers.Serializer[Any]):
+    """A passage that may answer, where none was sure enough to be said."""
+
+    chunk_id = serializers.SerializerMethodField()
+    document_id = serializers.SerializerMethodField()
+    content_sha256 = serializers.CharField(source="passage.content_sha256")
+    title = serializers.CharField(source="passage.title")
+    source_uri = serializers.CharField(source="passage.source_uri")
+    heading_path = serializers.ListField(
+        child=serializers.CharField(), source="passage.heading_path"
+    )
+    page = serializers.IntegerField(source="passage.page", allow_null=True)
+    quote = serializers.CharField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+    score = serializers.FloatField(min_value=0, max_value=1)
+
+    def get_chunk_id(self, close: ClosePassage) -> UUID | None:
+        return None if close.passage.is_selected else UUID(close.passage.chunk_id)
+
+    def get_document_id(self, close: ClosePassage) -> UUID | None:
+        return None if close.passage.is_selected else UUID(close.passage.document_id)
+
+
 class AnswerShown(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     question = serializers.CharField(source="answer.question")
+    kind = serializers.ChoiceField(models.Answer.Kind.choices, source="answer.kind")
     answer = serializers.CharField(source="answer.text", allow_blank=True)
+    short = serializers.SerializerMethodField()
+    short_start = serializers.SerializerMethodField()
+    short_end = serializers.SerializerMethodField()
     abstained = serializers.BooleanField(source="answer.abstained")
     confidence = serializers.FloatField(source="answer.confidence", min_value=0, max_value=1)
+    answerer = serializers.CharField(source="answer.answerer", allow_blank=True)
+    fallback = serializers.SerializerMethodField()
     citations = CitationShown(many=True, source="answer.citations")
+    closest = ClosestShown(many=True, source="answer.closest")
     debug = serializers.SerializerMethodField()
+
+    def get_fallback(self, answered: AnsweredQuestion) -> str | None:
+        return answered.answer.fallback or None
+
+    def get_short(self, answered: AnsweredQuestion) -> str | None:
+        span = answered.answer.short
+        return answered.answer.text[slice(*span)] if span else None
+
+    def get_short_start(self, answered: AnsweredQuestion) -> int | None:
+        return answered.answer.short[0] if answered.answer.short else None
+
+    def get_short_end(self, answered: AnsweredQuestion) -> int | None:
+        return answered.answer.short[1] if answered.answer.short else None
 
     def get_debug(self, answered: AnsweredQuestion) -> dict[str, Any]:
         return {"steps": list(answered.steps) if settings.IS_DEV else []}

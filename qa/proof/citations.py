@@ -2,33 +2,44 @@
 
 A sentence that stands word for word in a passage is cited there. Any other sentence must be
 held up by a sentence of a passage the draft cites, which is then quoted. What has neither is
-not said. A quote is always copied from the passage, never from the draft.
+replaced by the sentence it comes from, or not said. A quote is always copied from the passage,
+never from the draft.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.proof.confidence import Calibration, EvidenceBuilder
+from qa.passages import likeliest_first
+from qa.proof.confidence import Calibration, gather_evidence
 from qa.proof.support import find_support
-from qa.types import Answer, Citation, Draft, Evidence, Passage, Scorer
+from qa.types import Answer, Citation, ClosePassage, Draft, Passage, Reading, Scorer
 
 if TYPE_CHECKING:
-    from qa.search.rerankers import Judge, TokenMatcher
+    from qa.search.rerankers import Reranker
 
 Say = Callable[[str, Citation], None]
 
 # Who reads an answer's confidence alone takes one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
 MOST_SURE_ABSTENTION = 0.49
+# Passages that are shown where it is unsure whether any answers.
+CLOSEST_COUNT = 5
+# The reader's margin from which on the few words it marks are an answer of their own, in logits:
+# docs/decisions/0023.
+SHORT_FROM = 0.1
+# The relevance to the question, a logit, from which on a quote beside the marked words is evidence.
+BEARING_FROM = 0.0
+# The relevance, a logit, from which on a source sentence says what an unproved sentence was to say.
+SAME_MATTER_FROM = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a passage, as a span of the document."""
+    """A sentence of a passage, or several in a row, as a span of the document."""
 
     passage: Passage
     start: int
@@ -59,15 +70,15 @@ class Prover:
     """Proves what answerers write.
 
     Attributes:
-        judge: Judges sentences, as answers and as support.
-        matcher: Compares sentences and questions word by word.
+        judge: Judges sentences as support of others.
         calibration: Estimates the confidence.
-        abstain_below: The least confidence of an answer that is given.
+        answer_from: The least confidence of an answer that is given.
+        abstain_below: Under it no passage is shown as close, either.
     """
 
-    judge: Judge
-    matcher: TokenMatcher
+    judge: Reranker
     calibration: Calibration
+    answer_from: float
     abstain_below: float
 
     def prove(
@@ -78,35 +89,77 @@ class Prover:
         question: str,
         say: Say = _keep_silent,
     ) -> Answer:
-        """Return the answer with its citations; an abstention if nothing is proved or it is unsure.
+        """Return the answer with its citations; no text if nothing is proved or it is unsure.
 
         Args:
+            passages: Read, as the draft's labels count them.
             say: Called with each piece of the answer's text and its citation, in order, as soon as
                 it is certain that the answer will have it.
         """
+        chances = {
+            chunk: self.calibration.estimate(evidence)
+            for chunk, evidence in gather_evidence(passages).items()
+        }
         cited = cited_passages(draft, passages)
         sources = [sentence for passage in cited for sentence in _sentences(passage)]
-        gathered = EvidenceBuilder(
-            question, judge=self.judge, matcher=self.matcher, head=self.calibration.head
-        )
         text, confidence, said_count = "", 0.0, 0
-        evidence: Evidence | None = None
         citations: list[Citation] = []
         for proof in _prove_each(draft.text, sources, self.judge.score):
             text += separator_after(text)
             citations.append(_cite(proof, at=len(text)))
             text += proof.said
-            evidence = _add_quote(proof.source, gathered)
-            confidence = self.calibration.estimate(evidence)
+            if self._bears_on(question, proof.source):
+                chance = chances.get(proof.source.passage.chunk_id, 0.0)
+                confidence = max(confidence, chance)
             # The confidence only grows: once it is enough, nothing that is said is withdrawn.
-            while confidence >= self.abstain_below and said_count < len(citations):
+            while confidence >= self.answer_from and said_count < len(citations):
                 begin = citations[said_count - 1].answer_end if said_count else 0
                 citation = citations[said_count]
                 say(text[begin : citation.answer_end], citation)
                 said_count += 1
         if not said_count:
-            return Answer(question, "", min(confidence, MOST_SURE_ABSTENTION), evidence=evidence)
-        return Answer(question, text, confidence, tuple(citations), evidence)
+            return self._hold_back(question, passages, chances)
+        short = _find_short(text, citations)
+        return Answer(question, text, confidence, tuple(citations), short)
+
+    def _bears_on(self, question: str, quoted: Sentence) -> bool:
+        """Tell whether a quote is what its passage answers with, or at least about the matter.
+
+        A planted sentence may stand in a passage that answers.
+        """
+        reading, offset = quoted.passage.reading, quoted.passage.start_char
+        if reading is not None and reading.start < reading.end:
+            start, end = reading.start + offset, reading.end + offset
+            if quoted.start < end and start < quoted.end:
+                return True
+        (relevance,) = self.judge.score(question, [quoted.text])
+        return bool(relevance >= BEARING_FROM)
+
+    def _hold_back(
+        self, question: str, passages: Sequence[Passage], chances: Mapping[str, float]
+    ) -> Answer:
+        """Show what comes closest, where something is close enough."""
+        best = max(chances.values(), default=0.0)
+        near = likeliest_first(passages) if best >= self.abstain_below else []
+        shown = [
+            _show_close(passage, reading, chances[passage.chunk_id]) for passage, reading in near
+        ]
+        shown.sort(key=lambda close: -close.score)
+        return Answer(
+            question, "", min(best, MOST_SURE_ABSTENTION), closest=tuple(shown[:CLOSEST_COUNT])
+        )
+
+
+def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassage:
+    """Point at the sentences that the part touches which comes nearest to an answer."""
+    touched = [
+        (start, end)
+        for start, end in sentence_spans(passage.text)
+        if end > reading.start and start < reading.end
+    ]
+    start, end = (touched[0][0], touched[-1][1]) if touched else (0, len(passage.text))
+    offset = passage.start_char
+    return ClosePassage(passage, offset + start, offset + end, chance)
 
 
 def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -122,14 +175,14 @@ def _sentences(passage: Passage) -> Iterator[Sentence]:
 
 def _prove_each(text: str, sources: Sequence[Sentence], score: Scorer) -> Iterator[Proof]:
     """Walk through the draft: a source's own words if it goes on with them, else its sentence."""
-    verbatim = sorted(sources, key=lambda source: -len(source.text))
     at = 0
+    replaced: set[str] = set()
     while rest := text[at:].lstrip():
         at = len(text) - len(rest)
-        source = next((s for s in verbatim if _stands_at(text, at, s.text)), None)
-        if source is not None:
-            yield Proof(source.text, source, source.passage.score, "supported")
-            at += len(source.text)
+        run = _find_run(text, at, sources)
+        if run is not None:
+            yield Proof(run.text, run, run.passage.score, "supported")
+            at += len(run.text)
             continue
         start, end = sentence_spans(rest)[0]
         said = rest[start:end]
@@ -137,17 +190,55 @@ def _prove_each(text: str, sources: Sequence[Sentence], score: Scorer) -> Iterat
         found = find_support(said, [source.text for source in sources], score=score)
         if found is not None:
             yield Proof(said, sources[found.index], found.score, found.verdict)
+            continue
+        meant = _find_meant(said, sources, score)
+        if meant is not None and meant.text not in replaced and meant.text not in text:
+            replaced.add(meant.text)
+            yield Proof(meant.text, meant, meant.passage.score, "supported")
+
+
+def _find_run(text: str, at: int, sources: Sequence[Sentence]) -> Sentence | None:
+    """The longest run of sentences of one passage that stands there, as they stand in it."""
+    longest: Sentence | None = None
+    for number, first in enumerate(sources):
+        if not text.startswith(first.text, at):
+            continue
+        for last in sources[number:]:
+            run = replace(first, end=last.end)
+            if last.passage is not first.passage or not _stands_at(text, at, run.text):
+                break
+            if longest is None or len(run.text) > len(longest.text):
+                longest = run
+    return longest
+
+
+def _find_meant(said: str, sources: Sequence[Sentence], score: Scorer) -> Sentence | None:
+    """The source sentence that an unproved one was to say; None if none is about its matter."""
+    if not sources:
+        return None
+    relevance = score(said, [source.text for source in sources])
+    best = int(relevance.argmax())
+    return sources[best] if relevance[best] >= SAME_MATTER_FROM else None
+
+
+def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
+    """Where in the answer the words stand that the reader marked, if it is sure of them."""
+    for citation in citations:
+        reading, moved = citation.passage.reading, citation.passage.start_char
+        if reading is None or reading.margin < SHORT_FROM:
+            continue
+        start, end = reading.start + moved, reading.end + moved
+        is_quoted = text[citation.answer_start : citation.answer_end] == citation.quote
+        is_inside = citation.start_char <= start < end <= citation.end_char
+        if is_quoted and is_inside:
+            at = citation.answer_start - citation.start_char
+            return start + at, end + at
+    return None
 
 
 def _stands_at(text: str, at: int, sentence: str) -> bool:
     following = text[at + len(sentence) : at + len(sentence) + 1]
     return text.startswith(sentence, at) and not following.isalnum()
-
-
-def _add_quote(quoted: Sentence, gathered: EvidenceBuilder) -> Evidence:
-    moved = len(quoted.passage.lead) - quoted.passage.start_char
-    span = quoted.start + moved, quoted.end + moved
-    return gathered.add(quoted.text, text=quoted.passage.as_ranked, span=span)
 
 
 def _cite(proof: Proof, *, at: int) -> Citation:

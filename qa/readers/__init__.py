@@ -14,8 +14,14 @@ readers = BackendRegistry("PKB_READERS")
 class Reader(Model, Protocol):
     """Tells whether texts answer a question, and which part of each does."""
 
-    def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
-        """Return a reading for each text, which depends on the question and that text alone."""
+    def read(
+        self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
+    ) -> list[Reading]:
+        """Return a reading for each text, which depends on the question and that text alone.
+
+        Args:
+            leads: What stands before each text and is no part of it: its title, its headings.
+        """
         ...
 
 

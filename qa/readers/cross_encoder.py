@@ -27,7 +27,7 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
         adapter: The file of the reader's own weights.
         cache_dir: Where the merged graph is kept.
-        threads: Threads of one run; 0 takes as many as the process has cores.
+        threads: Runs at once; 0 takes as many as the process has cores.
         batch_size: Pairs of one run; a quantized graph always runs one at a time.
         max_tokens: Longest pair, special tokens counted; the text is cut, and of the question
             what is over ``MOST_QUESTION_TOKENS``.
@@ -53,13 +53,15 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
         self._batch_size = batch_size
         self._max_tokens = max_tokens
 
-    def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
+    def read(
+        self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
+    ) -> list[Reading]:
         """Return a reading for each text.
 
         Raises:
             BackendError: The model or the adapter is missing or failed.
         """
-        return self._read(self._loaded(), question, texts)
+        return self._read(self._loaded(), question, texts, leads)
 
     def _load(self) -> _Loaded:
         folder = find_model(self._model)
@@ -70,12 +72,16 @@ class CrossEncoderReader(LoadedOnce[_Loaded]):
             outputs=(SPAN, QUESTION),
         )
         loaded = _Loaded(graph, load_tokenizer(folder))
-        self._read(loaded, "warm", ["warm"])
+        self._read(loaded, "warm", ["warm"], [])
         return loaded
 
-    def _read(self, loaded: _Loaded, question: str, texts: Sequence[str]) -> list[Reading]:
+    def _read(
+        self, loaded: _Loaded, question: str, texts: Sequence[str], leads: Sequence[str]
+    ) -> list[Reading]:
         found: dict[int, Reading] = {}
-        pairs = encode_pairs(loaded.tokenizer, question, texts, max_tokens=self._max_tokens)
+        pairs = encode_pairs(
+            loaded.tokenizer, question, texts, leads=leads, max_tokens=self._max_tokens
+        )
         for batch in loaded.graph.run([pair.row for pair in pairs]):
             for place, i in enumerate(batch.rows):
                 found[i] = as_reading(

@@ -12,10 +12,11 @@ from corpus.errors import BackendError
 from qa.types import Reading
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 MOST_TOKENS = 320
 MOST_QUESTION_TOKENS = 96
+MOST_LEAD_TOKENS = 64
 MOST_SPAN_TOKENS = 25
 # Of the margin in the score.
 SPAN_WEIGHT = 0.35
@@ -29,17 +30,27 @@ class Pair(NamedTuple):
     Attributes:
         spans: The half-open character span of each of the text's tokens that are read.
         start: Where those tokens start in the row.
+        asked: Where the question's end, with the separator behind them.
     """
 
     row: TokenRow
     spans: list[tuple[int, int]]
     start: int
+    asked: int
 
 
 def encode_pairs(
-    tokenizer: "Tokenizer", question: str, texts: Sequence[str], *, max_tokens: int = MOST_TOKENS
+    tokenizer: "Tokenizer",
+    question: str,
+    texts: Sequence[str],
+    *,
+    leads: Sequence[str] = (),
+    max_tokens: int = MOST_TOKENS,
 ) -> list[Pair]:
-    """Pair a question with each text; both are cut.
+    """Pair a question with each text; all are cut.
+
+    Args:
+        leads: What is read before each text, of which the answer is no part; none without any.
 
     Raises:
         BackendError: The tokenizer is not that of a BERT model.
@@ -52,15 +63,24 @@ def encode_pairs(
     room = max(0, max_tokens - len(first) - 1)
     pairs = []
     for at in range(0, len(texts), _BLOCK_TEXTS):
-        clean = [clean_surrogates(text) for text in texts[at : at + _BLOCK_TEXTS]]
-        for each in tokenizer.encode_batch(clean, add_special_tokens=False):
-            second = [*each.ids[:room], between]
+        block = slice(at, at + _BLOCK_TEXTS)
+        read = _encode_all(tokenizer, texts[block])
+        before_each = _encode_all(tokenizer, leads[block]) if leads else [None] * len(read)
+        for each, lead in zip(read, before_each, strict=True):
+            led = lead.ids[:MOST_LEAD_TOKENS] if lead else []
+            ids = each.ids[: max(0, room - len(led))]
+            second = [*led, *ids, between]
             row = TokenRow(
                 np.array(first + second, np.int32),
                 np.repeat(np.array([0, 1], np.int32), [len(first), len(second)]),
             )
-            pairs.append(Pair(row, each.offsets[:room], len(first)))
+            pairs.append(Pair(row, each.offsets[: len(ids)], len(first) + len(led), len(first)))
     return pairs
+
+
+def _encode_all(tokenizer: "Tokenizer", texts: Sequence[str]) -> "list[Encoding]":
+    clean = [clean_surrogates(text) for text in texts]
+    return tokenizer.encode_batch(clean, add_special_tokens=False)
 
 
 def as_reading(
@@ -80,10 +100,10 @@ def as_reading(
     """
     first, last, best = _best_span(places[pair.start :][: max(1, len(pair.spans))])
     margin = best - float(places[0].sum())
-    score = logit + _pool(asked[1 : pair.start]) + SPAN_WEIGHT * margin
+    score = logit + _pool(asked[1 : pair.asked]) + SPAN_WEIGHT * margin
     if not pair.spans:  # the separator stood in for the text's tokens
         return Reading(score, 0, 0, margin)
-    start, end = _whole_characters(text, pair.spans[first][0], pair.spans[last][1])
+    start, end = whole_characters(text, pair.spans[first][0], pair.spans[last][1])
     return Reading(score, start, end, margin)
 
 
@@ -104,7 +124,7 @@ def _best_span(tokens: NDArray[np.float32]) -> tuple[int, int, float]:
     return int(first), int(last), float(scores[first, last])
 
 
-def _whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
+def whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a span so that it cuts no mark from its letter: tokens leave accents out."""
     while _are_joined(text, start):
         start -= 1

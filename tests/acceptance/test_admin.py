@@ -107,6 +107,23 @@ def test_documents_and_answers_are_linked(
     assert document_url in shown
 
 
+def test_answers_are_filtered_by_kind_and_say_who_stood_in(
+    admin_client: Client, collection: Collection
+) -> None:
+    common = {"collection": collection, "confidence": 0.4, "answerer": "extractive"}
+    unsure = Answer.objects.create(
+        question="Who keeps it?", kind="unsure", fallback="m failed: no reply", **common
+    )
+    Answer.objects.create(question="Who built it?", kind="answer", text="She did.", **common)
+    url = reverse("admin:qa_answer_changelist")
+    listed = admin_client.get(url, {"kind__exact": "unsure"}).content.decode()
+    assert unsure.question in listed
+    assert "Who built it?" not in listed
+    shown = admin_client.get(reverse("admin:qa_answer_change", args=[unsure.pk])).content.decode()
+    assert "m failed: no reply" in shown
+    assert "Unsure" in shown
+
+
 def test_the_first_page_counts(admin_client: Client, stored: Any) -> None:
     page = admin_client.get(reverse("admin:index")).content.decode()
     assert "Feedback" in page

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from qa.proof.confidence import read_calibration
+from qa.proof.confidence import Calibration, read_calibration, write_calibration
 from qa.types import Evidence
 from tests.commands import run
 
@@ -52,16 +52,23 @@ def written(folder: Path, **rows_of: list[dict[str, Any]]) -> Path:
 
 
 @pytest.mark.slow
-def test_the_file_it_writes_is_one_to_use(dataset: Path, strangers: Path, tmp_path: Path) -> None:
-    path = tmp_path / "fitted.json"
+def test_the_file_it_writes_is_one_to_use(
+    dataset: Path, strangers: Path, tmp_path: Path, settings: Any
+) -> None:
+    path, reader = tmp_path / "fitted.json", settings.PKB_READER_MODEL
+    other = Calibration({"reading": 1.0, "behind": 1.0}, 0.0, {"of": "another reader"})
+    write_calibration(path, "other", other)
     out, err, _ = run("calibrate", dataset, strangers, "--foreign", 3, "--write", path)
-    fitted = read_calibration(path)
+    fitted = read_calibration(path, reader)
     told = fitted.provenance
     assert told["questions"] == {"answerable": 6, "unanswerable": 6, "foreign": 4}
-    assert told["examples"] == 12
     assert told["data_sets"] == ["bavoke", "bread"]
-    assert fitted.estimate(Evidence(9.0, 0.95, 3.0)) > fitted.estimate(Evidence(-9.0, 0.3, -3.0))
-    assert "12 questions read" in err
+    assert reader in told["models"]
+    assert {"auroc_right", "ece"} <= told["held_out"].keys()
+    assert fitted.estimate(Evidence(12.0, 0.0)) > fitted.estimate(Evidence(-9.0, -0.5))
+    assert read_calibration(path, "other") == other
+    assert "bavoke: 13 of 13 questions" in err
+    assert "bread: 3 of 3 questions" in err
     assert str(path) in out
 
 

@@ -110,6 +110,21 @@ def test_an_abstention_is_done_and_says_nothing(db: None) -> None:
     assert stream.events[0].body["answer"]["abstained"] is True
 
 
+def test_an_unsure_answer_is_done_with_the_closest_passages(ingest: Ingest, settings: Any) -> None:
+    stored = ingest(LIGHTHOUSE, title="Bavoke")
+    settings.PKB_ANSWER_FROM, settings.PKB_ABSTAIN_BELOW = 1.0, 0.0
+    stream = chat()
+    assert stream.kinds == ["done"]
+    answer = stream.events[0].body["answer"]
+    assert (answer["kind"], answer["answer"], answer["abstained"]) == ("unsure", "", True)
+    (close,) = answer["closest"]
+    assert close["document_id"] == str(stored.document_id)
+    assert close["quote"] == LIGHTHOUSE[close["start_char"] : close["end_char"]] != ""
+    # The closest passages are not kept with the answer.
+    (done,) = again(stream.headers["Location"]).events
+    assert (done.body["answer"]["kind"], "closest" in done.body["answer"]) == ("unsure", False)
+
+
 def test_a_stream_can_be_read_on_after_any_event(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     first = chat()

@@ -1,6 +1,7 @@
 """The commands as people type them."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -8,8 +9,18 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from corpus.models import Chunk, Document
+from qa.types import Answer
 from tests.commands import run
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.factories import (
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    SHORT_ANSWER,
+    UNSURE_ANSWER,
+    Ingest,
+    answered,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -120,6 +131,34 @@ def test_ask_says_so_when_there_is_no_answer(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     out, _, _ = run("ask", "What is the boiling point of tungsten hexafluoride?")
     assert "do not hold an answer" in out
+
+
+def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> str:
+    """What ask prints of this answer."""
+    place = "qa.management.commands.ask.answer_question"
+    monkeypatch.setattr(place, lambda *_, **__: answered(answer))
+    return run("ask", answer.question)[0]
+
+
+def test_ask_prints_the_few_words_that_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = told(monkeypatch, SHORT_ANSWER)
+    assert out.splitlines()[:2] == [FIRST_SENTENCE, "In short: Orsolya Quill"]
+    assert "In short" not in told(monkeypatch, replace(SHORT_ANSWER, short=None))
+
+
+def test_ask_prints_the_closest_passages_where_it_is_unsure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = told(monkeypatch, UNSURE_ANSWER)
+    assert out.startswith("I am not sure. The closest passages:\n")
+    assert f'[1] Coast > Towers (100-{100 + len(FIRST_SENTENCE)})\n    "{FIRST_SENTENCE}"\n' in out
+    assert f'    "{LAST_SENTENCE}"\n' in out
+
+
+def test_ask_says_why_another_answerer_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    reason = "m failed, extractive answered: no reply in 60 s"
+    assert reason in told(monkeypatch, replace(SHORT_ANSWER, fallback=reason))
+    assert "answerer" not in told(monkeypatch, SHORT_ANSWER)
 
 
 def test_ask_prints_the_answer_object(ingest: Ingest) -> None:

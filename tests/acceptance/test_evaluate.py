@@ -169,7 +169,7 @@ def test_wrong_usage_exits_2(dataset: Path, arguments: tuple[str, ...]) -> None:
 
 
 def test_settings_follow_the_environment_and_come_back(settings: Any) -> None:
-    changed = settings_under({"FUSION_ALPHA": "0.75", "PKB_ANSWER_SENTENCES": "2"})
+    changed = settings_under({"FUSION_ALPHA": "0.75", "PKB_ANSWER_WORDS": "20"})
     assert changed.keys() == {"PKB_FUSION_ALPHA", "PKB_ANSWERERS"}
     before = settings.PKB_FUSION_ALPHA
     with overridden(changed):

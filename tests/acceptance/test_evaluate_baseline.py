@@ -17,7 +17,7 @@ from pkb.env import BASE_DIR
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
 from tests.commands import run
-from tests.recordings.models import MATCHER
+from tests.recordings.models import RERANKER
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -65,16 +65,16 @@ def test_an_embedder_that_hashes_badly_is_seen(parts: Any) -> None:
 
 
 def test_a_reranker_upside_down_is_seen(parts: Any) -> None:
-    spec = parts.PKB_RERANKERS[MATCHER]
+    spec = parts.PKB_RERANKERS[RERANKER]
     upside_down = {**spec, "OPTIONS": {**spec["OPTIONS"], "direction": -1}}
-    parts.PKB_RERANKERS = {**parts.PKB_RERANKERS, MATCHER: upside_down}
+    parts.PKB_RERANKERS = {**parts.PKB_RERANKERS, RERANKER: upside_down}
     fell, code = evaluate("retrieval")
     assert code == 1
     assert "MRR@10 of the answer's passage" in fell
 
 
 def test_an_answer_at_any_price_is_seen(parts: Any) -> None:
-    fell, code = evaluate("answers", "--set", "PKB_ABSTAIN_BELOW=0")
+    fell, code = evaluate("answers", "--set", "PKB_ABSTAIN_BELOW=0", "--set", "PKB_ANSWER_FROM=0")
     assert code == 1
     assert "refusal recall" in fell
 

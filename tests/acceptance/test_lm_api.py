@@ -77,7 +77,31 @@ def test_an_unsupported_sentence_never_leaves(
     ingest(LIGHTHOUSE)
     answer = ask(api, settings, says(lie, ["S1"]))
     assert lie not in answer["answer"]
-    assert answer["abstained"] is True
+    # What the document says instead is said, in its words.
+    assert all(citation["quote"] in LIGHTHOUSE for citation in answer["citations"])
+    assert "Orsolya Quill" in answer["answer"]
+
+
+def test_of_a_draft_without_a_true_word_the_extract_is_left(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    ingest(LIGHTHOUSE)
+    answer = ask(api, settings, says("Bananas are yellow and grow in Ecuador.", ["S1"]))
+    assert "Orsolya Quill" in answer["answer"]
+    assert (answer["kind"], answer["answerer"]) == ("answer", "extractive")
+    assert "openai/test" in answer["fallback"]
+
+
+def test_who_wrote_an_answer_is_said(api: APIClient, ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    answer = ask(api, settings, says(LIGHTHOUSE.split(". ")[0] + ".", ["S1"]))
+    assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
+
+
+def test_an_empty_draft_is_a_refusal(api: APIClient, ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    answer = ask(api, settings, says("", []))
+    assert (answer["kind"], answer["answer"], answer["abstained"]) == ("abstained", "", True)
 
 
 def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
@@ -89,3 +113,4 @@ def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
     (step,) = [step for step in answer["debug"]["steps"] if step["name"] == "answer"]
     assert step["answerer"] == "extractive"
     assert "failed" in step["note"]
+    assert "failed" in answer["fallback"]

@@ -14,7 +14,15 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from qa.api.mcp.server import build_server
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.factories import (
+    BAKERY,
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    UNSURE_ANSWER,
+    answered,
+)
 from tests.processes import ROOT, own_database, served
 
 pytestmark = pytest.mark.slow
@@ -103,6 +111,24 @@ def test_what_is_taken_in_is_answered(address: str) -> None:
 def test_an_abstention_is_no_error(address: str) -> None:
     answer = read(call(f"{address}/mcp", "answer", question="Zxqv blorptang fnimble?"))
     assert (answer["answer"], answer["citations"], answer["abstained"]) == ("", [], True)
+
+
+def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = "qa.api.mcp.server"
+    monkeypatch.setattr(f"{place}.answer_question", lambda *_, **__: answered(UNSURE_ANSWER))
+    monkeypatch.setattr(f"{place}.build_context", lambda: None)
+    result = call(build_server(), "answer", question=LIGHTHOUSE_QUESTION)
+    words, shown = [content.text for content in result.content if content.type == "text"]
+    where = "(Coast > Towers, https://coast.example/bavoke)"
+    assert words == (
+        "I am not sure. The closest passages are:\n"
+        f'[1] "{FIRST_SENTENCE}" {where}\n'
+        f'[2] "{LAST_SENTENCE}" {where}'
+    )
+    assert result.structured_content == json.loads(shown)
+    assert result.structured_content["kind"] == "unsure"
+    closest = result.structured_content["closest"]
+    assert [close["quote"] for close in closest] == [FIRST_SENTENCE, LAST_SENTENCE]
 
 
 @pytest.mark.parametrize(

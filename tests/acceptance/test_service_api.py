@@ -8,7 +8,8 @@ from rest_framework.test import APIClient
 
 from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
-from qa.search.rerankers import get_judge, get_matcher, get_reranker
+from qa.readers import get_reader
+from qa.search.rerankers import get_judge, get_reranker
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +36,7 @@ def test_ready_waits_for_the_models(
     api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_embedder(collection.embedding_model).load()
-    for model in (get_reranker(), get_judge(), get_matcher()):
+    for model in (get_reranker(), get_reader(), get_judge()):
         model.load()
     assert api.get("/ready").status_code == 200
     monkeypatch.setattr("pkb.health.are_models_loaded", lambda: False)

@@ -1,13 +1,27 @@
 """What people do on the pages, in a browser."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
+from qa.api.serializers import AnswerShown
+from qa.types import Answer
 from tests.browser.site import Site
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.factories import (
+    COAST,
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    SHORT_ANSWER,
+    UNSURE_ANSWER,
+    answered,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +32,87 @@ def ask(page: Page, question: str) -> None:
     page.fill("#question", question)
     page.keyboard.press("Enter")
     expect(page.locator(".turn").last.locator(".acts")).to_be_visible()
+
+
+def shown(answer: Answer) -> dict[str, Any]:
+    return dict(AnswerShown(answered(answer)).data)
+
+
+def reply_with(page: Page, answer: dict[str, Any]) -> None:
+    """Let /chat answer this, whatever is asked."""
+    session_id = "44444444-4444-4444-8444-444444444444"
+    done = {"type": "done", "content": "", "session_id": session_id, "answer": answer}
+    body = f"id: 1\nevent: done\ndata: {json.dumps(done, default=str)}\n\n"
+
+    def fulfil(route: Route) -> None:
+        route.fulfill(content_type="text/event-stream", body=body)
+
+    page.route("**/chat", fulfil)
+
+
+def test_the_few_words_that_answer_are_bold(page: Page) -> None:
+    # A letter of two UTF-16 units before them: offsets count characters.
+    text = f"\U0001f5fc {FIRST_SENTENCE}"
+    (citation,), (start, end) = SHORT_ANSWER.citations, SHORT_ANSWER.short or (0, 0)
+    moved = replace(citation, answer_end=len(text))
+    answer = replace(SHORT_ANSWER, text=text, citations=(moved,), short=(start + 2, end + 2))
+    page.goto("/ui/ask")
+    reply_with(page, shown(answer))
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.locator(".sentence")).to_have_text(text)
+    expect(page.locator(".sentence strong")).to_have_text("Orsolya Quill")
+
+
+@pytest.mark.parametrize(("answerer", "count"), [("extractive", 0), ("openai/m", 1)])
+def test_only_what_a_language_model_wrote_is_called_supported(
+    page: Page, answerer: str, count: int
+) -> None:
+    page.goto("/ui/ask")
+    reply_with(page, shown(replace(SHORT_ANSWER, answerer=answerer)))
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.locator(".confidence")).to_have_text("High confidence 0.90")
+    expect(page.locator(".tip", has_text="supported")).to_have_count(count)
+    expect(page.locator(".legend", has_text="supported")).to_have_count(count)
+    expect(page.locator(".turn .answer .is-supported")).to_have_count(count)
+
+
+def test_where_it_is_not_sure_the_closest_passages_open_their_source(
+    page: Page, site: Site
+) -> None:
+    documents = site.client.get("/documents").json()["results"]
+    (stored,) = [each for each in documents if each["title"] == "Bavoke"]
+    passage = replace(
+        COAST, document_id=stored["id"], start_char=0, content_sha256=stored["content_sha256"]
+    )
+    closest = tuple(
+        replace(close, passage=passage, start_char=close.start_char - 100,
+                end_char=close.end_char - 100)
+        for close in UNSURE_ANSWER.closest
+    )  # fmt: skip
+    page.goto("/ui/ask")
+    reply_with(page, shown(replace(UNSURE_ANSWER, closest=closest)))
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.get_by_text("Not sure. These passages come closest:")).to_be_visible()
+    expect(page.locator(".confidence")).to_have_count(0)
+    cards = page.get_by_role("list", name="Closest passages").locator(".source-link")
+    expect(cards.locator(".excerpt")).to_have_text([FIRST_SENTENCE, LAST_SENTENCE])
+    cards.last.click()
+    expect(page.locator("#source #passage")).to_have_text(LAST_SENTENCE)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "Not sure." in copied
+    assert f'- Coast, Towers · page 3, {COAST.source_uri}: "{FIRST_SENTENCE}"' in copied
+
+
+def test_an_unsure_answer_read_again_shows_what_is_near(page: Page) -> None:
+    answer = shown(UNSURE_ANSWER)
+    del answer["closest"]  # not kept with the stored answer
+    page.goto("/ui/ask")
+    reply_with(page, answer)
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.get_by_text("Not sure. These passages come closest:")).to_be_visible()
+    expect(page.locator(".nearest .source-link").first).to_be_visible()
 
 
 def test_an_answer_shows_why_it_holds(page: Page) -> None:
@@ -75,13 +170,14 @@ def test_follow_up_questions_and_selected_text_stay_in_the_session(page: Page) -
     body = sent.value.post_data_json or {}
     assert body["session_id"]
     assert body["selected_text"].startswith("The lighthouse")
-    expect(page.locator(".turn").last.locator(".sentence").first).to_contain_text("212 steps")
+    expect(page.locator(".turn").last.locator(".answer")).to_contain_text("212 steps")
 
 
 def test_what_is_not_there_is_said_plainly(page: Page) -> None:
     page.goto("/ui/ask")
     ask(page, UNANSWERABLE)
     expect(page.get_by_text("Not in your documents.")).to_be_visible()
+    expect(page.locator(".confidence")).to_have_count(0)
     nearest = page.locator(".nearest .source-link")
     expect(nearest.first).to_be_visible()
     nearest.first.click()

@@ -19,15 +19,16 @@ from corpus.errors import BackendError
 from pkb import settings as configured
 from qa.readers import Reader
 from qa.readers.cross_encoder import CrossEncoderReader
-from qa.readers.null import NullReader
-from qa.readers.pairs import MOST_SPAN_TOKENS
+from qa.readers.pairs import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS
+from qa.readers.sentences import MOST_SENTENCES, SentenceReader
+from qa.search.rerankers import get_judge
 from qa.types import Reading
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"] | {"threads": 1}
 READERS: dict[str, Callable[[], Reader]] = {
     "cross-encoder": partial(CrossEncoderReader, **OPTIONS),
-    "none": NullReader,
+    "none": SentenceReader,
 }
 NORMANS = (
     "The Normans were the people who in the 10th and 11th centuries gave their name to Normandy, "
@@ -45,6 +46,15 @@ TEXTS = [
     "The sky is blue. " * 200,
     "a \ud800 b",
     "\u0301\u200d",
+]
+LEADS = [
+    "Fruit\n",
+    "Operations > Backups\n",
+    "",
+    "How long are backups kept? 30 days.\n",
+    "word " * 500,
+    "\ud800 \U0001f600",
+    "\n",
 ]
 HOSTILE = st.text(
     alphabet=st.one_of(
@@ -68,9 +78,9 @@ def reader(request: pytest.FixtureRequest) -> Reader:
     return _built(request.param)
 
 
-def read_one(question: str, text: str) -> tuple[Reading, str]:
+def read_one(question: str, text: str, *, lead: str = "") -> tuple[Reading, str]:
     """Return what the trained reader says of a text, and the span that it marks."""
-    (reading,) = _built("cross-encoder").read(question, [text])
+    (reading,) = _built("cross-encoder").read(question, [text], leads=[lead])
     return reading, text[reading.start : reading.end]
 
 
@@ -86,12 +96,24 @@ class TestEveryReader:
 
     def test_no_texts_give_no_readings(self, reader: Reader) -> None:
         assert reader.read(QUESTION, []) == []
+        assert reader.read(QUESTION, [], leads=[]) == []
 
     def test_a_reading_depends_on_question_and_text_alone(self, reader: Reader) -> None:
         together = reader.read(QUESTION, TEXTS)
 
         assert reader.read(QUESTION, TEXTS[::-1])[::-1] == together
         assert [reader.read(QUESTION, [text])[0] for text in TEXTS] == together
+
+    def test_a_reading_depends_on_the_text_s_own_lead_alone(self, reader: Reader) -> None:
+        together = reader.read(QUESTION, TEXTS, leads=LEADS)
+
+        assert reader.read(QUESTION, TEXTS[::-1], leads=LEADS[::-1])[::-1] == together
+        alone = zip(TEXTS, LEADS, strict=True)
+        assert [reader.read(QUESTION, [t], leads=[lead])[0] for t, lead in alone] == together
+
+    def test_empty_leads_are_as_none(self, reader: Reader) -> None:
+        leads = [""] * len(TEXTS)
+        assert reader.read(QUESTION, TEXTS, leads=leads) == reader.read(QUESTION, TEXTS)
 
     def test_a_text_without_words_has_no_span(self, reader: Reader) -> None:
         for reading in reader.read(QUESTION, ["", " \n", "\u0301"]):
@@ -102,10 +124,12 @@ class TestEveryReader:
             assert all(isfinite(each.score) for each in reader.read(question, TEXTS))
 
     @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(question=HOSTILE, text=HOSTILE)
-    def test_a_span_lies_in_its_text_and_cuts_no_character(self, question: str, text: str) -> None:
+    @given(question=HOSTILE, text=HOSTILE, lead=HOSTILE)
+    def test_a_span_lies_in_its_text_and_cuts_no_character(
+        self, question: str, text: str, lead: str
+    ) -> None:
         for key in READERS:
-            (reading,) = _built(key).read(question, [text])
+            (reading,) = _built(key).read(question, [text], leads=[lead])
             assert isfinite(reading.score)
             assert 0 <= reading.start <= reading.end <= len(text)
             for at in (reading.start, reading.end):
@@ -135,10 +159,32 @@ class TestEveryReader:
         assert reader.name
 
 
-class TestNullReader:
-    def test_it_prefers_nothing_and_marks_nothing(self) -> None:
-        nothing = Reading(score=0.0, start=0, end=0, margin=0.0)
-        assert NullReader().read(QUESTION, TEXTS) == [nothing] * len(TEXTS)
+class TestSentenceReader:
+    def test_the_most_relevant_sentence_is_marked_and_its_relevance_the_score(self) -> None:
+        sentences = ["Bananas are yellow.", "Backups are kept for 30 days.", "The sky is blue."]
+        text = "\n".join(sentences)
+        (reading,) = SentenceReader().read(QUESTION, [text])
+
+        assert text[reading.start : reading.end] == sentences[1]
+        assert reading.score == get_judge().score(QUESTION, sentences[1:2])[0]
+        assert reading.margin == 0
+
+    def test_leads_are_not_read(self) -> None:
+        read = SentenceReader().read
+        assert read(QUESTION, TEXTS, leads=LEADS) == read(QUESTION, TEXTS)
+
+    def test_a_text_without_words_is_scored_whole(self) -> None:
+        (reading,) = SentenceReader().read(QUESTION, ["... !"])
+        assert reading == Reading(get_judge().score(QUESTION, ["... !"])[0], 0, 0, 0.0)
+
+    def test_of_a_long_text_the_beginning_is_read(self) -> None:
+        filling = "The sky is blue. " * (MOST_SENTENCES - 1)
+        for before, is_read in (("", True), ("One more. ", False)):
+            (reading,) = SentenceReader().read(QUESTION, [f"{before}{filling}{BACKUPS}"])
+            assert (reading.start == len(filling)) is is_read
+
+    def test_its_name_is_that_of_the_setting(self) -> None:
+        assert SentenceReader().name == "none"
 
 
 class TestCrossEncoderReader:
@@ -181,7 +227,7 @@ class TestCrossEncoderReader:
 
     def test_accents_stay_on_their_letters(self) -> None:
         for name in ("José", "Jose\u0301", "Jose\u0301\u0323"):
-            assert read_one("Who wrote the manual?", f"The manual is by {name}.")[1] == name
+            assert read_one("Who wrote the manual?", f"{name} wrote the manual.")[1] == name
 
     def test_weights_load_on_first_use(self) -> None:
         fresh = READERS["cross-encoder"]()
@@ -196,6 +242,40 @@ class TestCrossEncoderReader:
         (kept, cut) = _built("cross-encoder").read(QUESTION, [text, text + BACKUPS])
 
         assert kept == cut
+
+    def test_what_is_in_a_lead_is_never_in_a_span(self) -> None:
+        _, span = read_one(QUESTION, BACKUPS, lead="Backups are kept for 90 days.\n")
+        assert span == "30 days"
+        reading, span = read_one(QUESTION, "Bananas are yellow.", lead=BACKUPS)
+        assert reading.end <= len("Bananas are yellow.")
+        assert "days" not in span
+        reading, _ = read_one(QUESTION, "", lead=BACKUPS)
+        assert (reading.start, reading.end) == (0, 0)
+
+    def test_a_lead_that_tells_what_the_text_is_of_makes_it_likelier(self) -> None:
+        question, text = "When was the mill built?", "It was built in 1874 of grey stone."
+        of_it, of_another = (
+            read_one(question, text, lead=f"{title}\n") for title in ("The mill", "The school")
+        )
+
+        assert of_it[0].score > of_another[0].score + 1
+        assert of_it[1] == of_another[1] == "1874"
+
+    def test_a_long_lead_is_cut_and_leaves_room_for_the_text(self) -> None:
+        lead = "word " * MOST_LEAD_TOKENS
+        reading, span = read_one(QUESTION, BACKUPS, lead=lead)
+
+        assert span == "30 days"
+        assert reading == read_one(QUESTION, BACKUPS, lead=f"{lead}bananas " * 9)[0]
+
+    def test_each_of_very_many_texts_has_its_own_lead(self) -> None:
+        leads = [f"Shop {number}\n" for number in range(70)]
+        readings = _built("cross-encoder").read("Shop 69?", ["It is open."] * 70, leads=leads)
+
+        assert len(readings) == 70
+        for number in (0, 63, 64, 69):
+            expected, _ = read_one("Shop 69?", "It is open.", lead=leads[number])
+            assert readings[number] == expected
 
     def test_a_long_question_leaves_room_for_the_text(self) -> None:
         reading, span = read_one(QUESTION + " please" * 1000, BACKUPS)

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.recordings.files import Recording, dump, read, read_calls
-from tests.recordings.models import KEPT, SPECS, bare, digest_of
+from tests.recordings.models import KEPT, SPECS, asked, digest_of
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_what_is_on_file_is_said_again(name: str) -> None:
     kept = read(path, weights)
     for key, call in read_calls(path, weights).items():
         method, *arguments = json.loads(call)
-        said = np.atleast_2d(np.array(getattr(bare(name), method)(*arguments), np.float32))
+        said = np.atleast_2d(np.array(getattr(asked(name), method)(*arguments), np.float32))
         assert said.shape == kept[key].shape, call
         assert is_near(said, kept[key]), call
 

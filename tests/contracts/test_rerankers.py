@@ -66,32 +66,6 @@ def late_interaction() -> LateInteractionReranker:
     return built
 
 
-class TestQuestionStates:
-    """What the cross-encoder gives of a question beside its score."""
-
-    LAYER = "/bert/encoder/layer.7/output/LayerNorm/Add_1_output_0"
-
-    def reader(self, layer: str = LAYER) -> CrossEncoderReranker:
-        return CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1, question_layer=layer)
-
-    def test_a_state_for_each_token_and_the_separator(self) -> None:
-        reader = self.reader()
-        states = reader.read_question("Who wrote Hamlet?", PAIRS[1][1])
-        assert states.shape == (5, 384)
-        assert not np.allclose(states, reader.read_question("Who wrote Hamlet?", PAIRS[1][2]))
-        assert reader.read_question("x " * 1_000, "y").shape == (193, 384)
-
-    def test_scores_stay_what_they_are(self) -> None:
-        scores = self.reader().score(QUERY, TEXTS)
-        assert np.allclose(scores, _built("cross-encoder").score(QUERY, TEXTS), atol=1e-4)
-
-    def test_a_layer_that_is_not_there_is_a_backend_error(self) -> None:
-        with pytest.raises(BackendError, match=r"model\.onnx failed"):
-            self.reader("/no/such/layer").load()
-        with pytest.raises(BackendError, match="No layer"):
-            self.reader("").read_question("Who?", "A text.")
-
-
 class TestEveryReranker:
     def test_one_finite_score_a_text(self, reranker: Reranker) -> None:
         scores = reranker.score(QUERY, TEXTS)
@@ -221,41 +195,11 @@ class TestLateInteraction:
 
         assert (np.abs(scores) <= 1 + 1e-6).all()
 
-    def test_each_query_token_has_a_match_in_each_text(
-        self, late_interaction: LateInteractionReranker
-    ) -> None:
-        spans = late_interaction.query_token_spans(QUERY)
-        matches = [
-            late_interaction.match_tokens(QUERY, text, [(0, len(text)), (0, 0)]) for text in TEXTS
-        ]
-
-        assert [QUERY[start:end] for start, end in spans] == [
-            "How", "long", "do", "ref", "unds", "take", "?"
-        ]  # fmt: skip
-        assert [each.shape for each in matches] == [(2, len(spans) - 1)] * len(TEXTS)  # without "?"
-        assert all(each.dtype == np.float32 for each in matches)
-        assert all((each[1] == 0).all() for each in matches)
-
-    def test_word_the_text_lacks_matches_less(
-        self, late_interaction: LateInteractionReranker
-    ) -> None:
-        query = "refund bananas"
-        text = "Refunds are paid within ten days. Bananas are a yellow fruit."
-        here, there = late_interaction.match_tokens(query, text, [(0, 33), (34, len(text))])
-        places = [query[s:e] for s, e in late_interaction.query_token_spans(query)]
-        refund, banana = places.index("ref"), places.index("bananas")
-
-        assert here[refund] > there[refund]
-        assert there[banana] > here[banana]
-
     def test_a_text_read_before_is_judged_alike(
         self, late_interaction: LateInteractionReranker
     ) -> None:
         first = late_interaction.score(QUERY, TEXTS)
         assert np.array_equal(late_interaction.score(QUERY, TEXTS[::-1])[::-1], first)
 
-    def test_empty_query_has_no_tokens_but_a_score(
-        self, late_interaction: LateInteractionReranker
-    ) -> None:
-        assert late_interaction.match_tokens("", TEXTS[0], [(0, 5)]).shape == (1, 0)
+    def test_empty_query_has_a_score(self, late_interaction: LateInteractionReranker) -> None:
         assert np.isfinite(late_interaction.score("", TEXTS[:1])).all()

@@ -17,20 +17,24 @@ from numpy.typing import NDArray
 from corpus.embedders import Embedder
 from corpus.embedders.model_files import PACKAGED_MODELS, find_model
 from pkb import settings as product
+from pkb.model_catalogue import CROSS_ENCODER, LATE_INTERACTION
+from pkb.model_catalogue import READER as READER_NAME
+from qa.types import Reading
 from tests.recordings.files import Recording, read
 
 KEPT = Path(__file__).parent
 # What this checkout's runs have met and the repository does not hold.
 MET = Path(__file__).parents[2] / "var" / "recordings"
 
-JUDGE, MATCHER = product.PKB_JUDGE_MODEL, product.PKB_MATCHER_MODEL
+JUDGE, RERANKER, READER = CROSS_ENCODER, LATE_INTERACTION, READER_NAME
+_CATALOGUE = {**product.PKB_EMBEDDERS, **product.PKB_RERANKERS, **product.PKB_READERS}
 SPECS = {
     name: spec
-    for name, spec in {**product.PKB_EMBEDDERS, **product.PKB_RERANKERS}.items()
+    for name, spec in _CATALOGUE.items()
     if spec.get("OPTIONS", {}).get("model") in PACKAGED_MODELS
 }
 # Where and how it runs changes nothing of what it says.
-_CIRCUMSTANCES = {"cache_dir", "threads", "batch_size"}
+_CIRCUMSTANCES = {"adapter", "cache_dir", "threads", "batch_size"}
 
 recordings: dict[str, Recording] = {}
 
@@ -41,12 +45,17 @@ def bare(name: str) -> Any:
     return import_string(SPECS[name]["BACKEND"])(**SPECS[name]["OPTIONS"])
 
 
+def asked(name: str) -> Any:
+    """What a recording asks: the model, by methods that return numbers."""
+    return _Numbers(name) if name == READER else bare(name)
+
+
 def recording_of(name: str) -> Recording:
     """What this process knows of a model."""
     if name not in recordings:
         weights = digest_of(SPECS[name]["OPTIONS"])
         known = {**read(MET / f"{name}.npz", weights), **read(KEPT / f"{name}.npz", weights)}
-        recordings[name] = Recording(bare(name), weights=weights, known=known)
+        recordings[name] = Recording(asked(name), weights=weights, known=known)
     return recordings[name]
 
 
@@ -54,7 +63,8 @@ def digest_of(options: Mapping[str, Any]) -> str:
     """Digest a model's files, and what else decides what it says."""
     deciding = {key: value for key, value in options.items() if key not in _CIRCUMSTANCES}
     digest = sha256(json.dumps(deciding, sort_keys=True).encode())
-    for path in sorted(find_model(options["model"]).rglob("*")):
+    files = sorted(find_model(options["model"]).rglob("*"))
+    for path in [*files, *map(Path, filter(None, [options.get("adapter")]))]:
         if path.is_file():
             with path.open("rb") as file:
                 digest.update(path.name.encode() + file_digest(file, "sha256").digest())
@@ -106,11 +116,8 @@ class RecordedJudge(_Recorded):
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.array([self._recall("score", query, [t])[0, 0] for t in texts], np.float32)
 
-    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
-        return self._recall("read_question", query, text)
 
-
-class RecordedMatcher(_Recorded):
+class RecordedReranker(_Recorded):
     """With ``direction`` -1, the worst comes first."""
 
     def __init__(self, name: str, *, direction: int = 1) -> None:
@@ -121,14 +128,28 @@ class RecordedMatcher(_Recorded):
         scores = [self._recall("score", query, [text])[0, 0] for text in texts]
         return np.array(scores, np.float32) * self._direction
 
-    def match_tokens(
-        self, query: str, text: str, spans: Sequence[tuple[int, int]]
-    ) -> NDArray[np.float32]:
-        return self._recall("match_tokens", query, text, list(spans))
 
-    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
-        found = self._recall("query_token_spans", query).reshape(-1, 2)
-        return [(int(start), int(end)) for start, end in found]
+class _Numbers:
+    """A reader whose readings are numbers, which can be kept."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def read(self, question: str, text: str, lead: str) -> list[float]:
+        (reading,) = bare(self._name).read(question, [text], leads=[lead])
+        return [reading.score, reading.start, reading.end, reading.margin]
+
+
+class RecordedReader(_Recorded):
+    def read(
+        self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
+    ) -> list[Reading]:
+        pairs = zip(texts, leads or [""] * len(texts), strict=True)
+        return [self._read(question, text, lead) for text, lead in pairs]
+
+    def _read(self, question: str, text: str, lead: str) -> Reading:
+        score, start, end, margin = self._recall("read", question, text, lead)[0].tolist()
+        return Reading(score, int(start), int(end), margin)
 
 
 def _instead(specs: Mapping[str, Any], backends: Mapping[str, str]) -> dict[str, Any]:
@@ -149,8 +170,11 @@ RECORDED = {
         product.PKB_RERANKERS,
         {
             JUDGE: "tests.recordings.models.RecordedJudge",
-            MATCHER: "tests.recordings.models.RecordedMatcher",
+            RERANKER: "tests.recordings.models.RecordedReranker",
         },
+    ),
+    "PKB_READERS": _instead(
+        product.PKB_READERS, {READER: "tests.recordings.models.RecordedReader"}
     ),
 }
 BARE = {

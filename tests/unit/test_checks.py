@@ -1,5 +1,6 @@
 """A configuration that would fail the first question does not get as far as that."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,42 @@ def test_the_configuration_here_is_right() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{}", '{"head": 1}', '{"head": "UEsDBAoAAAA="}', "\x00\xff"],
-    ids=["empty", "no fields", "no head", "cut off", "binary"],
+    ["", "{}", '{"%s": {}}', '{"%s": {"weights": {', "\x00\xff"],
+    ids=["empty", "no reader", "no fields", "cut off", "binary"],
 )
 def test_a_broken_calibration_is_named(settings: Any, tmp_path: Path, content: str) -> None:
     settings.PKB_CALIBRATION = tmp_path / "calibration.json"
+    content = content.replace("%s", settings.PKB_READER_MODEL)
     settings.PKB_CALIBRATION.write_text(content, encoding="latin-1")
     ((code, message),) = found()
     assert code == "qa.E002"
     assert message.startswith(f"PKB_CALIBRATION: {settings.PKB_CALIBRATION} is no calibration")
+
+
+def test_a_calibration_without_the_reader_is_named(settings: Any, tmp_path: Path) -> None:
+    kept = json.loads(settings.PKB_CALIBRATION.read_text())
+    del kept[settings.PKB_READER_MODEL]
+    settings.PKB_CALIBRATION = tmp_path / "calibration.json"
+    settings.PKB_CALIBRATION.write_text(json.dumps(kept))
+    ((code, message),) = found()
+    assert code == "qa.E002"
+    assert f"nothing for the reader {settings.PKB_READER_MODEL!r}" in message
+    assert "manage.py calibrate makes one" in message
+
+
+@pytest.mark.parametrize("reader", ["minilm-l12-reader", "none"])
+def test_each_reader_that_comes_with_the_product_has_its_calibration(
+    settings: Any, reader: str
+) -> None:
+    settings.PKB_READER_MODEL = reader
+    assert found() == []
+
+
+def test_bounds_in_the_wrong_order_are_named(settings: Any) -> None:
+    settings.PKB_ABSTAIN_BELOW = settings.PKB_ANSWER_FROM
+    assert found() == []
+    settings.PKB_ABSTAIN_BELOW += 0.01
+    assert found() == [("qa.E004", "PKB_ABSTAIN_BELOW must not be over PKB_ANSWER_FROM.")]
 
 
 def test_unknown_models_are_named(settings: Any) -> None:

@@ -1,112 +1,119 @@
 """The chance that an answer is right, from its evidence."""
 
 import json
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 from django.conf import settings
-from numpy.typing import NDArray
 
-from qa.proof.confidence import AnswerabilityHead, Calibration, EvidenceBuilder, read_calibration
-from qa.types import Evidence
-from tests.doubles import BLIND, StubModel, no_states
-
-# Doubts as much as the first state says.
-FIRST_STATE = AnswerabilityHead(
-    np.array([[1.0], [0.0]], np.float32), np.array([[1.0, 0.0], [0.0, 0.0]], np.float32)
+from qa.proof.confidence import (
+    Calibration,
+    gather_evidence,
+    read_calibration,
+    write_calibration,
 )
+from qa.types import Evidence, Passage
+from tests.doubles import read_as
+
+PASSAGE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is ground.", 0, 14)
+WRITTEN = Calibration({"reading": 0.5, "behind": 2.0}, -1.0, {"date": "today"})
 
 
-def test_better_evidence_is_surer() -> None:
-    shipped = read_calibration(settings.PKB_CALIBRATION)
-    sure, unsure = Evidence(8.0, 0.9, 2.0), Evidence(-6.0, 0.4, -2.0)
-    assert 0 <= shipped.estimate(unsure) < 0.2
-    assert 0.5 < shipped.estimate(sure) <= 1
-    assert shipped.estimate(sure) > shipped.estimate(Evidence(8.0, 0.5, 2.0))
-    assert shipped.estimate(sure) > shipped.estimate(Evidence(8.0, 0.9, -2.0))
+@pytest.fixture
+def shipped() -> Calibration:
+    return read_calibration(settings.PKB_CALIBRATION, settings.PKB_READER_MODEL)
 
 
-def test_extreme_evidence_stays_in_the_unit_interval() -> None:
-    shipped = read_calibration(settings.PKB_CALIBRATION)
-    worst, best = Evidence(-1e9, -1.0, -1e9), Evidence(1e9, 1.0, 1e9)
+def test_better_evidence_is_surer(shipped: Calibration) -> None:
+    sure = shipped.estimate(Evidence(reading=12.0, behind=0.0))
+    assert 0.5 < sure <= 1
+    assert sure > shipped.estimate(Evidence(reading=12.0, behind=-0.3))
+    assert sure > shipped.estimate(Evidence(reading=4.0, behind=0.0))
+    assert 0 <= shipped.estimate(Evidence(reading=-10.0, behind=-0.5)) < 0.1
+
+
+def test_extreme_evidence_stays_in_the_unit_interval(shipped: Calibration) -> None:
+    worst, best = Evidence(-1e9, -1.0), Evidence(1e9, 0.0)
     assert 0 <= shipped.estimate(worst) < shipped.estimate(best) <= 1
 
 
-def test_the_shipped_calibration_tells_where_it_comes_from() -> None:
-    provenance = read_calibration(settings.PKB_CALIBRATION).provenance
-    assert {"date", "models", "questions", "cross_validated"} <= provenance.keys()
+def test_the_shipped_calibration_tells_where_it_comes_from(shipped: Calibration) -> None:
+    assert {"date", "models", "questions", "held_out"} <= shipped.provenance.keys()
+    assert settings.PKB_READER_MODEL in shipped.provenance["models"]
+
+
+def test_evidence_is_what_was_read_and_how_far_it_is_behind_the_best_found() -> None:
+    found = [
+        replace(read_as(PASSAGE, score=reading), chunk_id=chunk, score=score)
+        for chunk, reading, score in (("a", 3.0, 0.25), ("b", -2.0, 0.75), ("c", 9.0, 0.5))
+    ]
+    assert gather_evidence(found) == {
+        "a": Evidence(3.0, -0.5),
+        "b": Evidence(-2.0, 0.0),
+        "c": Evidence(9.0, -0.25),
+    }
+    assert gather_evidence(found[:1]) == {"a": Evidence(3.0, 0.0)}
+    assert gather_evidence([]) == {}
+
+
+def test_what_was_not_read_is_no_evidence_but_may_be_the_best_found() -> None:
+    unread = replace(PASSAGE, chunk_id="c2", score=1.0)
+    read = replace(read_as(PASSAGE, score=3.0), score=0.25)
+    assert gather_evidence([unread, read]) == {"c1": Evidence(3.0, -0.75)}
 
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "calibration.json"
-    head = AnswerabilityHead(np.ones((3, 2), np.float32), np.full((3, 2), 0.5, np.float32))
-    Calibration(1.0, 2.0, 0.25, -3.0, head, {"date": "today"}).write(path)
-    read = read_calibration(path)
-    assert (read.relevance, read.weakest_match, read.answerability) == (1.0, 2.0, 0.25)
-    assert (read.intercept, read.provenance) == (-3.0, {"date": "today"})
-    states = np.array([[1.0, 2.0], [3.0, -4.0]], np.float32)
-    assert read.head.estimate(states) == head.estimate(states)
+    write_calibration(path, "mine", WRITTEN)
+    assert read_calibration(path, "mine") == WRITTEN
 
 
-def test_what_is_no_calibration_is_refused(tmp_path: Path) -> None:
+def test_the_calibrations_of_other_readers_stay(tmp_path: Path) -> None:
+    path, other = tmp_path / "calibration.json", replace(WRITTEN, intercept=4.0)
+    for reader, calibration in (("mine", WRITTEN), ("other", WRITTEN), ("other", other)):
+        write_calibration(path, reader, calibration)
+    assert read_calibration(path, "mine") == WRITTEN
+    assert read_calibration(path, "other") == other
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[]", b"1"])
+def test_what_is_no_calibration_is_written_over(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_bytes(content)
+    write_calibration(path, "mine", WRITTEN)
+    assert read_calibration(path, "mine") == WRITTEN
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        3,
+        {"other": {"weights": {}}},
+        {"mine": 3},
+        {"mine": {"weights": {"reading": 1, "behind": 1}, "intercept": 0}},
+        {"mine": {"weights": {"reading": 1}, "intercept": 0, "provenance": {}}},
+        {"mine": {"weights": [1, 2], "intercept": 0, "provenance": {}}},
+        {"mine": {"weights": {"reading": 1, "behind": "2"}, "intercept": 0, "provenance": {}}},
+        {"mine": {"weights": {"reading": 1, "behind": 1}, "intercept": 1e999, "provenance": {}}},
+    ],
+)
+def test_what_is_no_calibration_is_refused(tmp_path: Path, values: Any) -> None:
     path = tmp_path / "other.json"
-    for values in ({"relevance": 1}, {"head": "no head"}, {"head": "AAAA"}):
-        path.write_text(json.dumps(values))
-        with pytest.raises(ValueError, match=r"other\.json is no calibration"):
-            read_calibration.__wrapped__(path)
+    path.write_text(json.dumps(values))
+    with pytest.raises(ValueError, match=r"other\.json is no calibration"):
+        read_calibration(path, "mine")
+
+
+def test_a_calibration_that_is_missing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="missing"):
-        read_calibration(tmp_path / "missing.json")
+        read_calibration(tmp_path / "missing.json", "mine")
 
 
-def test_a_head_whose_layers_do_not_fit_is_refused() -> None:
-    misfit = AnswerabilityHead(np.ones((3, 2), np.float32), np.ones((4, 2), np.float32))
-    with pytest.raises(ValueError, match="no answerability head"):
-        AnswerabilityHead.load(misfit.dump())
-
-
-class Numbers(StubModel):
-    """Judges a number by its value, and matches no token."""
-
-    def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([float(text) for text in texts], np.float32)
-
-    def match_tokens(
-        self, query: str, text: str, spans: Sequence[tuple[int, int]]
-    ) -> NDArray[np.float32]:
-        return np.zeros((len(spans), 0), np.float32)
-
-    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
-        return []
-
-    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
-        return no_states(query, text)
-
-
-def test_each_quote_adds_to_the_evidence_and_none_takes_away() -> None:
-    rows = {"one": [[0.9, 0.2]], "two": [[0.1, 0.7]], "three": [[0.0, 0.0]]}
-    states = {"2": 3.0, "2 -3": 2.0, "2 -3 5": 7.0}
-
-    class Reading(Numbers):
-        def match_tokens(
-            self, query: str, text: str, spans: Sequence[tuple[int, int]]
-        ) -> NDArray[np.float32]:
-            return np.array(rows[text], np.float32)
-
-        def read_question(self, query: str, text: str) -> NDArray[np.float32]:
-            return np.array([[states[text]]], np.float32)
-
-    gathered = EvidenceBuilder("q", judge=Reading(), matcher=Reading(), head=FIRST_STATE)
-    found = [
-        gathered.add(quote, text=text, span=(0, 1))
-        for quote, text in (("2", "one"), ("-3", "two"), ("5", "three"))
-    ]
-    assert [each.relevance for each in found] == [2, 2, 5]
-    assert [each.answerability for each in found] == [-3, -2, -2]
-    assert [each.weakest_match for each in found] == pytest.approx([0.2, 0.7, 0.7])
-
-
-def test_a_question_without_tokens_matches_nothing() -> None:
-    gathered = EvidenceBuilder("?", judge=Numbers(), matcher=Numbers(), head=BLIND)
-    assert gathered.add("1", text="one", span=(0, 1)) == Evidence(1.0, 0.0, 0.0)
+def test_a_calibration_of_another_reader_is_none_of_this_one(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    write_calibration(path, "mine", WRITTEN)
+    with pytest.raises(ValueError, match="nothing for the reader 'other'"):
+        read_calibration(path, "other")

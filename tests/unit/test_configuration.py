@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from pkb import settings as configured
 from qa.configuration import DECIDING_SETTINGS, configuration_sha256, read_configuration
 from qa.context import LANGUAGE_MODEL
 
 EMBEDDER = "openai/text-embedding-3-small"
+ADAPTER = Path(configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"]["adapter"])
 
 
 def told() -> str:
@@ -49,7 +51,7 @@ def test_a_setting_that_decides_an_answer_is_told(settings: Any, setting: str) -
     assert told() == before
 
 
-@pytest.mark.parametrize("setting", ["PKB_JUDGE_MODEL", "PKB_MATCHER_MODEL"])
+@pytest.mark.parametrize("setting", ["PKB_JUDGE_MODEL", "PKB_READER_MODEL"])
 def test_a_model_that_judges_is_told(settings: Any, setting: str) -> None:
     before = told()
     setattr(settings, setting, "none")
@@ -78,11 +80,33 @@ def test_an_option_of_a_model_is_told(
     assert told() != before
 
 
-def test_the_number_of_quoted_sentences_is_told(settings: Any) -> None:
+def test_the_length_of_an_extract_is_told(settings: Any) -> None:
     before = told()
     spec = settings.PKB_ANSWERERS["extractive"]
-    settings.PKB_ANSWERERS = {"extractive": {**spec, "OPTIONS": {"max_sentences": 1}}}
+    settings.PKB_ANSWERERS = {"extractive": {**spec, "OPTIONS": {"most_words": 30}}}
     assert told() != before
+
+
+def test_other_weights_of_the_reader_are_told_and_their_place_is_not(
+    settings: Any, tmp_path: Path
+) -> None:
+    before = told()
+    spec = settings.PKB_READERS[settings.PKB_READER_MODEL]
+    options = {"adapter": str(ADAPTER), **spec.get("OPTIONS", {})}
+    moved = tmp_path / ADAPTER.name
+    moved.write_bytes(ADAPTER.read_bytes())
+    hashes = []
+    for path in (ADAPTER, moved):
+        read_by = {**spec, "OPTIONS": {**options, "adapter": str(path)}}
+        settings.PKB_READERS = {settings.PKB_READER_MODEL: read_by}
+        hashes.append(told())
+    moved.write_bytes(ADAPTER.read_bytes() + b" ")
+    hashes.append(told())
+    moved.unlink()
+    hashes.append(told())
+    assert hashes[0] == hashes[1]
+    assert len({before, *hashes[1:3]}) == 3
+    assert hashes[3] not in hashes[:3]
 
 
 def test_another_calibration_is_told_and_its_place_is_not(settings: Any, tmp_path: Path) -> None:

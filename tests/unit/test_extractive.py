@@ -1,38 +1,42 @@
-"""Which sentences are quoted, where what the models make of them is given."""
+"""Which sentences are quoted, where what was read is given."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
+from qa.answerers.extractive import ExtractiveAnswerer
+from qa.sigmoid import sigmoid
+from qa.types import Draft, Passage
+from tests.doubles import read_as
 
-from qa.answerers.extractive import ExtractiveProgram
-from qa.answerers.signature import label_passages
-
-CONTEXT = label_passages(["Rye is baked here. It is dark.", "Oats are baked here. They are pale."])
-
-
-def match_evenly(question: str, text: str, spans: Sequence[tuple[int, int]]) -> NDArray[np.float32]:
-    return np.full((len(spans), 3), 0.5, np.float32)
+RYE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is baked here. Bread is dark.", 0, 33)
+OATS = replace(RYE, chunk_id="c2", text="Oats are baked here.\n\nPorridge is pale.")
+QUESTION = "What is baked?"
 
 
-def prefer(word: str, logit: float) -> ExtractiveProgram:
-    def score(question: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([logit if word in text else 0.0 for text in texts], np.float32)
-
-    return ExtractiveProgram(score=score, match=match_evenly, max_sentences=2)
+def answer(*passages: Passage, most_words: int = 4) -> Draft:
+    return ExtractiveAnswerer(most_words=most_words).answer(QUESTION, passages)
 
 
-def test_a_clear_answer_is_quoted_without_what_is_far_below_it() -> None:
-    found = prefer("Oats", 9.5)(question="What is baked?", context=CONTEXT)
-    assert found.citations == ["S2"]
-    assert found.answer == "Oats are baked here."
+def test_the_passage_that_reads_best_is_quoted_around_what_was_read() -> None:
+    found = answer(read_as(RYE, "dark", score=1.0), read_as(OATS, "Oats", score=2.0))
+    assert (found.text, found.cited) == ("Oats are baked here.", ("S2",))
+    found = answer(read_as(RYE, "dark", score=3.0), read_as(OATS, "Oats", score=2.0))
+    assert (found.text, found.cited) == ("Bread is dark.", ("S1",))
 
 
-def test_neighbours_are_quoted_in_reading_order() -> None:
-    found = prefer("pale", 5.0)(question="What is baked?", context=CONTEXT)
-    assert found.answer == "Oats are baked here. They are pale."
+def test_one_passage_alone_is_quoted_however_long_the_answer_may_be() -> None:
+    found = answer(read_as(RYE, "dark", score=1.9), read_as(OATS, "Oats", score=2.0), most_words=99)
+    assert found.text == OATS.text
+
+
+def test_what_is_read_better_is_surer() -> None:
+    for score in (-3.0, 4.0):
+        assert answer(read_as(RYE, "Rye", score=score)).confidence == sigmoid(score)
 
 
 def test_no_passages_make_no_answer() -> None:
-    found = prefer("pale", 5.0)(question="What is baked?", context=[])
-    assert (found.answer, found.citations, found.confidence) == ("", [], 0.0)
+    assert answer() == Draft("", (), 0.0, "extractive")
+
+
+def test_what_was_not_read_is_not_quoted() -> None:
+    assert answer(RYE) == answer()
+    assert answer(RYE, read_as(OATS, "Oats", score=-9.0)).cited == ("S2",)

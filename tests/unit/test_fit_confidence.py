@@ -1,104 +1,104 @@
 """The model of confidence is fitted on answers known to be right or wrong."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from corpus.errors import InvalidDataSet
-from evaluation import fit_answerability
-from evaluation.fit_answerability import Example, train_head
-from evaluation.fit_confidence import ANSWERABLE, FOREIGN, UNANSWERABLE, Point, fit_calibration
+from evaluation.datasets import GoldDocument, GoldQuestion
+from evaluation.fit_confidence import (
+    ALWAYS_SURE,
+    ANSWERABLE,
+    FOREIGN,
+    UNANSWERABLE,
+    Point,
+    fit_calibration,
+    group_of,
+)
 from qa.types import Evidence
 
 
 def points(count: int = 240) -> list[Point]:
-    """Right answers have greater relevance and match than wrong ones, not all of them."""
+    """Right answers read better and are less far behind than wrong ones, not all of them."""
     draw = np.random.default_rng(3)
     kinds = [ANSWERABLE, UNANSWERABLE, FOREIGN]
     made = []
     for number in range(count):
         kind = kinds[number % 3]
-        level = {ANSWERABLE: 4.0, UNANSWERABLE: 2.0, FOREIGN: -6.0}[kind] + draw.normal(0, 2)
-        match = {ANSWERABLE: 0.8, UNANSWERABLE: 0.6, FOREIGN: 0.4}[kind] + draw.normal(0, 0.1)
-        evidence = Evidence(level, match, answerability=0.0)
-        states = drawn_states(draw, is_answered=kind == ANSWERABLE)
-        made.append(Point(kind, f"d{number // 6}", evidence, kind == ANSWERABLE, (states,)))
+        reading = {ANSWERABLE: 4.0, UNANSWERABLE: 2.0, FOREIGN: -6.0}[kind] + draw.normal(0, 2)
+        behind = {ANSWERABLE: -0.1, UNANSWERABLE: -0.3, FOREIGN: -0.5}[kind] + draw.normal(0, 0.1)
+        evidence = Evidence(reading, behind)
+        made.append(Point(kind, f"d{number // 6}", evidence, is_right=kind == ANSWERABLE))
     return made
 
 
-def drawn_states(draw: np.random.Generator, *, is_answered: bool) -> NDArray[np.float32]:
-    """Five tokens; where there is no answer one of them stands out."""
-    states = draw.normal(0, 1, (5, 8)).astype(np.float32)
-    if not is_answered:
-        states[draw.integers(5), 0] += 4
-    return states
-
-
-def examples(count: int = 240) -> list[Example]:
-    draw = np.random.default_rng(4)
-    return [
-        Example(f"d{n // 6}", drawn_states(draw, is_answered=n % 2 == 0), n % 2 == 0)
-        for n in range(count)
-    ]
-
-
-@pytest.fixture(autouse=True)
-def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_answerability, "WEIGHT_DECAY", 0.01)
-    monkeypatch.setattr(fit_answerability, "LEARNING_RATE", 0.02)
-
-
-def test_a_head_learns_which_token_has_no_answer() -> None:
-    head = train_head(examples())
-    draw = np.random.default_rng(5)
-    answered = [head.estimate(drawn_states(draw, is_answered=True)) for _ in range(100)]
-    others = [head.estimate(drawn_states(draw, is_answered=False)) for _ in range(100)]
-    assert np.mean([a > b for a in answered for b in others]) > 0.9
-
-
-def test_the_same_seed_gives_the_same_head() -> None:
-    states = drawn_states(np.random.default_rng(6), is_answered=True)
-    first, second, other = (train_head(examples(60), seed=seed) for seed in (1, 1, 2))
-    assert first.estimate(states) == second.estimate(states) != other.estimate(states)
+def changed(change: Callable[[Evidence], Evidence]) -> list[Point]:
+    return [replace(point, evidence=change(point.evidence)) for point in points()]
 
 
 def test_what_goes_with_right_answers_makes_them_surer() -> None:
-    fitted = fit_calibration(points(), examples=examples(96), names=["made"])
-    assert fitted.relevance > 0
-    assert fitted.weakest_match > 0
-    assert fitted.answerability > 0
-    assert fitted.estimate(Evidence(5.0, 0.9, 3.0)) > 0.7
-    assert fitted.estimate(Evidence(-6.0, 0.3, -3.0)) < 0.3
+    fitted = fit_calibration(points(), names=["made"])
+    assert all(weight > 0 for weight in fitted.weights.values())
+    assert fitted.estimate(Evidence(5.0, 0.0)) > 0.7
+    assert fitted.estimate(Evidence(-6.0, -0.6)) < 0.3
 
 
-def test_the_figures_are_those_of_held_out_documents() -> None:
-    told = fit_calibration(points(), examples=examples(96), names=["made"]).provenance
+def test_the_figures_are_those_of_held_out_subjects() -> None:
+    told = fit_calibration(points(), names=["made"]).provenance
     assert told["data_sets"] == ["made"]
     assert told["questions"] == {"answerable": 80, "unanswerable": 80, "foreign": 80}
-    figures = told["cross_validated"]
-    assert 0.8 < figures["auroc"] <= 1
+    figures = told["held_out"]
+    assert 0.8 < figures["auroc_right"] <= 1
+    assert 0.7 < figures["auroc_answerable_from_unanswerable"] < figures["auroc_right"]
     assert 0 <= figures["ece"] < 0.2
-    assert figures["foreign_refused_below_0.2"] > figures["answerable_refused_below_0.2"]
+    assert figures["said_right_from_0.7"] > figures["said_right_from_0.3"]
+    assert figures["answered_right_from_0.7"] < figures["answered_right_from_0.3"]
+
+
+def test_a_foreign_question_counts_less_than_an_own_one() -> None:
+    as_own = [replace(p, kind=UNANSWERABLE if p.kind == FOREIGN else p.kind) for p in points()]
+    middle = Evidence(0.0, -0.3)
+    less, more = (fit_calibration(given, names=[]).estimate(middle) for given in (points(), as_own))
+    assert less > more
 
 
 def test_a_feature_that_speaks_against_an_answer_is_left_out() -> None:
-    turned = [
-        replace(p, evidence=replace(p.evidence, weakest_match=-p.evidence.weakest_match))
-        for p in points()
-    ]
-    without, fitted = (
-        fit_calibration(given, examples=examples(96), names=["made"])
-        for given in (turned, points())
-    )
-    assert without.weakest_match == 0.0
-    # The others are fitted without it: what it left to the intercept would make all less sure.
-    told = [each.provenance["cross_validated"]["ece"] for each in (without, fitted)]
-    assert told[0] < told[1] + 0.05
+    turned = changed(lambda found: replace(found, behind=-found.behind))
+    constant = changed(lambda found: replace(found, behind=0.0))
+    without, fitted = (fit_calibration(given, names=[]) for given in (turned, constant))
+    assert without.weights["behind"] == 0.0
+    # The other is fitted without it: what it left to the intercept would make all less sure.
+    assert without.weights["reading"] == pytest.approx(fitted.weights["reading"], rel=0.01)
+    assert without.intercept == pytest.approx(fitted.intercept, rel=0.01)
+
+
+def test_signs_that_all_speak_against_right_answers_are_refused() -> None:
+    with pytest.raises(InvalidDataSet, match="No sign of a right answer"):
+        fit_calibration(changed(lambda e: Evidence(-e.reading, -e.behind)), names=["made"])
 
 
 @pytest.mark.parametrize("few", [[], points()[:5], points()[1::3]], ids=["none", "few", "wrong"])
 def test_too_little_to_learn_from_is_refused(few: list[Point]) -> None:
     with pytest.raises(InvalidDataSet, match="subjects are needed"):
-        fit_calibration(few, examples=examples()[:4], names=["made"])
+        fit_calibration(few, names=["made"])
+
+
+def test_right_answers_of_one_subject_alone_are_refused() -> None:
+    lone = [replace(point, is_right=point.is_right and point.group == "d0") for point in points()]
+    with pytest.raises(InvalidDataSet):
+        fit_calibration(lone, names=["made"])
+
+
+def test_the_subject_of_a_question_is_its_documents_title() -> None:
+    documents = {
+        "d1": GoldDocument("d1", "Normans", "They came."),
+        "d2": GoldDocument("d2", "", "They went."),
+    }
+    asked = [GoldQuestion("q", "Who?", (), ids) for ids in (("d1",), ("d2",), ("gone",), ())]
+    assert [group_of(each, documents) for each in asked] == ["Normans", "d2", "Who?", "Who?"]
+
+
+def test_while_points_are_gathered_all_is_as_sure() -> None:
+    assert ALWAYS_SURE.estimate(Evidence(-9.0, -1.0)) == ALWAYS_SURE.estimate(Evidence(9.0, 0.0))

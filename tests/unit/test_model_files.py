@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from corpus.embedders import onnx_session
@@ -15,7 +16,7 @@ from corpus.embedders.model_files import (
     read_model_facts,
 )
 from corpus.embedders.onnx import OnnxEmbedder
-from corpus.embedders.tokens import load_tokenizer
+from corpus.embedders.tokens import load_tokenizer, tokenize
 from corpus.errors import BackendError
 
 TRANSFORMER = {"path": "", "type": "sentence_transformers.models.Transformer"}
@@ -147,6 +148,41 @@ class TestOnnxFolder:
 
         with pytest.raises(BackendError, match=r"tokenizer\.json"):
             load_tokenizer(tmp_path)
+
+
+class TestOnnxModel:
+    FOLDER = packaged_model("bge-small-en-v1.5")
+    ROWS = tokenize(
+        load_tokenizer(FOLDER), [" ".join(["word"] * count) for count in (3, 1, 7, 7, 2, 30, 5)]
+    )
+
+    def model(self, *, threads: int, outputs: tuple[str, ...] = ()) -> onnx_session.OnnxModel:
+        graph = self.FOLDER / "model.onnx"
+        return onnx_session.OnnxModel(graph, threads=threads, batch_size=2, outputs=outputs)
+
+    def test_several_runs_at_once_give_the_same_as_one_after_the_other(self) -> None:
+        one, many = (list(self.model(threads=n).run(self.ROWS)) for n in (1, 3))
+
+        assert [batch.rows for batch in many] == [batch.rows for batch in one]
+        assert sorted(row for batch in one for row in batch.rows) == list(range(len(self.ROWS)))
+        for alone, beside in zip(one, many, strict=True):
+            np.testing.assert_array_equal(beside.output, alone.output)
+            np.testing.assert_array_equal(beside.mask, alone.mask)
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_long_rows_come_first(self, threads: int) -> None:
+        lengths = [batch.mask.shape[1] for batch in self.model(threads=threads).run(self.ROWS)]
+
+        assert lengths == sorted(lengths, reverse=True)
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_no_rows_give_no_batches(self, threads: int) -> None:
+        assert list(self.model(threads=threads).run([])) == []
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_an_output_that_is_not_there_is_a_backend_error(self, threads: int) -> None:
+        with pytest.raises(BackendError, match=r"model\.onnx failed"):
+            list(self.model(threads=threads, outputs=("no such",)).run(self.ROWS))
 
 
 class TestUsableCores:

@@ -1,7 +1,8 @@
 """Markers and annotations of a proved answer."""
 
-from qa.api.openai.completions import ABSTENTION, annotate
+from qa.api.openai.completions import ABSTENTION, Completion, annotate, part_deltas
 from qa.types import Answer, Citation, Passage
+from tests.factories import FIRST_SENTENCE, LAST_SENTENCE, UNSURE_ANSWER
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
 TEXT = "One is so. Two is so. It ends."
@@ -46,3 +47,25 @@ def test_annotations_name_document_and_quote() -> None:
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     (piece,) = annotate(Answer("q", "", 0.1))
     assert (piece.text, piece.annotation) == (ABSTENTION, None)
+
+
+def test_an_unsure_reply_quotes_the_closest_passages() -> None:
+    parts = annotate(UNSURE_ANSWER)
+    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
+    content = message["content"]
+    assert content == (
+        f"I am not sure. The closest passages are:\n{FIRST_SENTENCE} [1]\n{LAST_SENTENCE} [2]"
+    )
+    cited = [annotation["file_citation"] for annotation in message["annotations"]]
+    assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
+    assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
+    assert {each["filename"] for each in cited} == {"Coast"}
+
+
+def test_an_unsure_reply_is_streamed_as_it_is_given_whole() -> None:
+    parts = annotate(UNSURE_ANSWER)
+    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
+    deltas = list(part_deltas(parts))
+    assert "".join(delta["content"] for delta in deltas) == message["content"]
+    streamed = [each for delta in deltas for each in delta.get("annotations", ())]
+    assert streamed == message["annotations"]

@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from qa.api.openai.completions import ABSTENTION, find_question, read_history
+import pytest
+
+from qa.api.openai.completions import ABSTENTION, annotate, find_question, read_history
 from qa.types import Exchange
+from tests.factories import UNSURE_ANSWER
 
 TALL = "How tall is the lighthouse at Bavoke?"
 
@@ -27,6 +30,15 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
         Exchange(TALL, TALL, "It is 31 metres tall. [1]"),
         Exchange("And who built it?", "Who built the lighthouse at Bavoke?", ""),
     ]
+
+
+UNSURE_REPLY = "".join(part.text for part in annotate(UNSURE_ANSWER))
+
+
+@pytest.mark.parametrize("reply", [ABSTENTION, UNSURE_REPLY], ids=["abstained", "unsure"])
+def test_a_reply_that_claims_nothing_is_no_answer(reply: str) -> None:
+    messages = [says("user", TALL), says("assistant", reply), says("user", "And who built it?")]
+    assert read_history(messages) == [Exchange(TALL, TALL, "")]
 
 
 def test_three_exchanges_keep_a_topic_that_came_before_them() -> None:

@@ -12,21 +12,23 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import InvalidInput, PkbError
 from corpus.packages import EVALUATION, check_packages
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
-from evaluation.fit_answerability import gather_examples
-from evaluation.fit_confidence import Point, fit_calibration, gather_points
+from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
 from evaluation.results import Progress
 from qa.context import build_context
-from qa.search.rerankers import get_judge
+from qa.proof.confidence import write_calibration
+from qa.readers import get_reader
 
 DEFAULT_FILE = "calibration.json"
 
 
 class Command(BaseCommand):
+    # A reader without a calibration is refused by a check: here it gets one.
+    requires_system_checks = ()
     help = (
         "Fit the confidence of answers on data set folders, and write it to a file for\n"
         "PKB_CALIBRATION. Each set's documents are asked its own questions and those of the\n"
-        "other sets, to which they hold no answer. All questions that name a short document\n"
-        "teach what an answered question looks like."
+        "other sets, to which they hold no answer. It holds for the reader in force; those of\n"
+        "other readers stay in the file."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -59,13 +61,10 @@ class Command(BaseCommand):
             )
             for each in whole
         ]
-        judge = get_judge()
-        examples = [example for each in whole for example in gather_examples(each, judge=judge)]
-        self.stderr.write(f"{len(examples)} questions read beside the documents they name")
         points = [point for each in sets for point in self._gather(each, sets, options)]
-        calibration = fit_calibration(points, examples=examples, names=[each.name for each in sets])
+        calibration = fit_calibration(points, names=[each.name for each in sets])
         path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
-        calibration.write(path)
+        write_calibration(path, get_reader().name, calibration)
         self.stdout.write(json.dumps(dict(calibration.provenance), indent=2))
         self.stdout.write(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
 
@@ -76,7 +75,10 @@ class Command(BaseCommand):
         count = min(len(texts), options["foreign"])
         drawn = Random(options["seed"]).sample(texts, count)  # noqa: S311  (no secret)
         return gather_points(
-            dataset, foreign=drawn, context=build_context(), progress=self._show(dataset.name)
+            dataset,
+            foreign=drawn,
+            context=build_context(calibration=ALWAYS_SURE),
+            progress=self._show(dataset.name),
         )
 
     def _show(self, name: str) -> Progress:

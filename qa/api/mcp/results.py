@@ -1,16 +1,21 @@
-"""What the tools read and return: passages found, and a passage or a document whole."""
+"""What the tools read and return: passages found, a passage or a document whole, an answer."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from mcp_types import CallToolResult, TextContent
 from typing_extensions import TypedDict
 
 from corpus.errors import DocumentNotFound
 from corpus.models import Chunk, Document
+from qa.answer_question import AnsweredQuestion
+from qa.api.serializers import AnswerShown
 from qa.context import build_context
 from qa.search_passages import search_passages
-from qa.types import Passage, Query
+from qa.types import ClosePassage, Passage, Query
 
 
 class Result(TypedDict):
@@ -74,6 +79,25 @@ def fetch_text(key: str) -> Fetched:
     if document is not None:
         return _fetched_document(document)
     raise DocumentNotFound(f"There is no passage and no document {key!r}.")
+
+
+def show_answer(answered: AnsweredQuestion) -> CallToolResult:
+    """Return the answer object, and before it in words what comes closest to an unsure answer."""
+    shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
+    closest = answered.answer.closest
+    texts = [_tell_closest(closest), shown] if closest else [shown]
+    return CallToolResult(
+        content=[TextContent(type="text", text=text) for text in texts],
+        structured_content=json.loads(shown),
+    )
+
+
+def _tell_closest(closest: Sequence[ClosePassage]) -> str:
+    lines = ["I am not sure. The closest passages are:"]
+    for number, close in enumerate(closest, start=1):
+        found = _as_result(close.passage)
+        lines.append(f'[{number}] "{close.quote}" ({found["title"]}, {found["url"]})')
+    return "\n".join(lines)
 
 
 def _as_uuid(key: str) -> UUID:

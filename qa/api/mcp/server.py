@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connections
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import ToolAnnotations
+from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from corpus.api.ingest import Ingested
@@ -17,14 +17,20 @@ from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
-from qa.api.mcp.results import Fetched, IngestedText, Results, fetch_text, find_results
-from qa.api.serializers import AnswerShown
+from qa.api.mcp.results import (
+    Fetched,
+    IngestedText,
+    Results,
+    fetch_text,
+    find_results,
+    show_answer,
+)
 from qa.context import build_context
 
 INSTRUCTIONS = (
     "A knowledge base that answers only from its own documents. `answer` gives a proved answer "
-    "with verbatim quotes, or abstains. `search` finds passages; `fetch` reads one by its id, or "
-    "the whole document by its document_id."
+    "with verbatim quotes, or the closest passages where it is not sure, or abstains. `search` "
+    "finds passages; `fetch` reads one by its id, or the whole document by its document_id."
 )
 ROUTE = "mcp"
 SOURCE = "mcp"
@@ -33,6 +39,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
 Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[str, Field(description="which collection", max_length=100)]
 
 
@@ -76,8 +83,11 @@ def fetch(id: str) -> Fetched:
 
 
 @as_tool
-def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> dict[str, Any]:
-    """Answer a question with verbatim citations, or abstain where the documents do not hold it."""
+def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> AnswerResult:
+    """Answer a question with verbatim citations, or abstain where the documents do not hold it.
+
+    Where it is not sure, `closest` has the passages that may answer; nothing is claimed of them.
+    """
     answered = answer_question(
         question,
         collection=collection,
@@ -85,7 +95,7 @@ def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION)
         context=build_context(),
         route=ROUTE,
     )
-    return dict(AnswerShown(answered).data)
+    return show_answer(answered)
 
 
 @as_tool

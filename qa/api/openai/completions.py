@@ -18,10 +18,12 @@ from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
 from qa.questions import complete_follow_up
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
-from qa.types import Answer, Citation, Exchange
+from qa.types import Answer, Citation, ClosePassage, Exchange
 
 # OpenAI's shape has no abstention: it is said in words, which are known again in a history.
 ABSTENTION = "The documents do not hold an answer to this question."
+# Begins a reply that claims nothing, either: the closest passages follow.
+UNSURE = "I am not sure. The closest passages are:"
 DONE = b"data: [DONE]\n\n"
 
 
@@ -74,8 +76,13 @@ def as_event(body: dict[str, Any]) -> bytes:
 
 
 def annotate(answer: Answer) -> list[AnnotatedText]:
-    """Cut the answer after each cited part and set the marker there: ``[1]`` is the first."""
-    return list(_cut(answer)) if answer.text else [AnnotatedText(ABSTENTION)]
+    """Cut the answer after each cited part and set the marker there: ``[1]`` is the first.
+
+    Without an answer the closest passages are quoted in the same way, where there are any.
+    """
+    if answer.kind == "answer":
+        return list(_cut(answer))
+    return list(_list_closest(answer.closest)) if answer.closest else [AnnotatedText(ABSTENTION)]
 
 
 def part_deltas(parts: Sequence[AnnotatedText]) -> Iterator[dict[str, Any]]:
@@ -104,13 +111,23 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
         yield AnnotatedText(rest)
 
 
-def _annotation(citation: Citation, *, start: int, end: int) -> dict[str, Any]:
+def _list_closest(closest: Sequence[ClosePassage]) -> Iterator[AnnotatedText]:
+    yield AnnotatedText(UNSURE)
+    at = len(UNSURE)
+    for number, close in enumerate(closest, start=1):
+        text = f"\n{close.quote} [{number}]"
+        start = at + len("\n")
+        yield AnnotatedText(text, _annotation(close, start=start, end=start + len(close.quote)))
+        at += len(text)
+
+
+def _annotation(quoted: Citation | ClosePassage, *, start: int, end: int) -> dict[str, Any]:
     return {
         "type": "file_citation",
         "file_citation": {
-            "file_id": citation.passage.document_id,
-            "filename": citation.passage.name,
-            "quote": citation.quote,
+            "file_id": quoted.passage.document_id,
+            "filename": quoted.passage.name,
+            "quote": quoted.quote,
             "start_index": start,
             "end_index": end,
         },
@@ -146,9 +163,13 @@ def _pairs(messages: Messages) -> list[tuple[str, str]]:
         content = (message.get("content") or "").strip()
         if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
             pairs.append((content, ""))
-        elif message["role"] == "assistant" and pairs and content != ABSTENTION:
+        elif message["role"] == "assistant" and pairs and not _claims_nothing(content):
             pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
     return pairs
+
+
+def _claims_nothing(reply: str) -> bool:
+    return reply == ABSTENTION or reply.startswith(UNSURE)
 
 
 PREFIX = "pkb/"

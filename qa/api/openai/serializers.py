@@ -94,7 +94,7 @@ class FileCitation(serializers.Serializer[Any]):
     file_id = serializers.UUIDField(help_text="the document's id")
     filename = serializers.CharField()
     quote = serializers.CharField(help_text="verbatim from the document")
-    start_index = serializers.IntegerField(help_text="in `content`: the part that is held up")
+    start_index = serializers.IntegerField(help_text="in `content`: the part held up, or quoted")
     end_index = serializers.IntegerField()
 
 
@@ -105,7 +105,7 @@ class Annotation(serializers.Serializer[Any]):
 
 class CompletionMessage(serializers.Serializer[Any]):
     role = _always("assistant")
-    content = serializers.CharField(help_text="`[1]` follows what the first annotation holds up")
+    content = serializers.CharField(help_text="`[1]` follows what the first annotation is about")
     refusal = serializers.CharField(allow_null=True)
     annotations = Annotation(many=True)
 

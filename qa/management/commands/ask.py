@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from qa.answer_question import AnsweredQuestion, answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
+from qa.types import Answer, Citation, ClosePassage, Kind
 
 
 class Command(BaseCommand):
@@ -45,13 +47,38 @@ class Command(BaseCommand):
 
     def _print(self, answered: AnsweredQuestion) -> None:
         answer = answered.answer
-        if answer.abstained:
-            self.stdout.write("The documents do not hold an answer to this.")
-        self.stdout.write(answer.text)
-        for number, citation in enumerate(answer.citations, start=1):
-            path = dict.fromkeys((citation.passage.name, *citation.passage.heading_path))
-            where = " > ".join(path)
-            span = f"{citation.start_char}-{citation.end_char}"
-            self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
-            self.stdout.write(f'    "{citation.quote}"')
+        self.stdout.write("\n".join(TOLD[answer.kind](answer)))
+        if answer.fallback:
+            self.stdout.write(f"\nNot by the answerer that was asked: {answer.fallback}")
         self.stdout.write(f"\nconfidence {answer.confidence:.2f}")
+
+
+def _tell_answer(answer: Answer) -> Iterator[str]:
+    yield answer.text
+    if answer.short:
+        yield f"In short: {answer.text[slice(*answer.short)]}"
+    for number, citation in enumerate(answer.citations, start=1):
+        yield from _tell_quote(number, citation, f", {citation.support}")
+
+
+def _tell_closest(answer: Answer) -> Iterator[str]:
+    yield "I am not sure. The closest passages:"
+    for number, close in enumerate(answer.closest, start=1):
+        yield from _tell_quote(number, close)
+
+
+def _tell_abstention(answer: Answer) -> Iterator[str]:
+    yield "The documents do not hold an answer to this."
+
+
+TOLD: dict[Kind, Callable[[Answer], Iterator[str]]] = {
+    "answer": _tell_answer,
+    "unsure": _tell_closest,
+    "abstained": _tell_abstention,
+}
+
+
+def _tell_quote(number: int, quoted: Citation | ClosePassage, note: str = "") -> Iterator[str]:
+    where = " > ".join(dict.fromkeys((quoted.passage.name, *quoted.passage.heading_path)))
+    yield f"\n[{number}] {where} ({quoted.start_char}-{quoted.end_char}{note})"
+    yield f'    "{quoted.quote}"'

@@ -26,12 +26,11 @@ class CrossEncoderReranker(LoadedOnce[_Loaded]):
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
-        threads: Threads of one run; 0 takes as many as the process has cores.
+        threads: Runs at once; 0 takes as many as the process has cores.
         batch_size: Pairs of one run; a quantized graph always runs one at a time.
         max_tokens: Longest pair, special tokens counted; the text is cut, and of the query
             what is over half of it.
         name: The model's name where it is not ``model``.
-        question_layer: The tensor inside of the graph that ``read_question`` gives out.
     """
 
     def __init__(
@@ -41,7 +40,6 @@ class CrossEncoderReranker(LoadedOnce[_Loaded]):
         batch_size: int = 8,
         max_tokens: int = 384,
         name: str | None = None,
-        question_layer: str = "",
     ) -> None:
         super().__init__(self._load)
         self.name = name or model
@@ -49,7 +47,6 @@ class CrossEncoderReranker(LoadedOnce[_Loaded]):
         self._threads = threads
         self._batch_size = batch_size
         self._max_tokens = max_tokens
-        self._question_layer = question_layer
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,): the logit of each text being relevant, unbounded, great is good.
@@ -59,30 +56,12 @@ class CrossEncoderReranker(LoadedOnce[_Loaded]):
         """
         return self._score(self._loaded(), query, texts)
 
-    def read_question(self, query: str, text: str) -> NDArray[np.float32]:
-        """Return shape (q + 1, d): the states of the query's tokens, after the text was read.
-
-        They are those of ``question_layer``; the last one is of the separator behind the query.
-
-        Raises:
-            BackendError: The model is missing, failed, or has no such layer.
-        """
-        loaded = self._loaded()
-        (row,) = tokenize(loaded.cutting, [text], first=self._cut_query(loaded.plain, query))
-        (batch,) = loaded.graph.run([row])
-        if not batch.further:
-            raise BackendError(f"No layer of {self._model!r} is named to read a question from.")
-        states: NDArray[np.float32] = batch.further[self._question_layer][0]
-        asked: NDArray[np.float32] = states[1 : len(row.ids) - int(row.type_ids.sum())]
-        return asked
-
     def _load(self) -> _Loaded:
         folder = find_model(self._model)
         graph = OnnxModel(
             folder / "model.onnx",
             threads=self._threads,
             batch_size=self._batch_size,
-            inner=self._question_layer,
         )
         loaded = _Loaded(
             graph,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders.model_files import LoadedOnce, find_model
 from corpus.embedders.onnx_session import OnnxModel
-from corpus.embedders.tokens import TokenRow, find_token_spans, load_tokenizer, tokenize
+from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
-        threads: Threads of one run; 0 takes as many as the process has cores.
+        threads: Runs at once; 0 takes as many as the process has cores.
         batch_size: Texts of one run; a quantized graph always runs one at a time.
         max_tokens: Longest text, special tokens counted; the query's limit as well.
         name: The model's name where it is not ``model``.
-        cached_texts: Texts whose token vectors are kept, the last used ones: what was ranked is
-            looked at again for its sentences. docs/decisions/0004 says what one takes.
+        cached_texts: Texts whose token vectors are kept, the last used ones: the next question on
+            the same matter finds the same. docs/decisions/0004 says what one takes.
 
     Source: Khattab and Zaharia, ColBERT, SIGIR 2020, equation 3; here the mean, not the sum.
     """
@@ -73,42 +73,6 @@ class LateInteractionReranker(LoadedOnce[_Loaded]):
         """
         means = [best.mean() for best in self._best_matches(query, texts)]
         return np.array(means, np.float32)
-
-    def match_tokens(
-        self, query: str, text: str, spans: Sequence[tuple[int, int]]
-    ) -> NDArray[np.float32]:
-        """Return shape (n, q): how well each span of the text matches each token of the query.
-
-        The spans are read in their place, so that "it" is known for what it means there. A span
-        behind what the model reads matches nothing: 0. The tokens are those of
-        ``query_token_spans`` that are words, in order: a question mark matches any other.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
-        words = [
-            place
-            for place, (start, end) in enumerate(self.query_token_spans(query))
-            if any(map(str.isalnum, query[start:end]))
-        ]
-        # Without the three that ``_mark`` adds.
-        asked = self._ask(query)[2:-1][words]
-        cosines = asked @ self._read(text)[2:-1].astype(np.float32).T
-        tokens = find_token_spans(self._loaded().tokenizer, text)[: cosines.shape[1]]
-        matches = np.zeros((len(spans), len(asked)), np.float32)
-        for row, (start, end) in enumerate(spans):
-            inside = [i for i, (s, e) in enumerate(tokens) if s < end and e > start]
-            if inside:
-                matches[row] = cosines[:, inside].max(axis=1)
-        return matches
-
-    def query_token_spans(self, query: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each query token that is compared.
-
-        Raises:
-            BackendError: The model is missing.
-        """
-        return find_token_spans(self._loaded().tokenizer, query)[: self._max_tokens - _ADDED]
 
     def _load(self) -> _Loaded:
         folder = find_model(self._model)

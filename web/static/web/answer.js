@@ -25,6 +25,8 @@ export function placeOf(citation) {
   return parts.filter(Boolean).join(" · ");
 }
 
+export const UNSURE = "Not sure. These passages come closest:";
+
 // From where on a confidence is called so; it is calibrated: of answers at .8, four in five are right.
 const HIGH = 0.8;
 const FAIR = 0.5;
@@ -34,7 +36,15 @@ export function wordFor(confidence) {
   return confidence >= FAIR ? "fair" : "low";
 }
 
-function chip(citation, number, turn) {
+// The extract is the documents' own words; what a language model wrote was checked against them.
+const isWritten = (answer) => answer.answerer !== "extractive";
+
+// What an answer goes back to; one read again from a broken stream has no closest passages.
+export function sourcesOf(answer) {
+  return answer.kind === "unsure" ? answer.closest ?? [] : answer.citations;
+}
+
+function chip(citation, number, turn, isChecked) {
   const id = `tip-${turn}-${number}`;
   const button = make("button", {
     type: "button", class: "chip", "aria-describedby": id, "aria-expanded": "false",
@@ -42,8 +52,8 @@ function chip(citation, number, turn) {
   }, String(number));
   const where = [nameOf(citation), placeOf(citation)].filter(Boolean).join(" · ");
   const support = citation.support === "partial" ? "partly supported" : "supported";
-  const tip = make("span", { class: "tip", role: "tooltip", id },
-    make("q", {}, citation.quote), make("span", { class: "place" }, `${where} · ${support}`));
+  const tip = make("span", { class: "tip", role: "tooltip", id }, make("q", {}, citation.quote),
+    make("span", { class: "place" }, isChecked ? `${where} · ${support}` : where));
   const wrap = make("span", { class: "chip-wrap" }, button, tip);
   const place = () => {
     const box = wrap.getBoundingClientRect();
@@ -72,6 +82,20 @@ function cited(citations) {
   return spans;
 }
 
+// A cited span; the few words that answer, where it has them, are bold.
+function sentence(span, slice, answer) {
+  const isPartial = span.of.every(({ citation }) => citation.support === "partial");
+  const support = isPartial ? "is-partial" : "is-supported";
+  const node = make("span", { class: isWritten(answer) ? `sentence ${support}` : "sentence" });
+  const { short_start: start, short_end: end } = answer;
+  if (Number.isInteger(start) && span.start <= start && end <= span.end) {
+    node.append(slice(span.start, start), make("strong", {}, slice(start, end)), slice(end, span.end));
+  } else {
+    node.append(slice(span.start, span.end));
+  }
+  return node;
+}
+
 export function drawText(box, answer, turn) {
   // Offsets count characters as the server does, not UTF-16 units.
   const letters = [...answer.answer];
@@ -79,11 +103,10 @@ export function drawText(box, answer, turn) {
   box.replaceChildren();
   let place = 0;
   for (const span of cited(answer.citations)) {
-    const isPartial = span.of.every(({ citation }) => citation.support === "partial");
-    box.append(slice(place, span.start));
-    box.append(make("span", { class: isPartial ? "sentence is-partial" : "sentence" },
-      slice(span.start, span.end)));
-    for (const { citation, number } of span.of) box.append(chip(citation, number, turn));
+    box.append(slice(place, span.start), sentence(span, slice, answer));
+    for (const { citation, number } of span.of) {
+      box.append(chip(citation, number, turn, isWritten(answer)));
+    }
     place = span.end;
   }
   box.append(slice(place));
@@ -91,11 +114,12 @@ export function drawText(box, answer, turn) {
 
 export function drawVerdict(answer) {
   const word = wordFor(answer.confidence);
-  const badge = make("span", { class: `confidence is-${answer.abstained ? "none" : word}` },
+  const badge = make("span", { class: `confidence is-${word}` },
     `${word[0].toUpperCase()}${word.slice(1)} confidence ${answer.confidence.toFixed(2)}`);
   const line = make("p", { class: "verdict" }, badge);
-  if (answer.abstained) return line;
-  const legend = make("span", { class: "legend" }, make("span", { class: "sentence" }, "supported"));
+  if (!isWritten(answer)) return line;
+  const legend = make("span", { class: "legend" },
+    make("span", { class: "sentence is-supported" }, "supported"));
   if (answer.citations.some((citation) => citation.support === "partial")) {
     legend.append(" · ", make("span", { class: "sentence is-partial" }, "partly supported"));
   }
@@ -104,8 +128,9 @@ export function drawVerdict(answer) {
 }
 
 export function drawSources(answer) {
-  const list = make("ol", { class: "sources", "aria-label": "Sources" });
-  answer.citations.forEach((citation, index) => {
+  const label = answer.kind === "unsure" ? "Closest passages" : "Sources";
+  const list = make("ol", { class: "sources", "aria-label": label });
+  sourcesOf(answer).forEach((citation, index) => {
     const link = make("button", {
       type: "button", class: "source-link", "data-cite": index + 1, "aria-expanded": "false",
     });
@@ -130,10 +155,12 @@ export function asMarkdown(answer) {
     place = span.end;
   }
   text += letters.slice(place).join("");
-  const notes = answer.citations.map((citation, index) => {
+  const isUnsure = answer.kind === "unsure";
+  if (isUnsure) text = UNSURE;
+  const notes = sourcesOf(answer).map((citation, index) => {
     const where = [nameOf(citation), placeOf(citation), citation.source_uri].filter(Boolean);
     const quote = citation.quote.replaceAll(/\s+/g, " ");
-    return `[^${index + 1}]: ${where.join(", ")}: "${quote}"`;
+    return `${isUnsure ? "-" : `[^${index + 1}]:`} ${where.join(", ")}: "${quote}"`;
   });
   return [`**${answer.question}**`, text, notes.join("\n")].filter(Boolean).join("\n\n") + "\n";
 }

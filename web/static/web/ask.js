@@ -1,5 +1,5 @@
 // The conversation: ask, stream the answer, show why it holds, take feedback.
-import { asMarkdown, drawSources, drawText, drawVerdict, make } from "./answer.js";
+import { asMarkdown, drawSources, drawText, drawVerdict, make, sourcesOf, UNSURE } from "./answer.js";
 import { problemOf, streamed } from "./events.js";
 import { pickedTags } from "./picker.js";
 import { closeSource, onSelection, openSource } from "./source.js";
@@ -92,16 +92,22 @@ async function ask(question) {
 function finish(entry, answer, collection) {
   entry.text.classList.remove("is-waiting");
   entry.answer = answer;
-  if (answer.abstained) {
-    entry.text.replaceWith(make("div", { class: "not-found" },
-      make("p", {}, make("strong", {}, "Not in your documents."),
-        " They hold nothing that answers this, so nothing is said.")));
-    entry.turn.append(drawVerdict(answer), nearest(answer, collection), acts(answer));
-  } else {
+  if (answer.kind === "answer") {
     drawText(entry.text, answer, entry.number);
     entry.turn.append(drawVerdict(answer), drawSources(answer), acts(answer));
+  } else {
+    const isListed = sourcesOf(answer).length > 0;
+    entry.text.replaceWith(withheld(answer));
+    entry.turn.append(isListed ? drawSources(answer) : nearest(answer, collection), acts(answer));
   }
   entry.turn.addEventListener("click", (event) => open(event, answer));
+}
+
+function withheld(answer) {
+  const words = answer.kind === "unsure" ? [make("strong", {}, UNSURE)]
+    : [make("strong", {}, "Not in your documents."),
+      " They hold nothing that answers this, so nothing is said."];
+  return make("div", { class: "not-found" }, make("p", {}, ...words));
 }
 
 function nearest(answer, collection) {
@@ -120,7 +126,7 @@ function open(event, answer) {
     openSource({ documentId, start, end, sha }, button);
     return;
   }
-  const citation = answer.citations[Number(button.dataset.cite) - 1];
+  const citation = sourcesOf(answer)[Number(button.dataset.cite) - 1];
   if (!citation.document_id) return;
   openSource({
     documentId: citation.document_id,

@@ -1,0 +1,80 @@
+"""What a reader found is kept with the passage, and orders passages."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from qa.passages import READ_COUNT, SCORE_WEIGHT, likeliest_first, read_passages
+from qa.types import Passage, Reading
+from tests.doubles import StubModel, read_as
+
+PASSAGE = Passage(
+    "c1", "d1", "0" * 64, "Mill", "", ("Parts", "Wheel"), None, "It is of oak.", 0, 13
+)
+BARE = replace(PASSAGE, chunk_id="c2", title="", heading_path=(), text="Rye is ground.")
+
+
+class Measuring(StubModel):
+    """Reads how long text and lead are."""
+
+    def read(
+        self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
+    ) -> list[Reading]:
+        pairs = zip(texts, leads, strict=True)
+        return [Reading(len(lead), 0, len(text), len(question)) for text, lead in pairs]
+
+
+def read(*passages: Passage) -> list[Passage]:
+    return read_passages("Why?", passages, reader=Measuring())
+
+
+def test_each_passage_has_its_own_reading_and_keeps_its_place() -> None:
+    first, second = read(BARE, PASSAGE)
+    assert (first.reading, second.reading) == (
+        Reading(0, 0, len(BARE.text), 4),
+        Reading(len("Mill > Parts > Wheel\n"), 0, len(PASSAGE.text), 4),
+    )
+    assert [replace(each, reading=None) for each in (first, second)] == [BARE, PASSAGE]
+    assert read() == []
+
+
+def test_only_the_best_ranked_are_read_and_the_others_stay() -> None:
+    many = [replace(BARE, chunk_id=f"c{number}") for number in range(READ_COUNT + 2)]
+    found = read(*many)
+    assert [each.chunk_id for each in found] == [each.chunk_id for each in many]
+    assert [each.reading is None for each in found] == [False] * READ_COUNT + [True] * 2
+
+
+def test_what_was_read_before_is_read_again() -> None:
+    (again,) = read(read_as(PASSAGE, "oak", score=-9.0))
+    assert again == read(PASSAGE)[0]
+
+
+def in_order(*passages: Passage) -> list[Passage]:
+    """The passages, likeliest first, each of which comes with its own reading."""
+    found = likeliest_first(passages)
+    assert [reading for _, reading in found] == [passage.reading for passage, _ in found]
+    return [passage for passage, _ in found]
+
+
+def test_what_reads_better_is_likelier() -> None:
+    worse, better = read_as(PASSAGE, score=1.0), read_as(BARE, score=2.0)
+    assert in_order(worse, better) == [better, worse]
+
+
+def test_what_stands_out_among_those_found_is_likelier() -> None:
+    found = replace(read_as(PASSAGE, score=1.0), score=0.9)
+    read_better = replace(read_as(BARE, score=2.0), score=0.1)
+    assert in_order(read_better, found) == [found, read_better]
+    read_best = replace(read_as(BARE, score=2.0 + SCORE_WEIGHT), score=0.1)
+    assert in_order(found, read_best) == [read_best, found]
+
+
+def test_what_is_as_likely_stays_in_the_order_it_has() -> None:
+    first, second = read_as(PASSAGE, score=1.0), read_as(BARE, score=1.0)
+    assert in_order(first, second) == [first, second]
+    assert in_order(second, first) == [second, first]
+
+
+def test_what_was_not_read_is_not_likely() -> None:
+    assert in_order(PASSAGE, read_as(BARE, score=-9.0)) == [read_as(BARE, score=-9.0)]
+    assert in_order(PASSAGE) == []
