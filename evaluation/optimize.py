@@ -1,7 +1,7 @@
 """Compile the answering program for a model on a data set, and keep it if it answers better."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -133,7 +133,9 @@ def is_right(
     """
     if not draft.text or not question.is_answerable:
         return not draft.text and not question.is_answerable
-    answer = context.prover.prove(draft, passages, question=question.text)
+    # However sure: what is judged is the program's.
+    candid = replace(context.prover, answer_from=0.0)
+    answer = candid.prove(draft, passages, question=question.text)
     return _is_whole(answer, draft) and _holds_gold(answer, question, wanted)
 
 

@@ -1,7 +1,7 @@
 """Load the models in the background, so that no first query waits for them."""
 
 import gc
-from threading import Thread
+from threading import Thread, main_thread
 
 import structlog
 from django.conf import settings
@@ -17,8 +17,12 @@ log = structlog.get_logger(__name__)
 
 
 def start_warming() -> Thread:
-    """Begin to load the embedder, the reranker and the graph."""
-    thread = Thread(target=_load_models, name="warming", daemon=True)
+    """Begin to load the models and the graph.
+
+    A process that ends meanwhile waits for the model at hand: one that is cut off while it is
+    loaded takes the process down with it.
+    """
+    thread = Thread(target=_load_models, name="warming")
     thread.start()
     return thread
 
@@ -39,6 +43,8 @@ def _load_models() -> None:
 
     build_graph()
     for model in models_of_a_question():
+        if not main_thread().is_alive():
+            return
         try:
             model.load()
         except BackendError as exc:

@@ -188,8 +188,8 @@ def test_a_phrasing_that_gives_orders_only_searches(
         honest = ask(api)
         assert planted not in lm.calls[1].prompt
     assert steps(obeyed)["parse"]["phrasings"] == [planted]
-    assert obeyed["abstained"] is True
-    assert obeyed["answer"] == ""
+    assert "Tobias" not in obeyed["answer"]
+    assert all(citation["quote"] in LIGHTHOUSE for citation in obeyed["citations"])
     assert honest["answer"] == TRUE
     assert "Tobias" not in str(honest["citations"])
 

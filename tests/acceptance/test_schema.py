@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.vector_index import ensure_vector_index
+from pkb.preload import models_of_a_question
 from qa.answer_question import answer_question
 from qa.context import build_context
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
@@ -71,6 +72,8 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     }
     settings.PKB_EMBEDDING_MODEL = EMBEDDER
     settings.PKB_RERANKER_MODEL = "none"
+    for model in models_of_a_question():
+        model.load()
     # Postgres makes no index once the transaction holds new rows that refer to others.
     ensure_vector_index(model=EMBEDDER, dimension=64)
     Collection.objects.update(embedding_model=EMBEDDER, dimension=64)

@@ -16,6 +16,7 @@ from corpus.errors import BackendError
 from evaluation.reader_model import ReaderModel
 from evaluation.reader_rows import ReaderRow
 from evaluation.train_reader import Recipe, train_reader
+from pkb import settings as configured
 from qa.readers.adapter import read_adapter
 from qa.readers.cross_encoder import CrossEncoderReader
 from qa.readers.pairs import as_reading, encode_pairs
@@ -112,8 +113,8 @@ def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
         train_reader(rows()[:4], progress=silent, **given)
 
 
-def test_merged_scores_are_those_of_the_floats(tmp_path: Path, settings: Any) -> None:
-    options = settings.PKB_READERS["minilm-l12-reader"]["OPTIONS"]
+def test_merged_scores_are_those_of_the_floats() -> None:
+    options = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"]
     weights = read_adapter(Path(options["adapter"]))
     int8 = CrossEncoderReader(**options)
     for question, passage, answer in FACTS:

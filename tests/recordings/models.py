@@ -31,7 +31,7 @@ _CATALOGUE = {**product.PKB_EMBEDDERS, **product.PKB_RERANKERS, **product.PKB_RE
 SPECS = {
     name: spec
     for name, spec in _CATALOGUE.items()
-    if spec.get("OPTIONS", {}).get("model") in PACKAGED_MODELS
+    if "PATTERN" not in spec and spec.get("OPTIONS", {}).get("model") in PACKAGED_MODELS
 }
 # Where and how it runs changes nothing of what it says.
 _CIRCUMSTANCES = {"adapter", "cache_dir", "threads", "batch_size"}
