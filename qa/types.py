@@ -239,6 +239,7 @@ class Answer:
     Attributes:
         short: Where in ``text`` the few words stand that answer, half-open, if any do.
         closest: Where it is unsure, the passages that come nearest, best first.
+        disagreement: Passages of other documents that answer with another value, best first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
     """
@@ -249,6 +250,7 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     short: tuple[int, int] | None = None
     closest: tuple[ClosePassage, ...] = ()
+    disagreement: tuple[ClosePassage, ...] = ()
     answerer: str = ""
     fallback: str = ""
 

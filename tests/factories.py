@@ -1,6 +1,7 @@
 """Texts and documents for tests."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
@@ -94,6 +95,9 @@ SHORT_ANSWER = Answer(
     short=(FIRST_SENTENCE.index("Orsolya"), len(FIRST_SENTENCE) - 1),
     answerer="extractive",
 )
+
+
+OTHERWISE_ANSWER = replace(SHORT_ANSWER, disagreement=(close_to(LAST_SENTENCE),))
 
 
 def answered(answer: Answer) -> AnsweredQuestion:

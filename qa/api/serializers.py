@@ -122,7 +122,7 @@ class CitationShown(serializers.Serializer[Any]):
 
 
 class ClosestShown(serializers.Serializer[Any]):
-    """A passage that may answer, where none was sure enough to be said."""
+    """A passage that may answer, where none was sure enough to be said, or answers otherwise."""
 
     chunk_id = serializers.SerializerMethodField()
     document_id = serializers.SerializerMethodField()
@@ -159,10 +159,16 @@ class AnswerShown(serializers.Serializer[Any]):
     fallback = serializers.SerializerMethodField()
     citations = CitationShown(many=True, source="answer.citations")
     closest = ClosestShown(many=True, source="answer.closest")
+    disagreement = serializers.SerializerMethodField()
     debug = serializers.SerializerMethodField()
 
     def get_fallback(self, answered: AnsweredQuestion) -> str | None:
         return answered.answer.fallback or None
+
+    @extend_schema_field(ClosestShown(many=True, allow_null=True))
+    def get_disagreement(self, answered: AnsweredQuestion) -> list[dict[str, Any]] | None:
+        otherwise = answered.answer.disagreement
+        return list(ClosestShown(otherwise, many=True).data) if otherwise else None
 
     def get_short(self, answered: AnsweredQuestion) -> str | None:
         span = answered.answer.short

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans, separator_after
 from qa.passages import likeliest_first
-from qa.proof.confidence import Calibration, gather_evidence
+from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone
+from qa.proof.disagreement import find_disagreement
 from qa.proof.support import find_support
-from qa.types import Answer, Citation, ClosePassage, Draft, Passage, Reading, Scorer
+from qa.types import Answer, Citation, ClosePassage, Draft, Evidence, Passage, Reading, Scorer
 
 if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
@@ -96,10 +97,7 @@ class Prover:
             say: Called with each piece of the answer's text and its citation, in order, as soon as
                 it is certain that the answer will have it.
         """
-        chances = {
-            chunk: self.calibration.estimate(evidence)
-            for chunk, evidence in gather_evidence(passages).items()
-        }
+        chances = self._estimate(gather_evidence(passages))
         cited = cited_passages(draft, passages)
         sources = [sentence for passage in cited for sentence in _sentences(passage)]
         text, confidence, said_count = "", 0.0, 0
@@ -119,8 +117,26 @@ class Prover:
                 said_count += 1
         if not said_count:
             return self._hold_back(question, passages, chances)
-        short = _find_short(text, citations)
-        return Answer(question, text, confidence, tuple(citations), short)
+        return Answer(
+            question,
+            text,
+            confidence,
+            tuple(citations),
+            short=_find_short(text, citations),
+            disagreement=self._find_disagreement(question, citations, passages),
+        )
+
+    def _find_disagreement(
+        self, question: str, citations: Sequence[Citation], passages: Sequence[Passage]
+    ) -> tuple[ClosePassage, ...]:
+        """Return the passages that say otherwise and would be sure enough to be quoted alone."""
+        chances = self._estimate(gather_evidence_alone(passages))
+        return find_disagreement(
+            question, citations, passages, chances, answer_from=self.answer_from
+        )
+
+    def _estimate(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
+        return {chunk: self.calibration.estimate(each) for chunk, each in evidence.items()}
 
     def _bears_on(self, question: str, quoted: Sentence) -> bool:
         """Tell whether a quote is what its passage answers with, or at least about the matter.

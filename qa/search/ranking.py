@@ -6,8 +6,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from qa.proof.support.polarity import NEGATIONS
 from qa.search.fusion import best_first, min_max
 from qa.types import Passage
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 # one repeats the other: a page stored twice does, neighbouring chunks do not (docs/decisions/0017).
 SHINGLE_WORDS = 4
 REPEATED_FROM = 0.8
+# Words at its beginning and at its end that a copy must share, so that what differs is within it.
+UNTOUCHED_WORDS = 2
 
 _WORD = re.compile(r"\w+")
 
@@ -25,7 +29,8 @@ _WORD = re.compile(r"\w+")
 def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
     """Put repeated passages, and those over a document's share, behind the others.
 
-    None is lost, so that a small collection still fills the list.
+    A copy that states another value is no repeat (docs/decisions/0024). None is lost, so that a
+    small collection still fills the list.
 
     Returns:
         The passages, their scores lowered where needed so that they still descend.
@@ -35,42 +40,60 @@ def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[P
     seen = _Seen()
     count_of: Counter[str] = Counter()
     for passage in passages:
-        shingles = _shingles(passage.text)
-        if count_of[passage.document_id] >= per_document or seen.repeats(shingles):
+        words = _WORD.findall(passage.text.lower())
+        if count_of[passage.document_id] >= per_document or seen.repeats(words):
             behind.append(passage)
             continue
         first.append(passage)
-        seen.add(shingles)
+        seen.add(words)
         count_of[passage.document_id] += 1
     least = min((passage.score for passage in first), default=1.0)
     return [*first, *(replace(each, score=min(each.score, least)) for each in behind)]
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = _WORD.findall(text.lower())
+def _shingles(words: Sequence[str]) -> frozenset[tuple[str, ...]]:
     count = max(1, len(words) - SHINGLE_WORDS + 1)
     return frozenset(tuple(words[at : at + SHINGLE_WORDS]) for at in range(count))
 
 
 class _Seen:
-    """Texts that were told, looked up by their shingles."""
+    """Texts that were told, as words, looked up by their shingles."""
 
     def __init__(self) -> None:
+        self._texts: list[Sequence[str]] = []
         self._sizes: list[int] = []
         self._having: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
 
-    def add(self, shingles: frozenset[tuple[str, ...]]) -> None:
+    def add(self, words: Sequence[str]) -> None:
+        shingles = _shingles(words)
         for shingle in shingles:
             self._having[shingle].append(len(self._sizes))
+        self._texts.append(words)
         self._sizes.append(len(shingles))
 
-    def repeats(self, shingles: frozenset[tuple[str, ...]]) -> bool:
+    def repeats(self, words: Sequence[str]) -> bool:
+        shingles = _shingles(words)
         shared = Counter(each for shingle in shingles for each in self._having.get(shingle, ()))
         # Shared by all that either has, |A| + |B| - |A and B|.
         return any(
             count >= REPEATED_FROM * (len(shingles) + self._sizes[each] - count)
+            and not _is_altered(words, self._texts[each])
             for each, count in shared.items()
         )
+
+
+def _is_altered(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Tell a copy within which words gave way to others, or a negation came or went.
+
+    At its ends a copy may be cut or footed otherwise.
+    """
+    blocks = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
+    for tag, start, end, other_start, other_end in blocks:
+        is_within = start >= UNTOUCHED_WORDS and len(words) - end >= UNTOUCHED_WORDS
+        moved = {*words[start:end], *others[other_start:other_end]}
+        if is_within and (tag == "replace" or (tag != "equal" and moved & NEGATIONS)):
+            return True
+    return False
 
 
 def rerank_passages(

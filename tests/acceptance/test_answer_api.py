@@ -50,6 +50,23 @@ def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) ->
     assert kept.configuration_sha256 == configuration_sha256(kept.embedding_model)
 
 
+def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    alone = ask(api).json()
+    ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
+    answer = ask(api).json()
+    assert (alone["kind"], alone["disagreement"]) == ("answer", None)
+    names = ["Orsolya Quill", "Tamas Berg"]
+    (said,) = [name for name in names if name in answer["answer"]]
+    (other,) = answer["disagreement"]
+    names.remove(said)
+    assert names[0] in other["quote"]
+    assert other["document_id"] != answer["citations"][0]["document_id"]
+    text = Document.objects.get(pk=other["document_id"]).raw_text
+    assert text[other["start_char"] : other["end_char"]] == other["quote"]
+    assert "disagreement" not in api.get(f"/answers/{answer['id']}").json()
+
+
 NONSENSE = [
     "Zxqv blorptang fnimble wuzzlethorp quibnax dreffle?",
     "What is the boiling point of tungsten hexafluoride in kelvin?",

@@ -16,6 +16,7 @@ from tests.factories import (
     LAST_SENTENCE,
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
+    OTHERWISE_ANSWER,
     SHORT_ANSWER,
     UNSURE_ANSWER,
     Ingest,
@@ -153,6 +154,13 @@ def test_ask_prints_the_closest_passages_where_it_is_unsure(
     assert out.startswith("I am not sure. The closest passages:\n")
     assert f'[1] Coast > Towers (100-{100 + len(FIRST_SENTENCE)})\n    "{FIRST_SENTENCE}"\n' in out
     assert f'    "{LAST_SENTENCE}"\n' in out
+
+
+def test_ask_prints_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = told(monkeypatch, OTHERWISE_ANSWER)
+    assert "\nYour documents disagree:\n\n[2] Coast > Towers (" in out
+    assert f'    "{LAST_SENTENCE}"\n' in out
+    assert "disagree" not in told(monkeypatch, SHORT_ANSWER)
 
 
 def test_ask_says_why_another_answerer_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,12 +14,14 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from qa.api.mcp.server import build_server
+from qa.types import Answer
 from tests.factories import (
     BAKERY,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
+    OTHERWISE_ANSWER,
     UNSURE_ANSWER,
     answered,
 )
@@ -113,22 +115,35 @@ def test_an_abstention_is_no_error(address: str) -> None:
     assert (answer["answer"], answer["citations"], answer["abstained"]) == ("", [], True)
 
 
-def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+WHERE = "(Coast > Towers, https://coast.example/bavoke)"
+
+
+def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> tuple[str, str, Any]:
+    """What the tool tells of an answer: in words, as text, as an object."""
     place = "qa.api.mcp.server"
-    monkeypatch.setattr(f"{place}.answer_question", lambda *_, **__: answered(UNSURE_ANSWER))
+    monkeypatch.setattr(f"{place}.answer_question", lambda *_, **__: answered(answer))
     monkeypatch.setattr(f"{place}.build_context", lambda: None)
     result = call(build_server(), "answer", question=LIGHTHOUSE_QUESTION)
     words, shown = [content.text for content in result.content if content.type == "text"]
-    where = "(Coast > Towers, https://coast.example/bavoke)"
+    return words, shown, result.structured_content
+
+
+def test_an_answer_is_told_with_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, _, answer = told(monkeypatch, OTHERWISE_ANSWER)
+    assert words == f'Your documents disagree:\n[1] "{LAST_SENTENCE}" {WHERE}'
+    assert [each["quote"] for each in answer["disagreement"]] == [LAST_SENTENCE]
+
+
+def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, shown, answer = told(monkeypatch, UNSURE_ANSWER)
     assert words == (
         "I am not sure. The closest passages are:\n"
-        f'[1] "{FIRST_SENTENCE}" {where}\n'
-        f'[2] "{LAST_SENTENCE}" {where}'
+        f'[1] "{FIRST_SENTENCE}" {WHERE}\n'
+        f'[2] "{LAST_SENTENCE}" {WHERE}'
     )
-    assert result.structured_content == json.loads(shown)
-    assert result.structured_content["kind"] == "unsure"
-    closest = result.structured_content["closest"]
-    assert [close["quote"] for close in closest] == [FIRST_SENTENCE, LAST_SENTENCE]
+    assert answer == json.loads(shown)
+    assert (answer["kind"], answer["disagreement"]) == ("unsure", None)
+    assert [close["quote"] for close in answer["closest"]] == [FIRST_SENTENCE, LAST_SENTENCE]
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.factories import (
     LAST_SENTENCE,
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
+    OTHERWISE_ANSWER,
     SHORT_ANSWER,
     UNSURE_ANSWER,
     answered,
@@ -103,6 +104,29 @@ def test_where_it_is_not_sure_the_closest_passages_open_their_source(
     copied = page.evaluate("navigator.clipboard.readText()")
     assert "Not sure." in copied
     assert f'- Coast, Towers · page 3, {COAST.source_uri}: "{FIRST_SENTENCE}"' in copied
+
+
+def test_what_other_documents_say_opens_beside_the_answer(page: Page, site: Site) -> None:
+    documents = site.client.get("/documents").json()["results"]
+    (stored,) = [each for each in documents if each["title"] == "Bavoke"]
+    (other,) = OTHERWISE_ANSWER.disagreement
+    passage = replace(
+        COAST, document_id=stored["id"], start_char=0, content_sha256=stored["content_sha256"]
+    )
+    moved = replace(other, passage=passage, start_char=other.start_char - 100,
+                    end_char=other.end_char - 100)  # fmt: skip
+    page.goto("/ui/ask")
+    reply_with(page, shown(replace(OTHERWISE_ANSWER, disagreement=(moved,))))
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.get_by_text("Your documents disagree:")).to_be_visible()
+    cards = page.get_by_role("list", name="What other documents say").locator(".source-link")
+    expect(cards.locator(".excerpt")).to_have_text([LAST_SENTENCE])
+    cards.first.click()
+    expect(page.locator("#source #passage")).to_have_text(LAST_SENTENCE)
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "Your documents disagree:\n\n- Coast, Towers" in copied
 
 
 def test_an_unsure_answer_read_again_shows_what_is_near(page: Page) -> None:

@@ -2,7 +2,7 @@
 
 from qa.api.openai.completions import ABSTENTION, Completion, annotate, part_deltas
 from qa.types import Answer, Citation, Passage
-from tests.factories import FIRST_SENTENCE, LAST_SENTENCE, UNSURE_ANSWER
+from tests.factories import FIRST_SENTENCE, LAST_SENTENCE, OTHERWISE_ANSWER, UNSURE_ANSWER
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
 TEXT = "One is so. Two is so. It ends."
@@ -60,6 +60,16 @@ def test_an_unsure_reply_quotes_the_closest_passages() -> None:
     assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
     assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
     assert {each["filename"] for each in cited} == {"Coast"}
+
+
+def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:
+    parts = annotate(OTHERWISE_ANSWER)
+    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
+    content = message["content"]
+    assert content == (f"{FIRST_SENTENCE} [1]\n\nYour documents disagree:\n{LAST_SENTENCE} [2]")
+    cited = [annotation["file_citation"] for annotation in message["annotations"]]
+    assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
+    assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
 
 
 def test_an_unsure_reply_is_streamed_as_it_is_given_whole() -> None:

@@ -1,5 +1,7 @@
 """One document, or one text told twice, does not fill the list."""
 
+import pytest
+
 from qa.search.ranking import spread_passages
 from qa.types import Passage
 
@@ -35,6 +37,15 @@ def test_a_repeated_text_comes_behind_the_others() -> None:
         passage(2, "c", text_of(2)),
     ]
     assert ids(spread_passages(given, per_document=9)) == ["c0", "c2", "c1"]
+
+
+@pytest.mark.parametrize("other", ["new", "not old"])
+def test_a_copy_with_another_value_is_no_repeat(other: str) -> None:
+    text = " ".join(WORDS * 3)
+    middle = len(text) // 2
+    altered = text[:middle] + text[middle:].replace("old", other, 1)
+    given = [passage(0, "a", text), passage(1, "b", altered), passage(2, "c", text_of(2))]
+    assert ids(spread_passages(given, per_document=9)) == ["c0", "c1", "c2"]
 
 
 def test_different_texts_of_few_documents_keep_their_order() -> None:

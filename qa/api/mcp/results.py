@@ -82,19 +82,23 @@ def fetch_text(key: str) -> Fetched:
 
 
 def show_answer(answered: AnsweredQuestion) -> CallToolResult:
-    """Return the answer object, and before it in words what comes closest to an unsure answer."""
+    """Return the answer object, and before it in words what comes close or says otherwise."""
     shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
-    closest = answered.answer.closest
-    texts = [_tell_closest(closest), shown] if closest else [shown]
+    answer = answered.answer
+    told = {
+        "I am not sure. The closest passages are:": answer.closest,
+        "Your documents disagree:": answer.disagreement,
+    }
+    texts = [*(_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted), shown]
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts],
         structured_content=json.loads(shown),
     )
 
 
-def _tell_closest(closest: Sequence[ClosePassage]) -> str:
-    lines = ["I am not sure. The closest passages are:"]
-    for number, close in enumerate(closest, start=1):
+def _tell_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
+    lines = [lead]
+    for number, close in enumerate(quoted, start=1):
         found = _as_result(close.passage)
         lines.append(f'[{number}] "{close.quote}" ({found["title"]}, {found["url"]})')
     return "\n".join(lines)

@@ -24,6 +24,8 @@ from qa.types import Answer, Citation, ClosePassage, Exchange
 ABSTENTION = "The documents do not hold an answer to this question."
 # Begins a reply that claims nothing, either: the closest passages follow.
 UNSURE = "I am not sure. The closest passages are:"
+# Stands behind an answer; what other documents say follows.
+DISAGREEMENT = "Your documents disagree:"
 DONE = b"data: [DONE]\n\n"
 
 
@@ -78,11 +80,14 @@ def as_event(body: dict[str, Any]) -> bytes:
 def annotate(answer: Answer) -> list[AnnotatedText]:
     """Cut the answer after each cited part and set the marker there: ``[1]`` is the first.
 
-    Without an answer the closest passages are quoted in the same way, where there are any.
+    What other documents say otherwise is quoted behind it; without an answer the closest passages
+    are, where there are any.
     """
     if answer.kind == "answer":
-        return list(_cut(answer))
-    return list(_list_closest(answer.closest)) if answer.closest else [AnnotatedText(ABSTENTION)]
+        return [*(said := list(_cut(answer))), *_add_disagreement(answer, said)]
+    if answer.closest:
+        return list(_list_quotes(UNSURE, answer.closest))
+    return [AnnotatedText(ABSTENTION)]
 
 
 def part_deltas(parts: Sequence[AnnotatedText]) -> Iterator[dict[str, Any]]:
@@ -111,10 +116,20 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
         yield AnnotatedText(rest)
 
 
-def _list_closest(closest: Sequence[ClosePassage]) -> Iterator[AnnotatedText]:
-    yield AnnotatedText(UNSURE)
-    at = len(UNSURE)
-    for number, close in enumerate(closest, start=1):
+def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator[AnnotatedText]:
+    if answer.disagreement:
+        at = sum(len(part.text) for part in said)
+        first = len(answer.citations) + 1
+        yield from _list_quotes(f"\n\n{DISAGREEMENT}", answer.disagreement, at=at, first=first)
+
+
+def _list_quotes(
+    lead: str, quoted: Sequence[ClosePassage], *, at: int = 0, first: int = 1
+) -> Iterator[AnnotatedText]:
+    """Quote passages, a line each, behind a lead that stands at this place of the reply."""
+    yield AnnotatedText(lead)
+    at += len(lead)
+    for number, close in enumerate(quoted, start=first):
         text = f"\n{close.quote} [{number}]"
         start = at + len("\n")
         yield AnnotatedText(text, _annotation(close, start=start, end=start + len(close.quote)))

@@ -59,6 +59,10 @@ def _tell_answer(answer: Answer) -> Iterator[str]:
         yield f"In short: {answer.text[slice(*answer.short)]}"
     for number, citation in enumerate(answer.citations, start=1):
         yield from _tell_quote(number, citation, f", {citation.support}")
+    if answer.disagreement:
+        yield "\nYour documents disagree:"
+    for number, other in enumerate(answer.disagreement, start=len(answer.citations) + 1):
+        yield from _tell_quote(number, other)
 
 
 def _tell_closest(answer: Answer) -> Iterator[str]:

@@ -26,6 +26,7 @@ export function placeOf(citation) {
 }
 
 export const UNSURE = "Not sure. These passages come closest:";
+export const DISAGREEMENT = "Your documents disagree:";
 
 // From where on a confidence is called so; it is calibrated: of answers at .8, four in five are right.
 const HIGH = 0.8;
@@ -42,6 +43,11 @@ const isWritten = (answer) => answer.answerer !== "extractive";
 // What an answer goes back to; one read again from a broken stream has no closest passages.
 export function sourcesOf(answer) {
   return answer.kind === "unsure" ? answer.closest ?? [] : answer.citations;
+}
+
+// What can be opened, by number: behind the sources come the passages that say otherwise.
+export function quotesOf(answer) {
+  return [...sourcesOf(answer), ...(answer.disagreement ?? [])];
 }
 
 function chip(citation, number, turn, isChecked) {
@@ -129,13 +135,24 @@ export function drawVerdict(answer) {
 
 export function drawSources(answer) {
   const label = answer.kind === "unsure" ? "Closest passages" : "Sources";
+  return cards(sourcesOf(answer), label, 1);
+}
+
+export function drawDisagreement(answer) {
+  const first = answer.citations.length + 1;
+  return make("div", { class: "disagreement" }, make("p", {}, make("strong", {}, DISAGREEMENT)),
+    cards(answer.disagreement, "What other documents say", first));
+}
+
+function cards(quoted, label, first) {
   const list = make("ol", { class: "sources", "aria-label": label });
-  sourcesOf(answer).forEach((citation, index) => {
+  quoted.forEach((citation, index) => {
+    const number = first + index;
     const link = make("button", {
-      type: "button", class: "source-link", "data-cite": index + 1, "aria-expanded": "false",
+      type: "button", class: "source-link", "data-cite": number, "aria-expanded": "false",
     });
     link.append(
-      make("span", { class: "rank" }, `${index + 1}  `),
+      make("span", { class: "rank" }, `${number}  `),
       make("span", { class: "source-name" }, nameOf(citation)), " ",
       make("span", { class: "place" }, placeOf(citation)),
       make("span", { class: "excerpt" }, citation.quote),
@@ -157,10 +174,14 @@ export function asMarkdown(answer) {
   text += letters.slice(place).join("");
   const isUnsure = answer.kind === "unsure";
   if (isUnsure) text = UNSURE;
-  const notes = sourcesOf(answer).map((citation, index) => {
+  const note = (citation, mark) => {
     const where = [nameOf(citation), placeOf(citation), citation.source_uri].filter(Boolean);
-    const quote = citation.quote.replaceAll(/\s+/g, " ");
-    return `${isUnsure ? "-" : `[^${index + 1}]:`} ${where.join(", ")}: "${quote}"`;
-  });
-  return [`**${answer.question}**`, text, notes.join("\n")].filter(Boolean).join("\n\n") + "\n";
+    return `${mark} ${where.join(", ")}: "${citation.quote.replaceAll(/\s+/g, " ")}"`;
+  };
+  const notes = sourcesOf(answer).map(
+    (citation, index) => note(citation, isUnsure ? "-" : `[^${index + 1}]:`));
+  const others = (answer.disagreement ?? []).map((citation) => note(citation, "-"));
+  if (others.length) others.unshift(`${DISAGREEMENT}\n`);
+  return [`**${answer.question}**`, text, others.join("\n"), notes.join("\n")]
+    .filter(Boolean).join("\n\n") + "\n";
 }

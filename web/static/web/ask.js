@@ -1,5 +1,7 @@
 // The conversation: ask, stream the answer, show why it holds, take feedback.
-import { asMarkdown, drawSources, drawText, drawVerdict, make, sourcesOf, UNSURE } from "./answer.js";
+import {
+  asMarkdown, drawDisagreement, drawSources, drawText, drawVerdict, make, quotesOf, sourcesOf, UNSURE,
+} from "./answer.js";
 import { problemOf, streamed } from "./events.js";
 import { pickedTags } from "./picker.js";
 import { closeSource, onSelection, openSource } from "./source.js";
@@ -94,7 +96,8 @@ function finish(entry, answer, collection) {
   entry.answer = answer;
   if (answer.kind === "answer") {
     drawText(entry.text, answer, entry.number);
-    entry.turn.append(drawVerdict(answer), drawSources(answer), acts(answer));
+    const otherwise = answer.disagreement?.length ? [drawDisagreement(answer)] : [];
+    entry.turn.append(drawVerdict(answer), drawSources(answer), ...otherwise, acts(answer));
   } else {
     const isListed = sourcesOf(answer).length > 0;
     entry.text.replaceWith(withheld(answer));
@@ -126,7 +129,7 @@ function open(event, answer) {
     openSource({ documentId, start, end, sha }, button);
     return;
   }
-  const citation = sourcesOf(answer)[Number(button.dataset.cite) - 1];
+  const citation = quotesOf(answer)[Number(button.dataset.cite) - 1];
   if (!citation.document_id) return;
   openSource({
     documentId: citation.document_id,

@@ -1,0 +1,263 @@
+"""Which passages say otherwise than the one that is quoted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa.proof.disagreement import find_disagreement
+from qa.types import Citation, ClosePassage, Passage
+from tests.doubles import read_as
+
+ANSWER_FROM = 0.5
+
+
+def passage(text: str, answer: str, *, number: int = 1, document: str = "") -> Passage:
+    found = Passage(
+        chunk_id=f"c{number}", document_id=document or f"d{number}", content_sha256="0" * 64,
+        title="", source_uri="", heading_path=(), page=None, text=text, start_char=100,
+        end_char=100 + len(text),
+    )  # fmt: skip
+    return read_as(found, answer)
+
+
+def cite(quoted: Passage) -> Citation:
+    text = quoted.text
+    return Citation(quoted, text, 100, 100 + len(text), 0, len(text), 0.9, "supported")
+
+
+def disagreeing(
+    question: str, quoted: Passage, others: Sequence[Passage], *, chance: float = 0.9
+) -> tuple[ClosePassage, ...]:
+    passages = [quoted, *others]
+    chances = {each.chunk_id: chance for each in passages}
+    return find_disagreement(question, [cite(quoted)], passages, chances, answer_from=ANSWER_FROM)
+
+
+def says_otherwise(question: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Tell whether the two texts, each with its marked words, disagree, the same either way."""
+    first, second = passage(*one), passage(*other, number=2)
+    found = bool(disagreeing(question, first, [second]))
+    assert found == bool(disagreeing(question, second, [first]))
+    return found
+
+
+BUILT = "When was the mill built?"
+MILL = ("The mill was built in 1874 by monks.", "1874")
+
+OTHERWISE = {
+    "year": (BUILT, MILL, ("The mill was built in 1881 by monks.", "1881")),
+    "month": (
+        "When does the law apply?",
+        ("The law applies from 1 August 2024.", "1 August 2024"),
+        ("The law applies from 1 Feb 2024.", "1 Feb 2024"),
+    ),
+    "amount in other words": (
+        "How much is the deposit?",
+        ("A deposit of 500 euros is due before the keys are handed over.", "500 euros"),
+        ("Guests pay a deposit of 300 euros when they book.", "300 euros"),
+    ),
+    "number in words": (
+        "How many gates are there?",
+        ("This guide recommends four gates.", "four"),
+        ("This guide recommends six gates.", "six"),
+    ),
+    "version": (
+        "Which version does the service need?",
+        ("The service needs version 3.11.2 or later.", "3.11.2"),
+        ("The service needs version 3.11.4 or later.", "3.11.4"),
+    ),
+    "near version": (
+        "Which version does the service need?",
+        ("The service needs version 1.0 or later.", "1.0"),
+        ("The service needs version 1.4 or later.", "1.4"),
+    ),
+    "negation": (
+        "Are dogs allowed in the garden?",
+        ("Dogs are allowed in the garden.", "Dogs are allowed"),
+        ("Dogs are not allowed in the garden.", "Dogs are not allowed"),
+    ),
+    "opposite": (
+        "Is the framework voluntary?",
+        ("The framework is voluntary for all firms.", "voluntary"),
+        ("The framework is mandatory for all firms.", "mandatory"),
+    ),
+    "name": (
+        "Who introduced the term?",
+        ("The term was introduced by Lewis and colleagues.", "Lewis and colleagues"),
+        ("The term was introduced by Karpukhin and colleagues.", "Karpukhin and colleagues"),
+    ),
+    "name that begins a sentence": (
+        "Who bought the mill?",
+        ("Holt bought the mill from the monks.", "Holt"),
+        ("Quill bought the mill from the monks.", "Quill"),
+    ),
+    "name in other words": (
+        "Who designed the lighthouse?",
+        ("The lighthouse was designed by Orsolya Quill.", "Orsolya Quill"),
+        ("The engineer Tamas Berg designed the lighthouse.", "Tamas Berg"),
+    ),
+    "day of the week": (
+        "When is the model retrained?",
+        ("The model is retrained every Monday.", "every Monday"),
+        ("The model is retrained every Friday.", "every Friday"),
+    ),
+    "period": (
+        "How often is the test done?",
+        ("The test is done once per quarter.", "once per quarter"),
+        ("The test is done once per week.", "once per week"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OTHERWISE)
+def test_another_value_of_the_same_matter_is_shown(case: str) -> None:
+    assert says_otherwise(*OTHERWISE[case])
+
+
+AGREEING = {
+    "in other words": (BUILT, MILL, ("Built in 1874, the mill has two wheels.", "1874")),
+    "in words": (
+        "How many gates are there?",
+        ("This guide recommends 25 gates.", "25"),
+        ("This guide recommends twenty-five gates.", "twenty-five gates"),
+    ),
+    "scaled": (
+        "How many live there?",
+        ("The town has 1,500,000 inhabitants.", "1,500,000"),
+        ("The town has 1.5 million inhabitants.", "1.5 million"),
+    ),
+    "rounded": (
+        "How many live there?",
+        ("The town has 1,048,211 inhabitants, says the register.", "1,048,211"),
+        ("A register of its inhabitants shows that the town has 1 million.", "1 million"),
+    ),
+    "less of the date": (
+        BUILT, ("The mill was built on 3 May 1874 by monks.", "3 May 1874"), MILL
+    ),
+    "another unit": (
+        "How long does it take?",
+        ("The firing takes 3 hours in the kiln.", "3 hours"),
+        ("The firing takes 180 minutes in the kiln.", "180 minutes"),
+    ),
+    "first name left out": (
+        "Who designed the lighthouse?",
+        ("The lighthouse was designed by Orsolya Quill.", "Orsolya Quill"),
+        ("The lighthouse was designed by Quill.", "Quill"),
+    ),
+    "first letters": (
+        "Who runs the register?",
+        ("The register is run by the World Health Organization.", "World Health Organization"),
+        ("The register is run by WHO.", "WHO"),
+    ),
+    "a synonym": (
+        "How big is the mill?",
+        ("The mill is large and of oak.", "large"),
+        ("The mill is big and of oak.", "big"),
+    ),
+    "both people in one sentence": (
+        "Who won the final?",
+        ("Anna Holt beat Berta Quill in the final.", "Anna Holt"),
+        ("The final was played by Berta Quill, who met Holt.", "Berta Quill"),
+    ),
+    "another matter": (
+        BUILT, MILL, ("In 1912 Anna Holt had new wheels put in.", "1912")
+    ),
+    "another name beside it": (
+        "When was it built?",
+        ("The mill of Bavoke was built in 1874.", "1874"),
+        ("The mill of Lindow was built in 1881.", "1881"),
+    ),
+    "another row of a table": (
+        "How long may it be down?",
+        ("With 99.5 percent it may be down 3 hours.", "3 hours"),
+        ("With 99.9 percent it may be down 2 hours.", "2 hours"),
+    ),
+    "not what the question names": (
+        "How heavy is the KX-200?",
+        ("# KX-200\nThe pump weighs 5 kg.", "5 kg"),
+        ("# KX-300\nThe pump weighs 6 kg.", "6 kg"),
+    ),
+    "a number and a name": (
+        BUILT, MILL, ("The mill was built in Bavoke by monks.", "Bavoke")
+    ),
+    "a long description": (
+        "What is said of Holt?",
+        ("The mill was run by the strict and feared Anna Maria Holt of Bavoke.",
+         "the strict and feared Anna Maria Holt of Bavoke"),
+        ("By then the mill was said to be run by Quill.", "Quill"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", AGREEING)
+def test_the_same_value_and_another_matter_are_no_disagreement(case: str) -> None:
+    assert not says_otherwise(*AGREEING[case])
+
+
+OTHER = ("The mill was built in 1881 by monks.", "1881")
+
+
+def test_what_is_shown_is_the_sentence_with_its_chance() -> None:
+    lead = "It stands at the river. "
+    other = passage(lead + OTHER[0], OTHER[1], number=2)
+    (found,) = disagreeing(BUILT, passage(*MILL), [other], chance=0.7)
+    assert (found.passage, found.quote, found.score) == (other, OTHER[0], 0.7)
+    assert found.start_char == 100 + len(lead)
+
+
+def test_all_that_say_otherwise_are_shown_in_their_order() -> None:
+    others = [passage(*OTHER, number=n) for n in (2, 3)] + [passage(*MILL, number=4)]
+    found = disagreeing(BUILT, passage(*MILL), others)
+    assert [each.passage.chunk_id for each in found] == ["c2", "c3"]
+
+
+def test_the_same_document_does_not_disagree_with_itself() -> None:
+    other = passage(*OTHER, number=2, document="d1")
+    assert disagreeing(BUILT, passage(*MILL), [other]) == ()
+
+
+def test_an_unsure_passage_is_not_heard() -> None:
+    other = passage(*OTHER, number=2)
+    assert disagreeing(BUILT, passage(*MILL), [other], chance=ANSWER_FROM)
+    assert disagreeing(BUILT, passage(*MILL), [other], chance=ANSWER_FROM - 0.01) == ()
+
+
+def test_a_passage_without_a_reading_or_a_marked_part_is_not_heard() -> None:
+    unread = replace(passage(*OTHER, number=2), reading=None)
+    unmarked = read_as(passage(*OTHER, number=3), "")
+    selected = replace(passage(*OTHER, number=4), is_selected=True)
+    assert disagreeing(BUILT, passage(*MILL), [unread, unmarked, selected]) == ()
+
+
+def test_what_answers_must_be_among_what_is_quoted() -> None:
+    text = f"{MILL[0]} It is of oak."
+    quoted, other = passage(text, MILL[1]), passage(*OTHER, number=2)
+    at = 100 + text.index("It is")
+    beside = replace(cite(quoted), quote="It is of oak.", start_char=at, end_char=100 + len(text))
+    chances = {"c1": 0.9, "c2": 0.9}
+    passages = [quoted, other]
+    assert find_disagreement(BUILT, [cite(quoted)], passages, chances, answer_from=0.5)
+    assert not find_disagreement(BUILT, [beside], passages, chances, answer_from=0.5)
+
+
+# Of these, texts with numbers, dates, names, negations and breaks are made.
+PIECES = [
+    "Anna Holt ", "not ", "never ", "1874 ", "5 kg ", "May 1 ", "the mill ", "was built. ",
+    "voluntary ", "WHO ", "once per week ", "\n\n", "# A\n", "- ", "3.5 million ", "\u3002",
+    ", ", "only ",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=20).map("".join)
+
+
+@given(st.data(), TEXTS, TEXTS)
+def test_a_passage_never_disagrees_with_a_copy_of_itself(
+    data: st.DataObject, text: str, question: str
+) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    again = data.draw(st.sampled_from([text, text.upper(), f"{text}\n\nOther words."]))
+    copy = passage(again, text[start:end] if again != text.upper() else again[start:end], number=2)
+    assert disagreeing(question, passage(text, text[start:end]), [copy]) == ()
