@@ -183,6 +183,22 @@ AGREEING = {
     "a number and a name": (
         BUILT, MILL, ("The mill was built in Bavoke by monks.", "Bavoke")
     ),
+    "part of the name": (
+        "Who designed the lighthouse?",
+        ("The lighthouse was designed by Orsolya Quill.", "Orsolya Quill"),
+        ("Known for bridges, the engineer Quill designed a lighthouse too.", "engineer Quill"),
+    ),
+    "the other one beside it": (
+        "Who designed the lighthouse?",
+        ("The lighthouse was designed by Tamas Berg.", "Tamas Berg"),
+        ("With Berg a young Orsolya Quill designed the lighthouse.", "Orsolya Quill"),
+    ),
+    "a longer description": (
+        "Who designed the lighthouse?",
+        ("The lighthouse was designed by Berg.", "Berg"),
+        ("Some say that the lighthouse was designed by the old and feared Anna Maria Quill.",
+         "the old and feared Anna Maria Quill"),
+    ),
     "a long description": (
         "What is said of Holt?",
         ("The mill was run by the strict and feared Anna Maria Holt of Bavoke.",
