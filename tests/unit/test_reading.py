@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qa.passages import READ_COUNT, SCORE_WEIGHT, likeliest_first, read_passages
+from qa.passages import (
+    READ_COUNT,
+    READ_LEAST,
+    READ_WITHIN,
+    SCORE_WEIGHT,
+    likeliest_first,
+    read_passages,
+)
 from qa.types import Passage, Reading
 from tests.doubles import StubModel, read_as
 
@@ -42,6 +49,14 @@ def test_only_the_best_ranked_are_read_and_the_others_stay() -> None:
     found = read(*many)
     assert [each.chunk_id for each in found] == [each.chunk_id for each in many]
     assert [each.reading is None for each in found] == [False] * READ_COUNT + [True] * 2
+
+
+def test_what_is_far_behind_the_best_is_not_read_but_for_the_first_ones() -> None:
+    scores = [1.0, 1.0 - READ_WITHIN, *[0.1] * 6]
+    far = [replace(BARE, chunk_id=f"c{n}", score=score) for n, score in enumerate(scores)]
+    assert [each.reading is not None for each in read(*far)] == [True] * READ_LEAST + [False] * 5
+    near = [replace(each, score=1.0 - READ_WITHIN / 2) for each in far]
+    assert all(each.reading is not None for each in read(*near))
 
 
 def test_what_was_read_before_is_read_again() -> None:
