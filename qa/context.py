@@ -9,10 +9,10 @@ from django.conf import settings
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
 from qa.cancellation import Listener, Silent, wait_for
-from qa.passages import read_passages
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
+from qa.readers.passages import read_passages
 from qa.search.hybrid import RetrievedPassages, default_retriever
 from qa.search.ranking import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker

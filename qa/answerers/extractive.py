@@ -6,7 +6,7 @@ import dspy
 
 from qa.answerers.excerpt import find_excerpt
 from qa.answerers.signature import AnswerFromContext, label_passages
-from qa.passages import likeliest_first
+from qa.proof.confidence import likeliest_first
 from qa.sigmoid import sigmoid
 from qa.types import Draft, Passage
 

@@ -83,10 +83,11 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
         return {"steps": answer.steps if settings.IS_DEV else []}
 
 
-class CitationShown(serializers.Serializer[Any]):
+class QuoteShown(serializers.Serializer[Any]):
+    """A span of a passage, and where it stands."""
+
     chunk_id = serializers.SerializerMethodField()
     document_id = serializers.SerializerMethodField()
-    selected = serializers.BooleanField(source="passage.is_selected")
     content_sha256 = serializers.CharField(source="passage.content_sha256")
     title = serializers.CharField(source="passage.title")
     source_uri = serializers.CharField(source="passage.source_uri")
@@ -94,11 +95,21 @@ class CitationShown(serializers.Serializer[Any]):
         child=serializers.CharField(), source="passage.heading_path"
     )
     page = serializers.IntegerField(source="passage.page", allow_null=True)
-    preview = serializers.SerializerMethodField()
     score = serializers.FloatField()
     quote = serializers.CharField()
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
+
+    def get_chunk_id(self, quoted: Citation | ClosePassage) -> UUID | None:
+        return None if quoted.passage.is_selected else UUID(quoted.passage.chunk_id)
+
+    def get_document_id(self, quoted: Citation | ClosePassage) -> UUID | None:
+        return None if quoted.passage.is_selected else UUID(quoted.passage.document_id)
+
+
+class CitationShown(QuoteShown):
+    selected = serializers.BooleanField(source="passage.is_selected")
+    preview = serializers.SerializerMethodField()
     answer_start = serializers.IntegerField()
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
@@ -111,38 +122,12 @@ class CitationShown(serializers.Serializer[Any]):
         text = citation.passage.text[start - offset : end - offset]
         return {"text": text, "start_char": start, "end_char": end}
 
-    def get_chunk_id(self, citation: Citation) -> UUID | None:
-        return None if citation.passage.is_selected else UUID(citation.passage.chunk_id)
-
-    def get_document_id(self, citation: Citation) -> UUID | None:
-        return None if citation.passage.is_selected else UUID(citation.passage.document_id)
-
     def get_preview(self, citation: Citation) -> str:
         return citation.passage.text[:PREVIEW_CHARS]
 
 
-class ClosestShown(serializers.Serializer[Any]):
+class ClosestShown(QuoteShown):
     """A passage that may answer, where none was sure enough to be said, or answers otherwise."""
-
-    chunk_id = serializers.SerializerMethodField()
-    document_id = serializers.SerializerMethodField()
-    content_sha256 = serializers.CharField(source="passage.content_sha256")
-    title = serializers.CharField(source="passage.title")
-    source_uri = serializers.CharField(source="passage.source_uri")
-    heading_path = serializers.ListField(
-        child=serializers.CharField(), source="passage.heading_path"
-    )
-    page = serializers.IntegerField(source="passage.page", allow_null=True)
-    quote = serializers.CharField()
-    start_char = serializers.IntegerField()
-    end_char = serializers.IntegerField()
-    score = serializers.FloatField(min_value=0, max_value=1)
-
-    def get_chunk_id(self, close: ClosePassage) -> UUID | None:
-        return None if close.passage.is_selected else UUID(close.passage.chunk_id)
-
-    def get_document_id(self, close: ClosePassage) -> UUID | None:
-        return None if close.passage.is_selected else UUID(close.passage.document_id)
 
 
 class AnswerShown(serializers.Serializer[Any]):

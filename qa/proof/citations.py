@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans, separator_after
-from qa.passages import likeliest_first
-from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone
+from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
 from qa.proof.support import find_support
 from qa.types import Answer, Citation, ClosePassage, Draft, Evidence, Passage, Reading, Scorer

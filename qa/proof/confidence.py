@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from qa.sigmoid import sigmoid
-from qa.types import Evidence, Passage
+from qa.types import Evidence, Passage, Reading
 
 FEATURES = tuple(field.name for field in fields(Evidence))
+# What a passage's own score of 1 adds to the reader's logit: docs/decisions/0023.
+SCORE_WEIGHT = 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,12 @@ def gather_evidence_alone(passages: Sequence[Passage]) -> dict[str, Evidence]:
         chunk: replace(evidence, behind=0.0)
         for chunk, evidence in gather_evidence(passages).items()
     }
+
+
+def likeliest_first(passages: Sequence[Passage]) -> list[tuple[Passage, Reading]]:
+    """Return the passages that were read, with what was found, by how likely they answer."""
+    read = [(passage, passage.reading) for passage in passages if passage.reading is not None]
+    return sorted(read, key=lambda each: -each[1].score - SCORE_WEIGHT * each[0].score)
 
 
 def write_calibration(path: Path, reader: str, calibration: Calibration) -> None:
