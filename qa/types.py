@@ -238,7 +238,9 @@ class Answer:
 
     Attributes:
         short: Where in ``text`` the few words stand that answer, half-open, if any do.
-        closest: Where it is unsure, the passages that come nearest, best first.
+        closest: Without a text, the passages that come nearest, best first; nothing is claimed of
+            them.
+        is_unsure: Whether the nearest is near enough to be looked at.
         disagreement: Passages of other documents that answer with another value, best first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
@@ -250,6 +252,7 @@ class Answer:
     citations: tuple[Citation, ...] = ()
     short: tuple[int, int] | None = None
     closest: tuple[ClosePassage, ...] = ()
+    is_unsure: bool = False
     disagreement: tuple[ClosePassage, ...] = ()
     answerer: str = ""
     fallback: str = ""
@@ -262,4 +265,4 @@ class Answer:
     def kind(self) -> Kind:
         if self.text:
             return "answer"
-        return "unsure" if self.closest else "abstained"
+        return "unsure" if self.is_unsure else "abstained"

@@ -74,6 +74,7 @@ UNSURE_ANSWER = Answer(
     text="",
     confidence=0.3,
     closest=(close_to(FIRST_SENTENCE), close_to(LAST_SENTENCE)),
+    is_unsure=True,
     answerer="extractive",
 )
 SHORT_ANSWER = Answer(

@@ -73,7 +73,7 @@ class Prover:
         judge: Judges sentences as support of others.
         calibration: Estimates the confidence.
         answer_from: The least confidence of an answer that is given.
-        abstain_below: Under it no passage is shown as close, either.
+        abstain_below: Under it no passage is near enough to say that it is unsure.
     """
 
     judge: Reranker
@@ -153,15 +153,19 @@ class Prover:
     def _hold_back(
         self, question: str, passages: Sequence[Passage], chances: Mapping[str, float]
     ) -> Answer:
-        """Show what comes closest, where something is close enough."""
+        """Claim nothing, and show what comes closest."""
         best = max(chances.values(), default=0.0)
-        near = likeliest_first(passages) if best >= self.abstain_below else []
         shown = [
-            _show_close(passage, reading, chances[passage.chunk_id]) for passage, reading in near
+            _show_close(passage, reading, chances[passage.chunk_id])
+            for passage, reading in likeliest_first(passages)
         ]
         shown.sort(key=lambda close: -close.score)
         return Answer(
-            question, "", min(best, MOST_SURE_ABSTENTION), closest=tuple(shown[:CLOSEST_COUNT])
+            question,
+            "",
+            min(best, MOST_SURE_ABSTENTION),
+            closest=tuple(shown[:CLOSEST_COUNT]),
+            is_unsure=bool(shown) and best >= self.abstain_below,
         )
 
 

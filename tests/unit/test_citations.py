@@ -216,11 +216,12 @@ def test_few_passages_are_shown_the_likeliest_first() -> None:
     ]
 
 
-def test_under_a_confidence_no_passage_is_shown() -> None:
-    shown = proved("", (), answer_from=1.0, abstain_below=MILL_CHANCE)
-    assert shown.kind == "unsure"
-    none = proved("", (), answer_from=1.0, abstain_below=MILL_CHANCE + 1e-9)
-    assert (none.kind, none.text, none.closest, none.citations) == ("abstained", "", (), ())
+def test_under_a_confidence_it_abstains_and_still_shows_what_comes_closest() -> None:
+    unsure = proved("", (), answer_from=1.0, abstain_below=MILL_CHANCE)
+    assert unsure.kind == "unsure"
+    abstained = proved("", (), answer_from=1.0, abstain_below=MILL_CHANCE + 1e-9)
+    assert (abstained.kind, abstained.text, abstained.citations) == ("abstained", "", ())
+    assert abstained.closest == unsure.closest
 
 
 def test_without_passages_there_is_nothing_to_show() -> None:

@@ -1,5 +1,7 @@
 """Markers and annotations of a proved answer."""
 
+from dataclasses import replace
+
 from qa.api.openai.completions import ABSTENTION, Completion, annotate, part_deltas
 from qa.types import Answer, Citation, Passage
 from tests.factories import FIRST_SENTENCE, LAST_SENTENCE, OTHERWISE_ANSWER, UNSURE_ANSWER
@@ -45,7 +47,7 @@ def test_annotations_name_document_and_quote() -> None:
 
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
-    (piece,) = annotate(Answer("q", "", 0.1))
+    (piece,) = annotate(replace(UNSURE_ANSWER, is_unsure=False))
     assert (piece.text, piece.annotation) == (ABSTENTION, None)
 
 

@@ -86,7 +86,7 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
     answer = answered.answer
     told = {
-        "I am not sure. The closest passages are:": answer.closest,
+        "I am not sure. The closest passages are:": answer.closest if answer.is_unsure else (),
         "Your documents disagree:": answer.disagreement,
     }
     texts = [*(_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted), shown]

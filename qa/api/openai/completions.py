@@ -85,7 +85,7 @@ def annotate(answer: Answer) -> list[AnnotatedText]:
     """
     if answer.kind == "answer":
         return [*(said := list(_cut(answer))), *_add_disagreement(answer, said)]
-    if answer.closest:
+    if answer.is_unsure:
         return list(_list_quotes(UNSURE, answer.closest))
     return [AnnotatedText(ABSTENTION)]
 
