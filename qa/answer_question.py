@@ -16,12 +16,15 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
+from qa.cancellation import Listener
 from qa.concurrency import answering_slot
-from qa.context import QAContext
+from qa.context import EXTRACTIVE, QAContext
+from qa.proof.parts import JoinedText, join_answers
+from qa.questions import split_question
 from qa.records import record_answer
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
-from qa.types import Answer, Draft, Exchange, Passage, Query
+from qa.types import Answer, Citation, Draft, Exchange, Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class AnsweredQuestion:
     Attributes:
         searched: The question as it stands on its own.
         passages: What the answerer was given, best first.
-        draft: What it wrote, before anything was proved; None where it was given nothing.
+        draft: What it wrote, before anything was proved; None where it was given nothing, and of a
+            question of several parts.
         steps: Name, milliseconds and summary of each node that ran.
     """
 
@@ -76,7 +80,7 @@ def answer_question(
         measured(answer_requests, answer_latency_ms, model=model, route=route),
         span(Step.ANSWER),
     ):
-        state, steps = _run_with_selection(inputs, context, selected_text)
+        state, steps = _run_parts(inputs, context, selected_text)
         stored_id = record_answer(state["proved"], collection=found, steps=steps)
     draft: Draft | None = state.get("draft")
     if draft is not None:
@@ -89,6 +93,51 @@ def answer_question(
         steps=tuple(steps),
         draft=draft,
     )
+
+
+def _run_parts(
+    inputs: QAInput, context: QAContext, selected_text: str
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Answer each part of a question by itself, where documents are quoted.
+
+    A language model is asked all at once: it writes of several passages.
+    """
+    question = inputs["question"]
+    parts = split_question(question) if context.answerer.name == EXTRACTIVE else ()
+    if not parts:
+        return _run_with_selection(inputs, context, selected_text)
+    listener = _PartListener(context.listener)
+    states: list[dict[str, Any]] = []
+    steps: list[dict[str, Any]] = []
+    for number, part in enumerate(parts, start=1):
+        of_part: QAInput = {**inputs, "question": part}
+        listener.joined.begin_part()
+        state, taken = _run_with_selection(
+            of_part, replace(context, listener=listener), selected_text
+        )
+        states.append(state)
+        steps += [{**step, "name": f"part{number}.{step['name']}"} for step in taken]
+    return {
+        "proved": join_answers(question, [state["proved"] for state in states]),
+        "query": Query(" ".join(state["query"].text for state in states), inputs["collection"]),
+        "passages": [each for state in states for each in state.get("passages", ())],
+    }, steps
+
+
+class _PartListener:
+    """Passes on what is said to each part as it will stand in the whole answer."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.joined = JoinedText()
+        self._listener = listener
+
+    def check(self) -> None:
+        self._listener.check()
+
+    def say(self, text: str, citation: Citation) -> None:
+        added = self.joined.add(citation)
+        if added is not None:
+            self._listener.say(*added)
 
 
 def _run_with_selection(

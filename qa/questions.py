@@ -1,4 +1,4 @@
-"""Read a question: its phrases, its sentences, and what a follow-up leaves out. Pure."""
+"""Read a question: its phrases, sentences and parts, and what a follow-up leaves out. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -44,6 +44,66 @@ def find_sentences(text: str) -> tuple[str, ...]:
     parts = [part.strip() for part in _SENTENCE_END.split(text)]
     sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
     return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
+
+
+# Each part is answered by itself; more than these are a list of questions, not one.
+MOST_PARTS = 3
+_VERB = (
+    r"(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had|must|may|might)"
+)
+_SUBJECT = r"(?:i|we|you|it|they|he|she|there|this|that|these|those|my|our|your)"
+_ASKS = rf"""(?:
+    (?:what|which|whose|who|whom|when|where|why|how)(?:\s+(?!and\b|or\b)[\w'-]+){{0,4}}?\s+{_VERB}\b
+    | (?:what|who)(?:'s|\u2019s)\b
+    | who\s+\w | which\s+ones?\b
+    | how\s+to\b
+    | {_VERB}(?:n't)?\s+{_SUBJECT}\b
+    # "and does the rest" asks nothing.
+    | (?!do|ha){_VERB}(?:n't)?\s+(?:the|an?)\b
+)"""
+_BEGINS_QUESTION = re.compile(
+    rf"\s*(?:what|which|whose|who|whom|when|where|why|how|{_VERB})\b", re.IGNORECASE
+)
+_NEXT_QUESTION = re.compile(
+    rf"\s*,?\s+and\s+(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
+)
+
+
+def split_question(text: str) -> tuple[str, ...]:
+    """Return the questions that a question of several is made of, each on its own; else none.
+
+    What is told before the first one stands before each. What a later one refers to by a pronoun
+    is taken from the one before it, unless
+    the first is a follow-up itself.
+    """
+    asked = [part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))]
+    if not asked or not text.rstrip().endswith(asked[-1].rstrip()):
+        return ()
+    told = text[: text.index(asked[0])].strip()
+    parts = [part for sentence in asked for part in _split_sentence(sentence)]
+    if not 1 < len(parts) <= MOST_PARTS:
+        return ()
+    if is_follow_up(parts[0]):
+        return tuple(parts)
+    standing: list[Exchange] = []
+    for part in parts:
+        completed = complete_follow_up(part, standing)
+        standing.append(Exchange(part, completed, ""))
+    return tuple(f"{told} {each.searched}".strip() for each in standing)
+
+
+def _split_sentence(sentence: str) -> list[str]:
+    """The questions that are joined by "and" in one, each with its mark."""
+    if not _BEGINS_QUESTION.match(sentence):
+        return [sentence.strip()]
+    parts: list[str] = []
+    begin = 0
+    for match in _NEXT_QUESTION.finditer(sentence):
+        if len(sentence[begin : match.start()].split()) >= WORDS_IN_A_SENTENCE:
+            parts.append(sentence[begin : match.start()].strip())
+            begin = match.end()
+    parts.append(sentence[begin:].strip())
+    return [part.rstrip("?\uff1f. ") + "?" for part in parts]
 
 
 _FILLER = re.compile(r"^\s*(?:(?:so|ok|okay|well|yes|no|thanks)\b[\s,.!]*)+", re.IGNORECASE)

@@ -16,6 +16,8 @@ Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 
 # Between two paragraphs of a stored text.
 _GAP = "\n\n"
+# Passages that are shown where nothing is claimed.
+CLOSEST_COUNT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,7 @@ class Answer:
         closest: Without a text, the passages that come nearest, best first; nothing is claimed of
             them.
         is_unsure: Whether the nearest is near enough to be looked at.
+        unanswered: Parts of the question that the text says nothing to.
         disagreement: Passages of other documents that answer with another value, best first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
@@ -254,6 +257,7 @@ class Answer:
     closest: tuple[ClosePassage, ...] = ()
     is_unsure: bool = False
     disagreement: tuple[ClosePassage, ...] = ()
+    unanswered: tuple[str, ...] = ()
     answerer: str = ""
     fallback: str = ""
 

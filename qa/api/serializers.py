@@ -145,6 +145,7 @@ class AnswerShown(serializers.Serializer[Any]):
     citations = CitationShown(many=True, source="answer.citations")
     closest = ClosestShown(many=True, source="answer.closest")
     disagreement = serializers.SerializerMethodField()
+    unanswered = serializers.ListField(child=serializers.CharField(), source="answer.unanswered")
     debug = serializers.SerializerMethodField()
 
     def get_fallback(self, answered: AnsweredQuestion) -> str | None:

@@ -16,7 +16,17 @@ from corpus.sentences import sentence_spans, separator_after
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
 from qa.proof.support import find_support
-from qa.types import Answer, Citation, ClosePassage, Draft, Evidence, Passage, Reading, Scorer
+from qa.types import (
+    CLOSEST_COUNT,
+    Answer,
+    Citation,
+    ClosePassage,
+    Draft,
+    Evidence,
+    Passage,
+    Reading,
+    Scorer,
+)
 
 if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
@@ -26,8 +36,6 @@ Say = Callable[[str, Citation], None]
 # Who reads an answer's confidence alone takes one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
 MOST_SURE_ABSTENTION = 0.49
-# Passages that are shown where it is unsure whether any answers.
-CLOSEST_COUNT = 5
 # The reader's margin from which on the few words it marks are an answer of their own, in logits:
 # docs/decisions/0023.
 SHORT_FROM = 0.1

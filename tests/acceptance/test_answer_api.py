@@ -50,6 +50,29 @@ def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) ->
     assert kept.configuration_sha256 == configuration_sha256(kept.embedding_model)
 
 
+def test_both_halves_of_a_question_are_answered_from_their_own_passages(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
+    assert (answer["kind"], answer["unanswered"]) == ("answer", [])
+    assert "Orsolya Quill" in answer["answer"]
+    assert "at five in the morning" in answer["answer"]
+    assert {citation["title"] for citation in answer["citations"]} == {"Bavoke", "Lindow"}
+    for citation in answer["citations"]:
+        said = answer["answer"][citation["answer_start"] : citation["answer_end"]]
+        assert said == citation["quote"]
+
+
+def test_the_half_that_has_no_answer_is_named(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    second = "What is the boiling point of tungsten?"
+    answer = ask(api, f"{LIGHTHOUSE_QUESTION} {second}").json()
+    assert "Orsolya Quill" in answer["answer"]
+    assert answer["unanswered"] == [second]
+
+
 def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
     alone = ask(api).json()

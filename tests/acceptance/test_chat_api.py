@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from qa.models import Answer, ChatEvent, ChatStream, Session
 from tests.contracts.chat_server import chat_server, fails, hang, says
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The answer is made in another thread, which sees only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -96,6 +96,18 @@ def test_sentences_come_with_their_citations_and_make_the_stored_answer(ingest: 
     for event in stream.events:
         assert {"type", "content", "citation"} <= set(event.body)
         assert event.body["type"] == event.kind
+
+
+def test_the_halves_of_a_question_are_streamed_one_after_the_other(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    stream = chat("Who built the lighthouse at Bavoke and when does the bakery open?")
+    answer = stream.events[-1].body["answer"]
+    assert stream.said == answer["answer"]
+    told = [event.body["citation"] for event in stream.events if event.kind == "citation"]
+    assert [citation["title"] for citation in told] == ["Bavoke", "Lindow"]
+    for field in ("quote", "answer_start", "answer_end", "start_char", "end_char"):
+        assert [c[field] for c in told] == [c[field] for c in answer["citations"]]
 
 
 def test_ask_streams_when_told_to(ingest: Ingest) -> None:

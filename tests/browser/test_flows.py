@@ -106,6 +106,17 @@ def test_where_it_is_not_sure_the_closest_passages_open_their_source(
     assert f'- Coast, Towers · page 3, {COAST.source_uri}: "{FIRST_SENTENCE}"' in copied
 
 
+def test_what_is_not_answered_of_a_question_is_named(page: Page, site: Site) -> None:
+    page.goto("/ui/ask")
+    reply_with(page, shown(replace(SHORT_ANSWER, unanswered=("And when?",))))
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.get_by_text("Not answered by your documents: And when?")).to_be_visible()
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_text("Copied.")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "Not answered by your documents: And when?" in copied
+
+
 def test_what_other_documents_say_opens_beside_the_answer(page: Page, site: Site) -> None:
     documents = site.client.get("/documents").json()["results"]
     (stored,) = [each for each in documents if each["title"] == "Bavoke"]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qa.proof.citations import CLOSEST_COUNT, MOST_SURE_ABSTENTION, SHORT_FROM, Prover
+from qa.proof.citations import MOST_SURE_ABSTENTION, SHORT_FROM, Prover
 from qa.proof.confidence import Calibration
 from qa.proof.support import keeps_facts
 from qa.sigmoid import sigmoid
-from qa.types import Answer, Draft, Passage
+from qa.types import CLOSEST_COUNT, Answer, Draft, Passage
 from tests.doubles import StubModel, read_as
 
 QUESTION = "When was the mill built?"

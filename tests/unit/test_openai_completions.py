@@ -4,7 +4,13 @@ from dataclasses import replace
 
 from qa.api.openai.completions import ABSTENTION, Completion, annotate, part_deltas
 from qa.types import Answer, Citation, Passage
-from tests.factories import FIRST_SENTENCE, LAST_SENTENCE, OTHERWISE_ANSWER, UNSURE_ANSWER
+from tests.factories import (
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    OTHERWISE_ANSWER,
+    SHORT_ANSWER,
+    UNSURE_ANSWER,
+)
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
 TEXT = "One is so. Two is so. It ends."
@@ -49,6 +55,12 @@ def test_annotations_name_document_and_quote() -> None:
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     (piece,) = annotate(replace(UNSURE_ANSWER, is_unsure=False))
     assert (piece.text, piece.annotation) == (ABSTENTION, None)
+
+
+def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
+    pieces = annotate(replace(SHORT_ANSWER, unanswered=("And when?",)))
+    content = "".join(piece.text for piece in pieces)
+    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by the documents: And when?"
 
 
 def test_an_unsure_reply_quotes_the_closest_passages() -> None:

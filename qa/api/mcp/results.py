@@ -89,7 +89,9 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
         "I am not sure. The closest passages are:": answer.closest if answer.is_unsure else (),
         "Your documents disagree:": answer.disagreement,
     }
-    texts = [*(_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted), shown]
+    quotes = (_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
+    unanswered = (f"Not answered by the documents: {part}" for part in answer.unanswered)
+    texts = [*unanswered, *quotes, shown]
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts],
         structured_content=json.loads(shown),

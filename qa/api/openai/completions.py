@@ -24,6 +24,8 @@ from qa.types import Answer, Citation, ClosePassage, Exchange
 ABSTENTION = "The documents do not hold an answer to this question."
 # Begins a reply that claims nothing, either: the closest passages follow.
 UNSURE = "I am not sure. The closest passages are:"
+# Stands behind an answer to some parts of a question, before a part that has none.
+UNANSWERED = "Not answered by the documents:"
 # Stands behind an answer; what other documents say follows.
 DISAGREEMENT = "Your documents disagree:"
 DONE = b"data: [DONE]\n\n"
@@ -84,7 +86,8 @@ def annotate(answer: Answer) -> list[AnnotatedText]:
     are, where there are any.
     """
     if answer.kind == "answer":
-        return [*(said := list(_cut(answer))), *_add_disagreement(answer, said)]
+        said = [*_cut(answer), *map(AnnotatedText, _tell_unanswered(answer))]
+        return [*said, *_add_disagreement(answer, said)]
     if answer.is_unsure:
         return list(_list_quotes(UNSURE, answer.closest))
     return [AnnotatedText(ABSTENTION)]
@@ -114,6 +117,11 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
         at = citation.answer_end
     if rest := answer.text[at:]:
         yield AnnotatedText(rest)
+
+
+def _tell_unanswered(answer: Answer) -> Iterator[str]:
+    for part in answer.unanswered:
+        yield f"\n\n{UNANSWERED} {part}"
 
 
 def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator[AnnotatedText]:

@@ -59,6 +59,8 @@ def _tell_answer(answer: Answer) -> Iterator[str]:
         yield f"In short: {answer.text[slice(*answer.short)]}"
     for number, citation in enumerate(answer.citations, start=1):
         yield from _tell_quote(number, citation, f", {citation.support}")
+    for part in answer.unanswered:
+        yield f"\nNot answered by the documents: {part}"
     if answer.disagreement:
         yield "\nYour documents disagree:"
     for number, other in enumerate(answer.disagreement, start=len(answer.citations) + 1):

@@ -26,6 +26,8 @@ export function placeOf(citation) {
 }
 
 export const UNSURE = "Not sure. These passages come closest:";
+// Before each part of the question that the answer says nothing to.
+export const UNANSWERED = "Not answered by your documents:";
 export const DISAGREEMENT = "Your documents disagree:";
 
 // From where on a confidence is called so; it is calibrated: of answers at .8, four in five are right.
@@ -133,6 +135,11 @@ export function drawVerdict(answer) {
   return line;
 }
 
+export function drawUnanswered(answer) {
+  return (answer.unanswered ?? []).map((part) => make("p", { class: "unanswered" },
+    make("strong", {}, UNANSWERED), ` ${part}`));
+}
+
 export function drawSources(answer) {
   const label = answer.kind === "unsure" ? "Closest passages" : "Sources";
   return cards(sourcesOf(answer), label, 1);
@@ -182,6 +189,7 @@ export function asMarkdown(answer) {
     (citation, index) => note(citation, isUnsure ? "-" : `[^${index + 1}]:`));
   const others = (answer.disagreement ?? []).map((citation) => note(citation, "-"));
   if (others.length) others.unshift(`${DISAGREEMENT}\n`);
-  return [`**${answer.question}**`, text, others.join("\n"), notes.join("\n")]
+  const missing = (answer.unanswered ?? []).map((part) => `${UNANSWERED} ${part}`).join("\n\n");
+  return [`**${answer.question}**`, text, missing, others.join("\n"), notes.join("\n")]
     .filter(Boolean).join("\n\n") + "\n";
 }

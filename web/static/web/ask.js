@@ -1,6 +1,6 @@
 // The conversation: ask, stream the answer, show why it holds, take feedback.
 import {
-  asMarkdown, drawDisagreement, drawSources, drawText, drawVerdict, make, quotesOf, sourcesOf, UNSURE,
+  asMarkdown, drawDisagreement, drawSources, drawText, drawUnanswered, drawVerdict, make, quotesOf, sourcesOf, UNSURE,
 } from "./answer.js";
 import { problemOf, streamed } from "./events.js";
 import { pickedTags } from "./picker.js";
@@ -97,7 +97,8 @@ function finish(entry, answer, collection) {
   if (answer.kind === "answer") {
     drawText(entry.text, answer, entry.number);
     const otherwise = answer.disagreement?.length ? [drawDisagreement(answer)] : [];
-    entry.turn.append(drawVerdict(answer), drawSources(answer), ...otherwise, acts(answer));
+    entry.turn.append(...drawUnanswered(answer), drawVerdict(answer), drawSources(answer),
+      ...otherwise, acts(answer));
   } else {
     const isListed = sourcesOf(answer).length > 0;
     entry.text.replaceWith(withheld(answer));

@@ -1,0 +1,103 @@
+"""Join what was answered to the parts of a question, in the documents' own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from corpus.sentences import separator_after
+from qa.types import CLOSEST_COUNT, Answer, Citation
+
+# Between what is said to two parts.
+GAP = "\n\n"
+
+
+class JoinedText:
+    """The text that is said to the parts of a question, a quote after the other, none twice."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.citations: list[Citation] = []
+        self._is_new_part = False
+
+    def begin_part(self) -> None:
+        """Set what follows apart from what was said to the part before."""
+        self._is_new_part = True
+
+    def add(self, citation: Citation) -> tuple[str, Citation] | None:
+        """Say what the citation quotes and nothing said before does.
+
+        Returns:
+            What to add to the text, and its citation; None where all of it was said.
+        """
+        fresh = _leave_out(citation, self.citations)
+        if fresh is None:
+            return None
+        gap = GAP if self._is_new_part and self.text else separator_after(self.text)
+        start = len(self.text + gap)
+        fresh = replace(fresh, answer_start=start, answer_end=start + len(fresh.quote))
+        self.text += gap + fresh.quote
+        self.citations.append(fresh)
+        self._is_new_part = False
+        return gap + fresh.quote, fresh
+
+
+def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
+    """Return one answer to the whole question, as sure as its least sure part that is said.
+
+    Args:
+        answers: To each of its parts, in order, at least one; what they say are quotes.
+    """
+    said = [answer for answer in answers if not answer.abstained]
+    if not said:
+        return _hold_back(question, answers)
+    joined = JoinedText()
+    for answer in said:
+        joined.begin_part()
+        for citation in answer.citations:
+            joined.add(citation)
+    return replace(
+        said[0],
+        question=question,
+        text=joined.text,
+        confidence=min(answer.confidence for answer in said),
+        citations=tuple(joined.citations),
+        short=said[0].short if len(said) == 1 else None,
+        disagreement=tuple(each for answer in said for each in answer.disagreement),
+        unanswered=tuple(answer.question for answer in answers if answer.abstained),
+    )
+
+
+def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
+    """Return what is left of a quote without the parts of its document that were quoted."""
+    start, end = citation.start_char, citation.end_char
+    for other in said:
+        if other.passage.document_id != citation.passage.document_id:
+            continue
+        if other.start_char <= start < other.end_char:
+            start = other.end_char
+        if other.start_char < end <= other.end_char:
+            end = other.start_char
+    offset = citation.passage.start_char
+    text = citation.passage.text[max(0, start - offset) : max(0, end - offset)]
+    if not text.strip():
+        return None
+    start += len(text) - len(text.lstrip())
+    return replace(
+        citation, quote=text.strip(), start_char=start, end_char=start + len(text.strip())
+    )
+
+
+def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:
+    """Claim nothing; show what comes closest to any part."""
+    least_first = sorted(
+        (close for answer in answers for close in answer.closest), key=lambda close: close.score
+    )
+    best_first = reversed({close.passage.chunk_id: close for close in least_first}.values())
+    surest = max(answers, key=lambda answer: answer.confidence)
+    return replace(
+        surest,
+        question=question,
+        closest=tuple(sorted(best_first, key=lambda close: -close.score)[:CLOSEST_COUNT]),
+        is_unsure=any(answer.is_unsure for answer in answers),
+    )

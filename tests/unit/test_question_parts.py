@@ -1,0 +1,133 @@
+"""Questions that are made of several, and the one answer to them."""
+
+from dataclasses import replace
+
+import pytest
+
+from corpus.sentences import sentence_spans
+from qa.proof.parts import GAP, join_answers
+from qa.questions import MOST_PARTS, split_question
+from qa.types import CLOSEST_COUNT, Answer
+from tests.factories import LIGHTHOUSE, OTHERWISE_ANSWER, SHORT_ANSWER, UNSURE_ANSWER
+
+SPLIT = {
+    "What is the default port and how can it be changed?": (
+        "What is the default port?",
+        "How can the default port be changed?",
+    ),
+    "Who built the lighthouse? And when was it painted?": (
+        "Who built the lighthouse?",
+        "When was the lighthouse painted?",
+    ),
+    "Which signal reloads the server, and which one stops it?": (
+        "Which signal reloads the server?",
+        "Which one stops the server?",
+    ),
+    "We run it at home. What's the port and what's the name of the host?": (
+        "We run it at home. What's the port?",
+        "We run it at home. what's the name of the host?",
+    ),
+    "Who keeps the lamp and who paints the tower and is the door locked?": (
+        "Who keeps the lamp?",
+        "who paints the tower?",
+        "is the door locked?",
+    ),
+    "Can I use it offline and is it free?": ("Can I use it offline?", "is it free?"),
+}
+WHOLE = [
+    "How do I back up and restore a database?",
+    "What is the tool that reads a file and does the rest?",
+    "When and where was it built?",
+    "What are the differences between sed and awk?",
+    "Is it so?",
+    "Name the port and say how it is changed.",
+    "What is the port? Thank you.",
+    "Is A so? Is B so? Is C so? Is D so?",
+    "",
+]
+
+SENTENCES = sentence_spans(LIGHTHOUSE)[:3]
+
+
+@pytest.mark.parametrize("question", SPLIT)
+def test_a_question_of_several_is_taken_apart_and_each_stands_on_its_own(question: str) -> None:
+    assert split_question(question) == SPLIT[question]
+    assert len(SPLIT[question]) <= MOST_PARTS
+
+
+@pytest.mark.parametrize("question", WHOLE)
+def test_one_question_stays_whole(question: str) -> None:
+    assert split_question(question) == ()
+
+
+def test_each_part_is_cited_where_it_stands_in_the_answer() -> None:
+    surer = replace(SHORT_ANSWER, confidence=0.9)
+    (citation,) = surer.citations
+    elsewhere = replace(citation, passage=replace(citation.passage, document_id="other"))
+    less = replace(OTHERWISE_ANSWER, citations=(elsewhere,), confidence=0.6)
+    joined = join_answers("Both?", [surer, less])
+    assert joined.text == f"{surer.text}{GAP}{less.text}"
+    assert [joined.text[c.answer_start : c.answer_end] for c in joined.citations] == [
+        citation.quote for citation in (*surer.citations, *less.citations)
+    ]
+    assert (joined.question, joined.kind, joined.confidence) == ("Both?", "answer", 0.6)
+    assert (joined.short, joined.unanswered) == (None, ())
+    assert joined.disagreement == less.disagreement
+
+
+def test_a_part_without_an_answer_is_named() -> None:
+    unsure = replace(UNSURE_ANSWER, question="And when?")
+    joined = join_answers("Both?", [unsure, SHORT_ANSWER])
+    assert (joined.text, joined.unanswered) == (SHORT_ANSWER.text, ("And when?",))
+    assert (joined.short, joined.confidence) == (SHORT_ANSWER.short, SHORT_ANSWER.confidence)
+    assert joined.closest == ()
+
+
+def test_where_no_part_has_an_answer_the_closest_of_all_are_shown_once() -> None:
+    surer = tuple(replace(close, score=0.4) for close in UNSURE_ANSWER.closest[:1])
+    many = [
+        replace(close, passage=replace(close.passage, chunk_id=f"c{n}"), score=n / 100)
+        for n in range(CLOSEST_COUNT + 2)
+        for close in surer
+    ]
+    first = replace(UNSURE_ANSWER, closest=tuple(many), confidence=0.2)
+    second = replace(UNSURE_ANSWER, closest=surer, confidence=0.4, is_unsure=False)
+    joined = join_answers("Both?", [first, second])
+    assert (joined.question, joined.kind, joined.confidence) == ("Both?", "unsure", 0.4)
+    scores = [close.score for close in joined.closest]
+    assert scores == [0.4, *(n / 100 for n in range(6, 2, -1))]
+    again = join_answers("Both?", [second, second])
+    assert (again.kind, again.closest) == ("abstained", surer)
+
+
+def test_what_was_said_to_one_part_is_not_said_again_to_another() -> None:
+    (whole,) = SHORT_ANSWER.citations
+    passage = whole.passage
+
+    def quoting(first: str, last: str) -> Answer:
+        start = passage.text.index(first)
+        end = passage.text.index(last) + len(last)
+        moved = replace(
+            whole,
+            quote=passage.text[start:end],
+            start_char=passage.start_char + start,
+            end_char=passage.start_char + end,
+        )
+        return replace(SHORT_ANSWER, text=moved.quote, citations=(moved,))
+
+    first, second, third = (passage.text[start:end] for start, end in SENTENCES)
+    begin, middle = quoting(first, second), quoting(second, third)
+    assert join_answers("Both?", [begin, middle]).text == f"{first} {second}{GAP}{third}"
+    assert join_answers("Both?", [middle, begin]).text == f"{second} {third}{GAP}{first}"
+    again = join_answers("Both?", [begin, quoting(second, second)])
+    assert (again.text, again.unanswered) == (begin.text, ())
+    for answer in (join_answers("Both?", [begin, middle]), again):
+        for citation in answer.citations:
+            at = slice(citation.start_char - 100, citation.end_char - 100)
+            assert passage.text[at] == citation.quote
+            assert answer.text[citation.answer_start : citation.answer_end] == citation.quote
+
+
+def test_an_answer_to_no_part_needs_no_closest_passage() -> None:
+    empty = Answer("q", "", 0.0)
+    assert join_answers("Both?", [empty, empty]) == replace(empty, question="Both?")
