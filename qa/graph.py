@@ -1,8 +1,9 @@
 """The question-answering graph: nodes, edges, and nothing else.
 
     parse -> retrieve -> rerank -> answer -> cite
-                      |                   |
-                      +-> abstain <-------+   nothing found, or nothing said
+     |          |  |                  |
+     |          |  +-> outline        |       a document is to be summed up
+     +----------+-> abstain <---------+       nothing asked, found or said
 
 The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
 caller's database connection. Do not fan out, and stream "updates" only.
@@ -17,8 +18,11 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
-from qa.context import QAContext
+from qa.context import EXTRACTIVE, QAContext
 from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
+from qa.proof.outline import tell_outline
+from qa.questions import find_named, is_greeting
+from qa.search.outline import find_by_name, read_sections
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
 
@@ -59,6 +63,17 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     return {"passages": read}
 
 
+def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    named = find_by_name(find_named(state["query"].text), state["candidates"])
+    proved = tell_outline(
+        state["question"],
+        read_sections(named.document_id) if named else [],
+        answerer=EXTRACTIVE,
+        say=runtime.context.listener.say,
+    )
+    return {"proved": proved}
+
+
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
@@ -91,8 +106,15 @@ def abstain(state: QAState) -> Update:
     return {"proved": proved}
 
 
-def has_candidates(state: QAState) -> Literal["rerank", "abstain"]:
-    return "rerank" if state["candidates"] else "abstain"
+def asks_something(state: QAState) -> Literal["retrieve", "abstain"]:
+    return "abstain" if is_greeting(state["question"]) else "retrieve"
+
+
+def has_candidates(state: QAState) -> Literal["rerank", "outline", "abstain"]:
+    if not state["candidates"]:
+        return "abstain"
+    name = find_named(state["query"].text)
+    return "outline" if name and find_by_name(name, state["candidates"]) else "rerank"
 
 
 def has_draft(state: QAState) -> Literal["cite", "abstain"]:
@@ -104,13 +126,14 @@ def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAOutput]:
     graph = StateGraph(
         QAState, context_schema=QAContext, input_schema=QAInput, output_schema=QAOutput
     )
-    for node in (parse, retrieve, rerank, answer, cite, abstain):
+    for node in (parse, retrieve, rerank, outline, answer, cite, abstain):
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "parse")
-    graph.add_edge("parse", "retrieve")
+    graph.add_conditional_edges("parse", asks_something)
     graph.add_conditional_edges("retrieve", has_candidates)
     graph.add_edge("rerank", "answer")
     graph.add_conditional_edges("answer", has_draft)
     graph.add_edge("cite", END)
+    graph.add_edge("outline", END)
     graph.add_edge("abstain", END)
     return graph.compile()

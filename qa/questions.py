@@ -46,6 +46,56 @@ def find_sentences(text: str) -> tuple[str, ...]:
     return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
 
 
+# What a person is told in place of an answer.
+ABSTENTION = "The documents do not hold an answer to this question."
+GREETING = "Hello. Ask a question, and the documents answer it in their own words."
+_POLITE = (
+    r"hi|hello|hey|howdy|greetings|good\s+(?:morning|afternoon|evening|day)|thanks|thank\s+you|thx"
+    r"|cheers|ok|okay|bye|goodbye|good\s+night|how\s+are\s+you|nice\s+to\s+meet\s+you"
+)
+_GREETING = re.compile(
+    rf"(?:(?:{_POLITE})(?:\s+(?:there|all|everyone|again|so\s+much|very\s+much|pkb))?[\s,.!?]*)+",
+    re.IGNORECASE,
+)
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether a text greets or thanks, and asks nothing."""
+    return _GREETING.fullmatch(text.strip()) is not None
+
+
+def tell_abstention(question: str) -> str:
+    """Return what a person is told who gets no answer."""
+    return GREETING if is_greeting(question) else ABSTENTION
+
+
+_SUMMARY = re.compile(
+    r"""\s*(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
+    (?:summari[sz]e | sum\s+up | outline
+       | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?
+         (?:(?:short|brief|quick)\s+)?(?:summary|overview|outline|tl;?dr)\s+of
+       | what\s+(?:is|does)(?=.+\s(?:about|cover)\W*$))
+    \s+(?P<name>\S.*?)(?:\s+(?:about|cover))?[\s.?!]*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# Of a document's name these tell nothing.
+_NAMELESS = frozenset(
+    "a all an and content contents doc document documents everything file files guide in it manual"
+    " my of on our page paper that the this to your".split()
+)
+
+
+def find_named(text: str) -> str:
+    """Return what is to be summed up ("Summarise the fire manual"); empty where nothing is."""
+    found = _SUMMARY.match(text)
+    return found["name"] if found else ""
+
+
+def telling_words(name: str) -> frozenset[str]:
+    """Return the words of a document's name by which it is found, in lower case."""
+    return frozenset(re.findall(r"[^\W_]+", name.lower())) - _NAMELESS
+
+
 # Each part is answered by itself; more than these are a list of questions, not one.
 MOST_PARTS = 3
 _VERB = (

@@ -19,6 +19,6 @@ class QAOutput(TypedDict):
 
 class QAState(QAInput, QAOutput):
     query: Query  # by parse
-    candidates: list[Passage]  # by retrieve
-    passages: list[Passage]  # by rerank
+    candidates: list[Passage]  # by retrieve, where something is asked
+    passages: list[Passage]  # by rerank, where there are candidates
     draft: NotRequired[Draft]  # by answer, where there are candidates

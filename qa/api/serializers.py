@@ -13,6 +13,7 @@ from rest_framework import serializers
 from corpus.models import PREVIEW_CHARS
 from qa import models
 from qa.answer_question import AnsweredQuestion
+from qa.questions import tell_abstention
 from qa.types import Citation, ClosePassage
 
 
@@ -145,11 +146,16 @@ class AnswerShown(serializers.Serializer[Any]):
     citations = CitationShown(many=True, source="answer.citations")
     closest = ClosestShown(many=True, source="answer.closest")
     disagreement = serializers.SerializerMethodField()
+    notice = serializers.SerializerMethodField()
     unanswered = serializers.ListField(child=serializers.CharField(), source="answer.unanswered")
     debug = serializers.SerializerMethodField()
 
     def get_fallback(self, answered: AnsweredQuestion) -> str | None:
         return answered.answer.fallback or None
+
+    def get_notice(self, answered: AnsweredQuestion) -> str | None:
+        answer = answered.answer
+        return tell_abstention(answer.question) if answer.kind == "abstained" else None
 
     @extend_schema_field(ClosestShown(many=True, allow_null=True))
     def get_disagreement(self, answered: AnsweredQuestion) -> list[dict[str, Any]] | None:

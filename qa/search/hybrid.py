@@ -136,10 +136,19 @@ def _read_passages(
         .in_bulk(chunk_ids)
     )
     # A chunk may be deleted between the two reads: it is then no evidence any more.
-    return [_passage(chunks[pk], scores[pk]) for pk in chunk_ids if pk in chunks]
+    return [
+        passage_of(
+            chunks[pk],
+            score=scores[pk],
+            similarity=similarity_of(chunks[pk].distance),  # type: ignore[attr-defined]
+        )
+        for pk in chunk_ids
+        if pk in chunks
+    ]
 
 
-def _passage(chunk: Chunk, score: float) -> Passage:
+def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
+    """Return a chunk, with its document, as evidence."""
     document = chunk.document
     return Passage(
         chunk_id=str(chunk.pk),
@@ -152,7 +161,7 @@ def _passage(chunk: Chunk, score: float) -> Passage:
         text=chunk.text,
         start_char=chunk.start_char,
         end_char=chunk.end_char,
-        similarity=similarity_of(chunk.distance),  # type: ignore[attr-defined]
+        similarity=similarity,
         score=max(0.0, score),
         metadata=document.metadata,
     )

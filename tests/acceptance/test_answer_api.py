@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from corpus.models import Document
+from corpus.ingestion.attributes import Attributes
+from corpus.ingestion.ingest import ingest_file
+from corpus.models import Collection, Document
 from qa.configuration import configuration_sha256
 from qa.models import Answer
+from qa.questions import GREETING
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -71,6 +74,50 @@ def test_the_half_that_has_no_answer_is_named(api: APIClient, ingest: Ingest) ->
     answer = ask(api, f"{LIGHTHOUSE_QUESTION} {second}").json()
     assert "Orsolya Quill" in answer["answer"]
     assert answer["unanswered"] == [second]
+
+
+GUIDE = (
+    "# Fire manual\n\n## Alarms\n\nRing the bell twice before you leave the hall. Then walk.\n\n"
+    "## Exits\n\nThe north exit is open at all hours. The south exit is not.\n"
+)
+
+
+def test_a_document_is_summed_up_by_its_outline(
+    api: APIClient, collection: Collection, ingest: Ingest
+) -> None:
+    ingest(BAKERY, title="Lindow")
+    attributes = Attributes(title="Fire manual")
+    ingest_file(GUIDE.encode(), filename="fire.md", collection=collection, attributes=attributes)
+    answer = ask(api, "Summarise the fire manual").json()
+    assert answer["answer"] == (
+        "## Alarms\n\nRing the bell twice before you leave the hall.\n\n"
+        "## Exits\n\nThe north exit is open at all hours."
+    )
+    assert (answer["answerer"], answer["kind"]) == ("extractive", "answer")
+    for citation in answer["citations"]:
+        text = Document.objects.get(pk=citation["document_id"]).raw_text
+        assert text[citation["start_char"] : citation["end_char"]] == citation["quote"]
+
+
+def test_without_headings_a_summary_is_how_the_document_begins(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "What is this document about?").json()
+    assert answer["answer"] == "The bakery in Lindow opens at five in the morning."
+
+
+def test_a_summary_of_what_is_not_there_is_no_summary(api: APIClient, ingest: Ingest) -> None:
+    ingest(BAKERY, title="Lindow")
+    assert ask(api, "Summarise the quarterly report on tungsten").json()["kind"] != "answer"
+
+
+def test_a_greeting_is_not_looked_up(api: APIClient, ingest: Ingest) -> None:
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "Hello!").json()
+    assert (answer["kind"], answer["answer"], answer["closest"]) == ("abstained", "", [])
+    assert answer["notice"] == GREETING
+    assert [step["name"] for step in answer["debug"]["steps"]] == ["parse", "abstain"]
 
 
 def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) -> None:

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
-from qa.api.openai.completions import ABSTENTION
+from qa.questions import ABSTENTION
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.processes import own_database, served
 

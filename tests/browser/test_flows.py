@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from qa.api.serializers import AnswerShown
+from qa.questions import ABSTENTION
 from qa.types import Answer
 from tests.browser.site import Site
 from tests.factories import (
@@ -211,7 +212,7 @@ def test_follow_up_questions_and_selected_text_stay_in_the_session(page: Page) -
 def test_what_is_not_there_is_said_plainly(page: Page) -> None:
     page.goto("/ui/ask")
     ask(page, UNANSWERABLE)
-    expect(page.get_by_text("Not in your documents.")).to_be_visible()
+    expect(page.get_by_text(ABSTENTION)).to_be_visible()
     expect(page.locator(".confidence")).to_have_count(0)
     nearest = page.locator(".nearest .source-link")
     expect(nearest.first).to_be_visible()

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from qa.api.openai.completions import ABSTENTION, Completion, annotate, part_deltas
+from qa.api.openai.completions import Completion, annotate, part_deltas
+from qa.questions import ABSTENTION
 from qa.types import Answer, Citation, Passage
 from tests.factories import (
     FIRST_SENTENCE,

@@ -16,12 +16,11 @@ from qa.answer_question import answer_question
 from qa.api.openai.errors import openai_error
 from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
-from qa.questions import complete_follow_up
+from qa.questions import ABSTENTION, GREETING, complete_follow_up, tell_abstention
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.types import Answer, Citation, ClosePassage, Exchange
 
 # OpenAI's shape has no abstention: it is said in words, which are known again in a history.
-ABSTENTION = "The documents do not hold an answer to this question."
 # Begins a reply that claims nothing, either: the closest passages follow.
 UNSURE = "I am not sure. The closest passages are:"
 # Stands behind an answer to some parts of a question, before a part that has none.
@@ -90,7 +89,7 @@ def annotate(answer: Answer) -> list[AnnotatedText]:
         return [*said, *_add_disagreement(answer, said)]
     if answer.is_unsure:
         return list(_list_quotes(UNSURE, answer.closest))
-    return [AnnotatedText(ABSTENTION)]
+    return [AnnotatedText(tell_abstention(answer.question))]
 
 
 def part_deltas(parts: Sequence[AnnotatedText]) -> Iterator[dict[str, Any]]:
@@ -192,7 +191,7 @@ def _pairs(messages: Messages) -> list[tuple[str, str]]:
 
 
 def _claims_nothing(reply: str) -> bool:
-    return reply == ABSTENTION or reply.startswith(UNSURE)
+    return reply in {ABSTENTION, GREETING} or reply.startswith(UNSURE)
 
 
 PREFIX = "pkb/"

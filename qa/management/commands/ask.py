@@ -12,6 +12,7 @@ from qa.answer_question import AnsweredQuestion, answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
+from qa.questions import tell_abstention
 from qa.types import Answer, Citation, ClosePassage, Kind
 
 
@@ -74,7 +75,7 @@ def _tell_closest(answer: Answer) -> Iterator[str]:
 
 
 def _tell_abstention(answer: Answer) -> Iterator[str]:
-    yield "The documents do not hold an answer to this."
+    yield tell_abstention(answer.question)
 
 
 TOLD: dict[Kind, Callable[[Answer], Iterator[str]]] = {

@@ -100,18 +100,17 @@ function finish(entry, answer, collection) {
     entry.turn.append(...drawUnanswered(answer), drawVerdict(answer), drawSources(answer),
       ...otherwise, acts(answer));
   } else {
-    const isListed = sourcesOf(answer).length > 0;
     entry.text.replaceWith(withheld(answer));
-    entry.turn.append(isListed ? drawSources(answer) : nearest(answer, collection), acts(answer));
+    if (sourcesOf(answer).length) entry.turn.append(drawSources(answer));
+    else if (answer.closest?.length !== 0) entry.turn.append(nearest(answer, collection));
+    entry.turn.append(acts(answer));
   }
   entry.turn.addEventListener("click", (event) => open(event, answer));
 }
 
 function withheld(answer) {
-  const words = answer.kind === "unsure" ? [make("strong", {}, UNSURE)]
-    : [make("strong", {}, "Not in your documents."),
-      " They hold nothing that answers this, so nothing is said."];
-  return make("div", { class: "not-found" }, make("p", {}, ...words));
+  const words = answer.kind === "unsure" ? UNSURE : answer.notice ?? "Not in your documents.";
+  return make("div", { class: "not-found" }, make("p", {}, make("strong", {}, words)));
 }
 
 function nearest(answer, collection) {

@@ -1,0 +1,83 @@
+"""Sum a document up by its outline: each section's heading with the sentence that opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from corpus.sentences import sentence_spans
+from qa.proof.parts import JoinedText
+from qa.types import Answer, Citation, Passage
+
+Say = Callable[[str, Citation], None]
+
+# Words of a sentence that says something, where a heading or a link names something.
+LEAST_WORDS = 5
+# Words from a heading to the end of the sentence that opens its section.
+MOST_WORDS = 60
+# That a document whose title has the words asked for is the one that was meant: of 80 documents
+# that were asked for by their titles 77 were summed up.
+CONFIDENCE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A passage, and where in its text a section begins, and its text behind the heading."""
+
+    passage: Passage
+    start: int
+    text_start: int
+
+
+def tell_outline(question: str, sections: Sequence[Section], *, answerer: str, say: Say) -> Answer:
+    """Return the sections' headings and first sentences, word for word; a citation each.
+
+    Args:
+        say: Called with each as it is added to the text.
+    """
+    joined = JoinedText()
+    for section in sections:
+        span = _find_opening(section)
+        if span is None:
+            continue
+        joined.begin_part()
+        added = joined.add(_quote(section.passage, span))
+        if added is not None:
+            say(*added)
+    return Answer(
+        question,
+        joined.text,
+        CONFIDENCE if joined.text else 0.0,
+        tuple(joined.citations),
+        answerer=answerer,
+    )
+
+
+def _find_opening(section: Section) -> tuple[int, int] | None:
+    """The span from the heading to the end of the first sentence, or of that alone."""
+    text = section.passage.text
+    for start, end in _sentences_from(text, section.text_start):
+        sentence = text[start:end]
+        if len(sentence.split()) < LEAST_WORDS or sentence[-1] not in ".!?:":
+            continue
+        is_near = len(text[section.start : end].split()) <= MOST_WORDS
+        return section.start if is_near else start, end
+    return None
+
+
+def _sentences_from(text: str, at: int) -> list[tuple[int, int]]:
+    return [(at + start, at + end) for start, end in sentence_spans(text[at:])]
+
+
+def _quote(passage: Passage, span: tuple[int, int]) -> Citation:
+    start, end = span
+    return Citation(
+        passage=passage,
+        quote=passage.text[start:end],
+        start_char=passage.start_char + start,
+        end_char=passage.start_char + end,
+        answer_start=0,
+        answer_end=end - start,
+        score=passage.score,
+        support="supported",
+    )

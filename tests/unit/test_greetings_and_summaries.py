@@ -1,0 +1,137 @@
+"""What is said where nothing is asked, or a document is to be summed up."""
+
+import pytest
+
+from corpus.ingestion.normal_form import Heading
+from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
+from qa.questions import (
+    ABSTENTION,
+    GREETING,
+    find_named,
+    is_greeting,
+    tell_abstention,
+    telling_words,
+)
+from qa.search.outline import find_by_name, find_main
+from qa.types import Answer, Citation, Passage
+
+MANUAL = (
+    "# Fire manual\n\n## Alarms\n\nRing the bell twice before you leave the hall. Then walk.\n\n"
+    "## Exits\n\n- North\n- South\n\n## Names\n\nBerta\n\n## Drills\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text", ["hi", "Hello!", "hello there, how are you?", "Thank you very much!", " ok "]
+)
+def test_a_greeting_is_told_from_a_question(text: str) -> None:
+    assert is_greeting(text)
+    assert tell_abstention(text) == GREETING
+
+
+@pytest.mark.parametrize("text", ["hi, what is the port?", "hiking", "", "What is hello?"])
+def test_a_question_that_greets_is_still_asked(text: str) -> None:
+    assert not is_greeting(text)
+    assert tell_abstention(text) == ABSTENTION
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Summarise the fire manual", "the fire manual"),
+        ("Please summarize docs/deploy.md.", "docs/deploy.md"),
+        ("Give me a short summary of the Postfix guide", "the Postfix guide"),
+        ("What is the deployment guide about?", "the deployment guide"),
+        ("What does chrony FAQ cover?", "chrony FAQ"),
+        ("tl;dr of this", "this"),
+        ("Could you please sum up this document?", "this document"),
+        ("What is it?", ""),
+        ("What is a summary?", ""),
+        ("What about the port?", ""),
+        ("Summarise", ""),
+    ],
+)
+def test_what_is_to_be_summed_up_is_named(text: str, name: str) -> None:
+    assert find_named(text) == name
+
+
+def passage(title: str, document_id: str = "d1", source_uri: str = "") -> Passage:
+    text = "Text."
+    return Passage("c1", document_id, "0" * 64, title, source_uri, (), None, text, 0, len(text))
+
+
+def test_a_document_is_found_by_the_telling_words_of_its_title_or_address() -> None:
+    first, second = passage("Bakery"), passage("The fire manual", "d2", "file:///x/fire.md")
+    assert telling_words("The Fire manual!") == {"fire"}
+    assert find_by_name("the fire manual", [first, second]) is second
+    assert find_by_name("fire.md", [first, second]) is second
+    assert find_by_name("the flood manual", [first, second]) is None
+
+
+def test_this_document_means_the_only_one() -> None:
+    first, second = passage("Bakery"), passage("Fire", "d2")
+    assert find_by_name("this document", [first, first]) is first
+    assert find_by_name("this document", [first, second]) is None
+
+
+def test_the_main_headings_are_those_of_the_highest_level_that_has_several() -> None:
+    title, one, two, deep = (
+        Heading(0, 5, 1, "Title"), Heading(6, 9, 2, "One"),
+        Heading(10, 12, 2, "Two"), Heading(13, 15, 3, "Deep"),
+    )  # fmt: skip
+    assert find_main([title, one, two, deep]) == [one, two]
+    assert find_main([title, one]) == [title, one]
+    assert find_main([]) == []
+
+
+def outlined(*starts: int, text: str = MANUAL) -> tuple[Answer, list[tuple[str, Citation]]]:
+    source = Passage("c1", "d1", "0" * 64, "Fire", "", (), None, text, 100, 100 + len(text))
+    said: list[tuple[str, Citation]] = []
+    answer = tell_outline(
+        "Summarise it",
+        [Section(source, start, max(start, text.find("\n", start))) for start in starts],
+        answerer="extractive",
+        say=lambda text, citation: said.append((text, citation)),
+    )
+    return answer, said
+
+
+def test_a_summary_is_each_sections_heading_and_first_sentence_word_for_word() -> None:
+    answer, said = outlined(MANUAL.index("## Alarms"))
+    quote = "## Alarms\n\nRing the bell twice before you leave the hall."
+    assert (answer.text, answer.confidence, answer.kind) == (quote, CONFIDENCE, "answer")
+    (citation,) = answer.citations
+    start = MANUAL.index("## Alarms")
+    assert (citation.start_char, citation.end_char) == (100 + start, 100 + start + len(quote))
+    assert said == [(quote, citation)]
+
+
+def test_what_is_said_of_several_sections_is_streamed_as_it_stands_in_the_answer() -> None:
+    text = MANUAL + "Walk to the gate every first Monday."
+    answer, said = outlined(text.index("## Alarms"), text.index("## Drills"), text=text)
+    assert "".join(piece for piece, _ in said) == answer.text
+    assert tuple(citation for _, citation in said) == answer.citations
+    for citation in answer.citations:
+        assert answer.text[citation.answer_start : citation.answer_end] == citation.quote
+
+
+def test_a_sentence_far_behind_its_heading_stands_alone() -> None:
+    text = "## List\n\n" + "- word\n" * MOST_WORDS + "\nThese are the words of it."
+    answer, _ = outlined(0, text=text)
+    assert answer.text == "These are the words of it."
+
+
+def test_a_heading_that_is_a_sentence_does_not_open_its_own_section() -> None:
+    answer, _ = outlined(0, text="Which doors are open at night?\n\nOnly the north door is open.")
+    assert answer.text == "Which doors are open at night?\n\nOnly the north door is open."
+
+
+def test_a_section_is_told_once() -> None:
+    at = MANUAL.index("## Alarms")
+    answer, said = outlined(at, at)
+    assert len(answer.citations) == len(said) == 1
+
+
+def test_without_a_sentence_nothing_is_said() -> None:
+    answer, said = outlined(MANUAL.index("## Drills"))
+    assert (answer.kind, answer.confidence, said) == ("abstained", 0.0, [])
