@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from qa.proof.support.polarity import NEGATIONS
 from qa.search.fusion import best_first, min_max
@@ -40,44 +41,53 @@ def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[P
     seen = _Seen()
     count_of: Counter[str] = Counter()
     for passage in passages:
-        words = _WORD.findall(passage.text.lower())
-        if count_of[passage.document_id] >= per_document or seen.repeats(words):
+        text = _read_words(passage.text)
+        if count_of[passage.document_id] >= per_document or seen.repeats(text):
             behind.append(passage)
             continue
         first.append(passage)
-        seen.add(words)
+        seen.add(text)
         count_of[passage.document_id] += 1
     least = min((passage.score for passage in first), default=1.0)
     return [*first, *(replace(each, score=min(each.score, least)) for each in behind)]
 
 
-def _shingles(words: Sequence[str]) -> frozenset[tuple[str, ...]]:
+class _Words(NamedTuple):
+    """A text's words, in lower case, and the hashes of its shingles."""
+
+    words: Sequence[str]
+    shingles: frozenset[int]
+
+
+# The same passages are spread before and after they are reranked, and found again soon.
+@lru_cache(maxsize=1_000)
+def _read_words(text: str) -> _Words:
+    words = _WORD.findall(text.lower())
     count = max(1, len(words) - SHINGLE_WORDS + 1)
-    return frozenset(tuple(words[at : at + SHINGLE_WORDS]) for at in range(count))
+    starts = (words[at : at + SHINGLE_WORDS] for at in range(count))
+    return _Words(words, frozenset(hash(tuple(shingle)) for shingle in starts))
 
 
 class _Seen:
     """Texts that were told, as words, looked up by their shingles."""
 
     def __init__(self) -> None:
-        self._texts: list[Sequence[str]] = []
-        self._sizes: list[int] = []
-        self._having: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._texts: list[_Words] = []
+        self._having: defaultdict[int, list[int]] = defaultdict(list)
 
-    def add(self, words: Sequence[str]) -> None:
-        shingles = _shingles(words)
-        for shingle in shingles:
-            self._having[shingle].append(len(self._sizes))
-        self._texts.append(words)
-        self._sizes.append(len(shingles))
+    def add(self, text: _Words) -> None:
+        for shingle in text.shingles:
+            self._having[shingle].append(len(self._texts))
+        self._texts.append(text)
 
-    def repeats(self, words: Sequence[str]) -> bool:
-        shingles = _shingles(words)
-        shared = Counter(each for shingle in shingles for each in self._having.get(shingle, ()))
+    def repeats(self, text: _Words) -> bool:
+        met = text.shingles & self._having.keys()
+        shared = Counter(each for shingle in met for each in self._having[shingle])
         # Shared by all that either has, |A| + |B| - |A and B|.
         return any(
-            count >= REPEATED_FROM * (len(shingles) + self._sizes[each] - count)
-            and not _is_altered(words, self._texts[each])
+            count
+            >= REPEATED_FROM * (len(text.shingles) + len(self._texts[each].shingles) - count)
+            and not _is_altered(text.words, self._texts[each].words)
             for each, count in shared.items()
         )
 
