@@ -6,19 +6,32 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_, or_
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.apps import apps
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
-from django.db.models import Case, Count, Exists, F, Func, OuterRef, Q, Value, When
-from django.db.models.functions import Cast, Substr
+from django.db.models import (
+    Aggregate,
+    Case,
+    Count,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Cast, Coalesce, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
-from corpus.lexical import Bm25Score, LexicalQuery
+from corpus.lexical import TOTAL, Bm25Score, LexicalQuery
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -71,7 +84,7 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
         if not wanted:
             return self
         model, field, key = self.tag_link
-        links = apps.get_model("corpus", model)._default_manager
+        links = _rows_of(model)
         return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__name__in=wanted)))
 
 
@@ -95,18 +108,26 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
+        documents = _rows_of("Document").exclude(content_sha256="")
+        # Chunks are counted as they are written.
+        counts = _rows_of("TermCount").filter(lexeme=TOTAL)
         return self.annotate(
-            document_count=Count(
-                "documents", filter=~models.Q(documents__content_sha256=""), distinct=True
-            ),
-            chunk_count=Count("documents__chunks", distinct=True),
+            document_count=_total(Count("*"), documents, "collection_id"),
+            chunk_count=_total(Sum("chunk_count"), counts, "collection_id"),
         )
 
 
 class TagQuerySet(models.QuerySet["Tag"]):
     def in_use(self) -> Self:
         """Keep tags that a document carries."""
-        return self.filter(documents__isnull=False).distinct()
+        return self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
+
+    def counted(self) -> Self:
+        """Annotate ``document_count`` and ``chunk_count``."""
+        return self.annotate(
+            document_count=_total(Count("*"), _rows_of("Document_tags"), "tag_id"),
+            chunk_count=_total(Count("*"), _rows_of("ChunkTag"), "tag_id"),
+        )
 
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):
@@ -125,8 +146,7 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
 
     def lacking(self, model: str) -> Self:
         """Keep documents with a chunk that has no vector by the model."""
-        chunks = apps.get_model("corpus", "Chunk")._default_manager
-        bare = chunks.filter(document=OuterRef("pk")).lacking(model)
+        bare = _rows_of("Chunk").filter(document=OuterRef("pk")).lacking(model)
         return self.filter(Exists(bare))
 
     def of_file(self, *hashes: str, collection_id: int) -> Self:
@@ -163,8 +183,8 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
 
     def lacking(self, model: str) -> Self:
         """Keep chunks without a vector by the model."""
-        embeddings = apps.get_model("corpus", "Embedding")._default_manager
-        return self.filter(~Exists(embeddings.filter(chunk=OuterRef("pk"), model=model)))
+        embeddings = _rows_of("Embedding").filter(chunk=OuterRef("pk"), model=model)
+        return self.filter(~Exists(embeddings))
 
     def touching(self, start: int, end: int) -> Self:
         """Keep chunks that share a character with ``start:end`` of their document, in order."""
@@ -236,6 +256,22 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         return dict(rows.distinct("input_sha256").values_list("input_sha256", "vector"))
 
 
+def _rows_of(model: str) -> Any:
+    """The models name these query sets, so they cannot be imported here."""
+    return apps.get_model("corpus", model)._default_manager.all()
+
+
+def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
+    """Add up the rows whose ``key`` is that of the row outside; 0 where there are none.
+
+    One look-up for each row that is shown: a join would first make all of them, and of two joins
+    the product.
+    """
+    own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
+    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_WHOLE)
+
+
+_WHOLE = models.BigIntegerField()
 _LOOKUPS = {"eq": "exact", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "in": "in"}
 _PATH_OPERATORS = {"eq": "==", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "=="}
 _NEGATIONS = {"ne": "eq", "nin": "in"}

@@ -21,7 +21,7 @@ from corpus.errors import (
     Errors,
 )
 from corpus.languages import ENGLISH, LANGUAGES
-from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models import DEFAULT_COLLECTION, Collection
 
 
 class ChunkingShown(serializers.Serializer[Any]):
@@ -174,11 +174,12 @@ class CollectionView(APIView):
         return Response(status=204)
 
 
+def _counted_collection(name: str) -> Any:
+    return Collection.objects.counted().named(name)
+
+
 def _shown_collection(name: str) -> Any:
-    collection = Collection.objects.counted().filter(name=name).first()
-    if collection is None:
-        raise CollectionNotFound(f"There is no collection {name!r}.")
-    return CollectionShown(collection).data
+    return CollectionShown(_counted_collection(name)).data
 
 
 class StatsView(APIView):
@@ -190,10 +191,10 @@ class StatsView(APIView):
     def get(self, request: Request) -> Response:
         choice = CollectionChoice(data=request.query_params)
         choice.is_valid(raise_exception=True)
-        collection = Collection.objects.named(choice.validated_data["collection"])
+        collection = _counted_collection(choice.validated_data["collection"])
         stats = {
-            "total_documents": Document.objects.stored().filter(collection=collection).count(),
-            "total_chunks": collection.chunks.count(),
+            "total_documents": collection.document_count,
+            "total_chunks": collection.chunk_count,
             "embedding_dimension": collection.dimension,
             "model_name": collection.embedding_model,
         }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
@@ -21,12 +21,6 @@ class TagShown(serializers.Serializer[Any]):
     chunk_count = serializers.IntegerField()
 
 
-def _counted_tags() -> QuerySet[Tag]:
-    return Tag.objects.annotate(
-        document_count=Count("documents", distinct=True), chunk_count=Count("chunks", distinct=True)
-    )
-
-
 class TagsView(generics.ListAPIView[Tag]):
     """The tags in use."""
 
@@ -34,7 +28,7 @@ class TagsView(generics.ListAPIView[Tag]):
     pagination_class = ByName
 
     def get_queryset(self) -> QuerySet[Tag]:
-        return _counted_tags()
+        return Tag.objects.counted()
 
 
 class TagView(APIView):
@@ -42,7 +36,7 @@ class TagView(APIView):
 
     @extend_schema(responses={200: TagShown})
     def get(self, request: Request, name: str) -> Response:
-        return Response(TagShown(get_object_or_404(_counted_tags(), name=name)).data)
+        return Response(TagShown(get_object_or_404(Tag.objects.counted(), name=name)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:

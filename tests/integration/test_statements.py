@@ -1,0 +1,77 @@
+"""What Postgres is asked: the same results as plain counting, by ways that do not grow."""
+
+from collections import Counter
+from uuid import UUID
+
+import pytest
+
+from corpus.catalogue import create_collection, delete_document
+from corpus.models import Chunk, ChunkTag, Collection, Document, Tag
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def two_collections(ingest: Ingest) -> list[str]:
+    """Documents of both, with and without tags, and one that has no text yet."""
+    other = ingest_text_of(create_collection("other"))
+    create_collection("empty")
+    stored = [
+        ingest(LIGHTHOUSE, tags=("coast", "old")),
+        ingest(long_text(), tags=("old",)),
+        ingest(BAKERY),
+        other(BAKERY, tags=("coast",)),
+    ]
+    Tag.objects.create(name="unused")
+    return [each.document_id for each in stored]
+
+
+def plainly_counted() -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
+    """Documents and chunks by collection, and by tag."""
+    stored = Document.objects.exclude(content_sha256="")
+    documents = Counter(stored.values_list("collection__name", flat=True))
+    chunks = Counter(Chunk.objects.values_list("document__collection__name", flat=True))
+    tagged = Counter(Document.objects.values_list("tags__name", flat=True))
+    tagged_chunks = Counter(ChunkTag.objects.values_list("tag__name", flat=True))
+    return (
+        {name: (documents[name], chunks[name]) for name in names_of(Collection)},
+        {name: (tagged[name], tagged_chunks[name]) for name in names_of(Tag)},
+    )
+
+
+def names_of(model: type[Collection] | type[Tag]) -> list[str]:
+    return list(model._default_manager.values_list("name", flat=True))
+
+
+def counted() -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
+    shown = ("name", "document_count", "chunk_count")
+    return (
+        {name: tuple(n) for name, *n in Collection.objects.counted().values_list(*shown)},  # type: ignore[misc]
+        {name: tuple(n) for name, *n in Tag.objects.counted().values_list(*shown)},  # type: ignore[misc]
+    )
+
+
+def test_collections_and_tags_are_counted_as_their_rows_are(two_collections: list[str]) -> None:
+    Document.objects.create(collection=Collection.objects.named("other"), source_uri="file:///a")
+    collections, tags = counted()
+    assert (collections, tags) == plainly_counted()
+    assert collections["default"][0] == 3
+    assert collections["other"] == (1, 1)
+    assert collections["empty"] == tags["unused"] == (0, 0)
+    for document_id in two_collections:
+        delete_document(UUID(document_id))
+        assert counted() == plainly_counted()
+    assert set(counted()[0].values()) == {(0, 0)}
+
+
+def test_counting_joins_no_rows(two_collections: list[str]) -> None:
+    for plan in (Tag.objects.counted().explain(), Collection.objects.counted().explain()):
+        assert "Join" not in plan
+        assert "Nested Loop" not in plan
+        assert "corpus_chunk " not in plan
+
+
+def test_tags_in_use_are_those_of_a_document(two_collections: list[str]) -> None:
+    assert names_of(Tag) == ["coast", "old", "unused"]
+    assert [tag.name for tag in Tag.objects.in_use()] == ["coast", "old"]
