@@ -79,13 +79,18 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
         return self.filter(_condition(wanted, self.to_document))
 
     def tagged(self, names: Iterable[str]) -> Self:
-        """Keep rows that carry any of the names; all of them where no name is given."""
+        """Keep rows that carry any of the names; all of them where no name is given.
+
+        The tags are looked up at once: only of a tag that it is told does Postgres know how many
+        rows carry it.
+        """
         wanted = list(names)
         if not wanted:
             return self
+        known = list(_rows_of("Tag").filter(name__in=wanted).values_list("pk", flat=True))
         model, field, key = self.tag_link
         links = _rows_of(model)
-        return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__name__in=wanted)))
+        return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__in=known)))
 
 
 class CollectionQuerySet(LockableQuerySet["Collection"]):

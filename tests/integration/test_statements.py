@@ -4,6 +4,8 @@ from collections import Counter
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, ChunkTag, Collection, Document, Tag
@@ -75,3 +77,13 @@ def test_counting_joins_no_rows(two_collections: list[str]) -> None:
 def test_tags_in_use_are_those_of_a_document(two_collections: list[str]) -> None:
     assert names_of(Tag) == ["coast", "old", "unused"]
     assert [tag.name for tag in Tag.objects.in_use()] == ["coast", "old"]
+
+
+def test_a_tag_is_looked_up_by_name_before_its_rows_are(two_collections: list[str]) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        found = {str(row.pk) for row in Document.objects.tagged(["coast", "nowhere"])}
+    assert found == {two_collections[0], two_collections[3]}
+    assert len(asked) == 2
+    assert '"corpus_tag"' not in asked[1]["sql"]
+    assert not Document.objects.tagged(["nowhere"])
+    assert len(Document.objects.tagged([])) == len(two_collections)
