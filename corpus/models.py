@@ -215,6 +215,7 @@ class Document(models.Model):
             models.Index("collection", "created_at", "id", name="document_listing"),
             models.Index("status", name="document_status"),
             models.Index("collection", "file_hash", name="document_file_hash"),
+            GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="document_metadata"),
         ]
 
     def __str__(self) -> str:

@@ -295,15 +295,18 @@ def _condition(wanted: Filter, prefix: str) -> Q:
 
 
 def _metadata_matches(wanted: Comparison, op: str, column: str) -> Func:
-    """Compare by a JSON path: values of other types do not match, and raise nothing."""
-    value = "$value[*]" if op == "in" else "$value"
-    path = f"$.{json.dumps(wanted.key)} ? (@ {_PATH_OPERATORS[op]} {value})"
+    """Compare by a JSON path: values of other types do not match, and raise nothing.
+
+    The operator, unlike the function of the same meaning, is looked up in the index of the column,
+    if it asks for equality; it takes no variables, so that values stand in the path, as JSON.
+    """
+    values = wanted.value if isinstance(wanted.value, tuple) else (wanted.value,)
+    tests = (f"@ {_PATH_OPERATORS[op]} {json.dumps(value)}" for value in values)
+    path = f"$.{json.dumps(wanted.key)} ? ({' || '.join(tests)})"
     return Func(
         F(column),
         Value(path),
-        Value(json.dumps({"value": wanted.value})),
-        function="jsonb_path_exists",
-        template="%(function)s(%(expressions)s)",
-        arg_joiner=", ",
+        template="(%(expressions)s::jsonpath)",
+        arg_joiner=" @? ",
         output_field=models.BooleanField(),
     )
