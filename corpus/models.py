@@ -213,6 +213,9 @@ class Document(models.Model):
         ]
         indexes = [
             models.Index("collection", "created_at", "id", name="document_listing"),
+            models.Index("created_at", "id", name="document_listing_of_all"),
+            models.Index("ingested_at", condition=~Q(content_sha256=""), name="document_newest"),
+            models.Index("collection", condition=~Q(content_sha256=""), name="document_stored"),
             models.Index("status", name="document_status"),
             models.Index("collection", "file_hash", name="document_file_hash"),
             GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="document_metadata"),
@@ -268,7 +271,8 @@ class Chunk(models.Model):
     objects = ChunkQuerySet.as_manager()
 
     class Meta:
-        ordering = ["document", "ordinal"]
+        # Not "document": that would be the documents' own order, for which all are sorted.
+        ordering = ["document_id", "ordinal"]
         constraints = [
             models.UniqueConstraint(
                 fields=["document", "ordinal"],

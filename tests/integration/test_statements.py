@@ -49,8 +49,8 @@ def names_of(model: type[Collection] | type[Tag]) -> list[str]:
 def counted() -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
     shown = ("name", "document_count", "chunk_count")
     return (
-        {name: tuple(n) for name, *n in Collection.objects.counted().values_list(*shown)},  # type: ignore[misc]
-        {name: tuple(n) for name, *n in Tag.objects.counted().values_list(*shown)},  # type: ignore[misc]
+        {name: tuple(n) for name, *n in Collection.objects.counted().values_list(*shown)},
+        {name: tuple(n) for name, *n in Tag.objects.counted().values_list(*shown)},
     )
 
 
@@ -87,3 +87,24 @@ def test_a_tag_is_looked_up_by_name_before_its_rows_are(two_collections: list[st
     assert '"corpus_tag"' not in asked[1]["sql"]
     assert not Document.objects.tagged(["nowhere"])
     assert len(Document.objects.tagged([])) == len(two_collections)
+
+
+LISTS = {
+    "document_listing_of_all": Document.objects.listed().order_by("created_at", "pk")[:21],
+    "document_listing": Document.objects.filter(collection=1).order_by("created_at", "pk")[:21],
+    "document_newest": Document.objects.listed().stored().order_by("-ingested_at")[:4],
+    "document_stored": Collection.objects.counted(),
+    "chunk_ordinal_unique_in_document": Chunk.objects.shown()[:100],
+}
+
+
+@pytest.mark.parametrize("index", LISTS)
+def test_a_list_is_read_in_the_order_of_an_index(index: str) -> None:
+    with connection.cursor() as cursor:
+        # Of a few rows Postgres would rather read and sort them all.
+        for means in ("seqscan", "bitmapscan", "sort"):
+            cursor.execute(f"SET LOCAL enable_{means} = off")
+    plan = LISTS[index].explain()
+    assert index in plan.split()
+    assert "Sort Key: corpus_document" not in plan
+    assert "Sort Key: corpus_chunk" not in plan
