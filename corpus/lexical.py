@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 from django.db.models import FloatField, Func
 
@@ -175,6 +176,20 @@ def _rarest(frequencies: list[tuple[str, int]]) -> list[str]:
 
 def _quote(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+class OpenPhrase(SearchQuery):
+    """Words that stand one after the other; the last may be the beginning of a word.
+
+    Of words that are not indexed, such as ``the``, it is no query, and nothing matches.
+    """
+
+    def __init__(self, words: str, *, language: str) -> None:
+        super().__init__(words, search_type="phrase", config=language)
+
+    def as_sql(self, *args: Any, **context: Any) -> Any:
+        sql, parameters = super().as_sql(*args, **context)
+        return f"(nullif({sql}::text, '') || ':*')::tsquery", parameters
 
 
 class Bm25Score(Func):

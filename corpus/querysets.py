@@ -31,7 +31,8 @@ from pgvector.django import CosineDistance, HalfVectorField
 
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
-from corpus.lexical import TOTAL, Bm25Score, LexicalQuery
+from corpus.languages import character_ngrams
+from corpus.lexical import TOTAL, Bm25Score, LexicalQuery, OpenPhrase
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -170,12 +171,26 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         return str(self.values_list(part, flat=True).get())
 
     def mentioning(self, text: str) -> Self:
-        """Keep documents whose title, address or text has ``text`` in it, in any case."""
+        """Keep documents that have ``text`` in title or address, or its words in their text.
+
+        Title and address are searched for the characters, in any case. The text is searched by
+        the index of words: they stand in it one after the other, inflected as they may be, and
+        the last may be the beginning of a word.
+        """
+        in_text = _rows_of("Chunk").filter(_saying(text)).values("document_id")
         return self.filter(
-            models.Q(title__icontains=text)
-            | models.Q(source_uri__icontains=text)
-            | models.Q(raw_text__icontains=text)
+            Q(title__icontains=text) | Q(source_uri__icontains=text) | Q(pk__in=in_text)
         )
+
+
+def _saying(text: str) -> Q:
+    languages = _rows_of("Collection").order_by().values_list("language", flat=True).distinct()
+    said = [
+        Q(language=language, lexemes=OpenPhrase(text, language=language)) for language in languages
+    ]
+    if ngrams := character_ngrams(text):
+        said.append(Q(lexemes=OpenPhrase(ngrams, language="simple")))
+    return reduce(or_, said)
 
 
 class ChunkQuerySet(TaggableQuerySet["Chunk"]):
