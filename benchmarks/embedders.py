@@ -17,10 +17,10 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from qa.search.rerankers.cross_encoder import CrossEncoderReranker
-from qa.search.rerankers.late_interaction import LateInteractionReranker
 
 WORDS = (
     "the refund is paid within ten days of a return when goods arrive in their original box and "
@@ -64,13 +64,12 @@ def _make_texts(count: int) -> list[str]:
 
 def _load_all(cache: str) -> dict[str, Run]:
     cross_encoder = CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1)
-    late = LateInteractionReranker(threads=1)
     return {
         "MiniLM torch": SentenceTransformerEmbedder("all-MiniLM-L6-v2", threads=1).embed_passages,
         "MiniLM ONNX": OnnxEmbedder("all-MiniLM-L6-v2", cache, threads=1).embed_passages,
         "bge-small ONNX int8": OnnxEmbedder("bge-small-en-v1.5", cache, threads=1).embed_passages,
         "cross-encoder L12 int8, pairs": lambda texts: cross_encoder.score(QUERY, texts),
-        "late interaction int8": lambda texts: late.score(QUERY, texts),
+        "late interaction int8": TokenEmbedder(threads=1).embed_texts,
     }
 
 

@@ -61,6 +61,17 @@ _CHECKS = {
          WHERE vector_dims(e.vector) <> k.dimension""",
     "a vector is not of length 1": """
         SELECT id FROM corpus_embedding WHERE abs(vector_norm(vector) - 1) > 0.001""",
+    "token vectors have not the length of their tokens": """
+        SELECT t.id FROM corpus_tokenvectors t JOIN (
+            SELECT model, mode() WITHIN GROUP (ORDER BY octet_length(packed) / token_count) AS bytes
+              FROM corpus_tokenvectors GROUP BY model) of_token USING (model)
+         WHERE octet_length(t.packed) <> t.token_count * of_token.bytes""",
+    "token vectors are of another text than their chunk's": """
+        SELECT t.id FROM corpus_tokenvectors t
+          JOIN corpus_chunk c ON c.id = t.chunk_id JOIN corpus_document d ON d.id = c.document_id
+         WHERE t.input_sha256 <> encode(sha256(convert_to(
+               CASE d.title WHEN '' THEN '' ELSE d.title || chr(10) END || c.text, 'UTF8')), 'hex')
+    """,
     "a chunk lacks a tag of its document": """
         SELECT c.id FROM corpus_document_tags dt JOIN corpus_chunk c USING (document_id)
          WHERE NOT EXISTS (SELECT FROM corpus_chunktag ct

@@ -27,10 +27,12 @@ from corpus.querysets import (
     EmbeddingQuerySet,
     TagQuerySet,
 )
+from corpus.token_vector_models import TokenVectors
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
     "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
+    "TokenVectors",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"

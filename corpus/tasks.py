@@ -4,16 +4,30 @@ from time import monotonic
 from typing import cast
 from uuid import UUID
 
+import structlog
 from asgiref.sync import sync_to_async
 from procrastinate import JobContext
 from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.jobs import Status
 
+from corpus.errors import BackendError
 from corpus.jobs.run import advance_job
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
-from corpus.queue import QUEUE, RUN_JOB, enqueue_job
+from corpus.models import Collection
+from corpus.queue import (
+    FILL,
+    FILL_PRIORITY,
+    QUEUE,
+    RUN_JOB,
+    enqueue_filling,
+    enqueue_job,
+    is_awaited,
+)
+from corpus.token_vectors import background_embedder, fill_token_vectors
+
+log = structlog.get_logger(__name__)
 
 # A worker does one thing at a time: after this long another job gets its turn.
 TURN_S = 20.0
@@ -39,6 +53,40 @@ def run_job(context: JobContext, job_id: str) -> None:
             enqueue_job(key, delay_s=delay_s)
 
 
+@app.task(name=FILL, queue=QUEUE, pass_context=True, priority=FILL_PRIORITY)
+def fill_collection(context: JobContext, collection_id: int) -> None:
+    """Compute token vectors for one turn, or until a job waits; then it is queued again."""
+    embedder = background_embedder()
+    if embedder is None:
+        return
+    turn_ends = monotonic() + TURN_S
+
+    def should_stop() -> bool:
+        return context.should_abort() or monotonic() > turn_ends or is_awaited()
+
+    try:
+        is_full = fill_token_vectors(collection_id, embedder=embedder, should_stop=should_stop)
+    except BackendError as exc:
+        # Nothing is worth trying again before a worker starts anew; searches compute their own.
+        log.warning("token_vectors_not_filled", collection=collection_id, reason=str(exc))
+        return
+    if not is_full:
+        enqueue_filling(collection_id, delay_s=0 if context.should_abort() else 1)
+
+
+@app.periodic(cron="17 * * * *")
+@app.task(name="corpus.fill_all", queue=QUEUE, queueing_lock="corpus.fill_all")
+def fill_all_collections(timestamp: int) -> None:
+    enqueue_all_fillings()
+
+
+def enqueue_all_fillings() -> None:
+    """Have every collection looked at: another model, a setting or a kill left some lacking."""
+    if background_embedder() is not None:
+        for collection_id in Collection.objects.values_list("pk", flat=True):
+            enqueue_filling(collection_id)
+
+
 @app.periodic(cron="* * * * *")
 @app.task(name="corpus.rescue_jobs", queue=QUEUE, queueing_lock="corpus.rescue_jobs", priority=100)
 async def rescue_jobs(timestamp: int) -> None:
@@ -49,6 +97,9 @@ async def rescue_jobs(timestamp: int) -> None:
     """
     for stalled in await app.job_manager.get_stalled_jobs():
         await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
+        if stalled.task_name == FILL:
+            collection_id = cast("int", stalled.task_kwargs["collection_id"])
+            await sync_to_async(enqueue_filling)(collection_id)
     await sync_to_async(rescue_left_behind)()
 
 

@@ -39,6 +39,8 @@ class Step(StrEnum):
     CITE = "cite"
     READ_VECTOR = "db.read.vector"
     READ_LEXICAL = "db.read.lexical"
+    READ_TOKENS = "db.read.tokens"
+    EMBED_TOKENS = "rerank.embed"
 
 
 ingest_requests = _meter.create_counter("ingest.requests")

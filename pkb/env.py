@@ -126,6 +126,10 @@ class Env(BaseSettings):
         description="server of `cohere/...` rerankers",
     )
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
+    pkb_token_vectors: Literal["off", "lazy", "all"] = Field(
+        default="all",
+        description="token vectors that are kept: of `all` chunks, or (`lazy`) of those found",
+    )
     pkb_reader: str = Field(
         default="minilm-l12-reader",
         description="what tells whether a passage answers, and where: its name, a file, `none`",

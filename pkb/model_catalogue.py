@@ -98,7 +98,11 @@ def rerankers(env: Env) -> Catalogue:
         },
         LATE_INTERACTION: {
             "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
-            "OPTIONS": {"model": LATE_INTERACTION, **threads},
+            "OPTIONS": {
+                "model": LATE_INTERACTION,
+                "keeps_vectors": env.pkb_token_vectors != "off",  # noqa: S105 (no secret)
+                **threads,
+            },
         },
         "cohere/<model>": {
             "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
@@ -111,6 +115,14 @@ def rerankers(env: Env) -> Catalogue:
         },
         "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
     }
+
+
+def token_embedders() -> Catalogue:
+    """Return what workers make of texts for the reranker of the same name."""
+    # One text at a time: nobody waits for it, and questions are answered beside it.
+    options = {"model": LATE_INTERACTION, "threads": 1}
+    backend = "corpus.embedders.late_interaction.TokenEmbedder"
+    return {LATE_INTERACTION: {"BACKEND": backend, "OPTIONS": options}}
 
 
 def readers(env: Env, *, cache_dir: Path) -> Catalogue:

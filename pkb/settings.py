@@ -18,6 +18,7 @@ from pkb.model_catalogue import (
     embedders,
     readers,
     rerankers,
+    token_embedders,
 )
 from pkb.secret_key import read_secret_key
 
@@ -193,6 +194,8 @@ PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
+PKB_TOKEN_EMBEDDERS = token_embedders()
+PKB_TOKEN_VECTORS = env.pkb_token_vectors
 # What judges whether one sentence holds up another: its thresholds hold for this model only.
 PKB_JUDGE_MODEL = CROSS_ENCODER
 PKB_READERS = readers(env, cache_dir=MODEL_DIR)

@@ -1,14 +1,19 @@
 """The port through which the product turns text into vectors."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpus.backends import BackendRegistry, Model
 
+if TYPE_CHECKING:
+    from corpus.embedders.late_interaction import TokenEmbedder
+
 embedders = BackendRegistry("PKB_EMBEDDERS")
+# By the names of the rerankers that compare what they make.
+token_embedders = BackendRegistry("PKB_TOKEN_EMBEDDERS")
 
 
 class Embedder(Model, Protocol):
@@ -51,3 +56,12 @@ def get_embedder(name: str) -> Embedder:
         ImproperlyConfigured: No such embedder is configured.
     """
     return cast("Embedder", embedders[name])
+
+
+def get_token_embedder(name: str) -> "TokenEmbedder":
+    """Return what makes the token vectors that the reranker of that name compares.
+
+    Raises:
+        ImproperlyConfigured: That reranker compares none.
+    """
+    return cast("TokenEmbedder", token_embedders[name])

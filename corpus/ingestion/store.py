@@ -15,8 +15,10 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.queue import enqueue_filling
 from corpus.tags import set_tags
 from corpus.telemetry import Step, span
+from corpus.token_vectors import background_embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,9 @@ def store_document(
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
         set_tags(document, attributes.tags)
+    if background_embedder() is not None:
+        # Last: who ingests into the same collection for the first time waits for this commit.
+        enqueue_filling(collection.pk)
     return StoredDocument(
         document_id=str(document.pk),
         chunk_ids=tuple(str(chunk.pk) for chunk in stored),

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from qa.proof.support.polarity import NEGATIONS
 from qa.search.fusion import best_first, min_max
 from qa.types import Passage
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from qa.search.rerankers import Reranker
 
 # Words in a row that two passages are compared by, and the share of them (Jaccard) from which on
@@ -25,6 +28,15 @@ REPEATED_FROM = 0.8
 UNTOUCHED_WORDS = 2
 
 _WORD = re.compile(r"\w+")
+
+
+@runtime_checkable
+class PassageReranker(Protocol):
+    """A reranker that keeps what it makes of a passage, and knows it again by its chunk."""
+
+    def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
+        """Return shape (n,): what ``score`` gives their texts, as nearly as is kept of them."""
+        ...
 
 
 def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
@@ -141,7 +153,10 @@ def rerank_passages(
 
 def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:
     """The passages by chunk, with their relevance."""
-    relevance = reranker.score(query, [passage.as_ranked for passage in passages])
+    if isinstance(reranker, PassageReranker):
+        relevance = reranker.score_passages(query, passages)
+    else:
+        relevance = reranker.score(query, [passage.as_ranked for passage in passages])
     return {
         passage.chunk_id: replace(passage, relevance=float(raw))
         for passage, raw in zip(passages, relevance, strict=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.errors import BackendError
 from qa.search.rerankers import Reranker
 from qa.search.rerankers.cohere_api import CohereReranker
@@ -151,6 +152,8 @@ class TestJudgingRerankers:
     def test_judging_imports_no_torch(self) -> None:
         program = """
 import sys
+import django
+django.setup()
 from qa.search.rerankers.cross_encoder import CrossEncoderReranker
 from qa.search.rerankers.late_interaction import LateInteractionReranker
 assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "heavy imports before first use"
@@ -203,3 +206,24 @@ class TestLateInteraction:
 
     def test_empty_query_has_a_score(self, late_interaction: LateInteractionReranker) -> None:
         assert np.isfinite(late_interaction.score("", TEXTS[:1])).all()
+
+    def test_packed_vectors_score_as_whole_ones(
+        self, late_interaction: LateInteractionReranker
+    ) -> None:
+        embedder = TokenEmbedder(threads=1)
+        texts = [*TEXTS, *(text for _, *pair in PAIRS for text in pair)]
+        packed = embedder.pack_texts(texts)
+
+        for query in (QUERY, "", *(pair[0] for pair in PAIRS)):
+            whole = late_interaction.score(query, texts)
+            found = embedder.score_packed(query, packed)
+            # docs/decisions/0025; texts of a few words deviate most.
+            np.testing.assert_allclose(found, whole, atol=0.03)
+            assert abs((found - whole).mean()) < 0.015
+
+    def test_a_packed_token_takes_96_bytes(self) -> None:
+        embedder = TokenEmbedder(threads=1)
+        (packed,) = embedder.pack_texts([TEXTS[4]])
+        (vectors,) = embedder.embed_texts([TEXTS[4]])
+        assert embedder.count_tokens(packed) == len(vectors)
+        assert len(packed) == 96 * len(vectors)

@@ -1,0 +1,57 @@
+"""The vectors of chunks' tokens, as a reranker of late interaction compares them."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.contrib.postgres.indexes import HashIndex
+from django.db import models
+from django.db.models import Q
+
+
+class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
+    def of_chunks(self, chunk_ids: Iterable[UUID], *, model: str) -> dict[UUID, tuple[str, bytes]]:
+        """Return by chunk the hash of what was encoded, and the packed vectors."""
+        rows = self.filter(chunk_id__in=list(chunk_ids), model=model)
+        found = rows.values_list("chunk_id", "input_sha256", "packed")
+        return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in found}
+
+    def of_inputs(self, hashes: Iterable[str], *, model: str) -> dict[str, bytes]:
+        """Return the packed vectors of these texts, by their hash, whichever chunk has them."""
+        rows = self.filter(model=model, input_sha256__in=list(hashes))
+        return {
+            digest: bytes(packed) for digest, packed in rows.values_list("input_sha256", "packed")
+        }
+
+
+class TokenVectors(models.Model):
+    """A vector a token of a chunk, of the text as it is ranked: the document's title before it.
+
+    A change of the title deletes them (a trigger). They are in no collection but their chunk's.
+
+    Attributes:
+        model: What encoded and packed them (``TokenEmbedder.packed_name``).
+        packed: Stored out of the row and uncompressed: it cannot be compressed.
+    """
+
+    chunk = models.ForeignKey(
+        "corpus.Chunk", models.CASCADE, related_name="token_vectors", db_index=False
+    )
+    model = models.CharField(max_length=200)
+    input_sha256 = models.CharField(max_length=64, help_text="of the text as it was encoded, hex")
+    token_count = models.PositiveIntegerField(help_text="special tokens counted")
+    packed = models.BinaryField()
+
+    objects = TokenVectorsQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("chunk", "model", name="token_vectors_once_per_model"),
+            models.CheckConstraint(
+                condition=Q(token_count__gt=0), name="token_vectors_are_of_tokens"
+            ),
+        ]
+        # By which a text that was encoded before is found.
+        indexes = [HashIndex(fields=["input_sha256"], name="token_vectors_input")]
+
+    def __str__(self) -> str:
+        return f"{self.token_count} tokens of {self.chunk_id} by {self.model}"

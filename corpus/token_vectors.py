@@ -1,0 +1,160 @@
+"""Keep the vectors of chunks' tokens, so that a search need not compute them.
+
+They are computed once for a text: by a worker after an ingest, or by the first search that finds
+them lacking.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from corpus.embedders import get_token_embedder, token_embedders
+from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.models import Chunk, TokenVectors
+from corpus.telemetry import Step, span
+
+log = structlog.get_logger(__name__)
+
+# Half a second of one core: what a job that comes in waits for.
+BATCH_SIZE = 16
+# Looking for what lacks reads an index of the whole collection, so it is not done for each batch.
+LISTED_COUNT = 2_000
+
+# Whoever changes or deletes a chunk locks it, its document or its collection first: such a chunk
+# is left alone, so that nobody waits here, and its text stays while this transaction is open.
+_STILL_SO = """
+SELECT c.id, d.title, c.text FROM corpus_chunk c
+  JOIN corpus_document d ON d.id = c.document_id
+  JOIN corpus_collection k ON k.id = c.collection_id
+ WHERE c.id = ANY(%s)
+   FOR KEY SHARE OF c, k SKIP LOCKED FOR SHARE OF d SKIP LOCKED
+"""
+
+
+class RankedChunk(NamedTuple):
+    """A stored chunk and its text as it is ranked."""
+
+    chunk_id: UUID
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
+
+
+def ranked_text(text: str, *, title: str) -> str:
+    """Return what is ranked of a chunk: ``Passage.as_ranked``, where ``qa`` has it as a passage."""
+    return f"{title}\n{text}" if title else text
+
+
+def background_embedder() -> TokenEmbedder | None:
+    """Return what workers compute token vectors by; None where they are to compute none."""
+    is_wanted = settings.PKB_TOKEN_VECTORS == "all"  # noqa: S105 (no secret)
+    name = settings.PKB_RERANKER_MODEL
+    return get_token_embedder(name) if is_wanted and name in token_embedders else None
+
+
+def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder) -> list[bytes]:
+    """Return the packed token vectors of each chunk, in order.
+
+    What is not kept, or is of another text, is computed and kept; that it cannot be kept fails
+    nothing.
+
+    Raises:
+        BackendError: The model is missing or failed.
+    """
+    with span(Step.READ_TOKENS, chunks=len(chunks)):
+        ids = [chunk.chunk_id for chunk in chunks]
+        kept = TokenVectors.objects.of_chunks(ids, model=embedder.packed_name)
+    packed = dict(kept.values())
+    lacking = [c for c in chunks if c.chunk_id not in kept or kept[c.chunk_id][0] != c.sha256]
+    if lacking:
+        packed |= _compute(lacking, embedder)
+        try:
+            _keep(lacking, packed, embedder)
+        except DatabaseError as exc:
+            log.warning("token_vectors_not_kept", chunks=len(lacking), reason=str(exc))
+    return [packed[chunk.sha256] for chunk in chunks]
+
+
+def _compute(chunks: Sequence[RankedChunk], embedder: TokenEmbedder) -> dict[str, bytes]:
+    """Return packed vectors by the texts' hashes; no text's twice."""
+    texts = {chunk.sha256: chunk.text for chunk in chunks}
+    known = TokenVectors.objects.of_inputs(texts, model=embedder.packed_name)
+    fresh = {digest: text for digest, text in texts.items() if digest not in known}
+    with span(Step.EMBED_TOKENS, batch=len(fresh)):
+        computed = embedder.pack_texts(list(fresh.values()))
+    return {**known, **dict(zip(fresh, computed, strict=True))}
+
+
+@transaction.atomic
+def _keep(
+    chunks: Sequence[RankedChunk], packed: Mapping[str, bytes], embedder: TokenEmbedder
+) -> int:
+    """Store what is still true; return how many chunks that is."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STILL_SO, [[chunk.chunk_id for chunk in chunks]])
+        now = {pk: ranked_text(text, title=title) for pk, title, text in cursor.fetchall()}
+    rows = [
+        TokenVectors(
+            chunk_id=chunk.chunk_id,
+            model=embedder.packed_name,
+            input_sha256=chunk.sha256,
+            token_count=embedder.count_tokens(packed[chunk.sha256]),
+            packed=packed[chunk.sha256],
+        )
+        # In one order, so that two who keep the same cannot wait for each other.
+        for chunk in sorted(chunks)
+        if now.get(chunk.chunk_id) == chunk.text
+    ]
+    TokenVectors.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["chunk", "model"],
+        update_fields=["input_sha256", "token_count", "packed"],
+    )
+    return len(rows)
+
+
+def fill_token_vectors(
+    collection_id: int, *, embedder: TokenEmbedder, should_stop: Callable[[], bool]
+) -> bool:
+    """Compute what a collection lacks, batch by batch, each kept at once.
+
+    Args:
+        should_stop: Asked between batches.
+
+    Returns:
+        Whether nothing lacks any more.
+
+    Raises:
+        BackendError: The model is missing or failed; what was kept so far stays.
+    """
+    while listed := list(_lacking(collection_id, embedder)[:LISTED_COUNT]):
+        kept_count = 0
+        for batch in _batches(listed):
+            if should_stop():
+                return False
+            kept_count += _keep(batch, _compute(batch, embedder), embedder) if batch else 0
+        if not kept_count:
+            return False  # all of them are being changed
+    return True
+
+
+def _lacking(collection_id: int, embedder: TokenEmbedder) -> "QuerySet[Chunk, UUID]":
+    kept = TokenVectors.objects.filter(chunk=OuterRef("pk"), model=embedder.packed_name)
+    chunks = Chunk.objects.filter(~Exists(kept), collection_id=collection_id)
+    return chunks.order_by().values_list("pk", flat=True)
+
+
+def _batches(chunk_ids: Sequence[UUID]) -> Iterator[list[RankedChunk]]:
+    for start in range(0, len(chunk_ids), BATCH_SIZE):
+        rows = Chunk.objects.filter(pk__in=chunk_ids[start : start + BATCH_SIZE])
+        texts = rows.values_list("pk", "text", "document__title")
+        yield [RankedChunk(pk, ranked_text(text, title=title)) for pk, text, title in texts]
