@@ -98,8 +98,7 @@ async def rescue_jobs(timestamp: int) -> None:
     for stalled in await app.job_manager.get_stalled_jobs():
         await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
         if stalled.task_name == FILL:
-            collection_id = cast("int", stalled.task_kwargs["collection_id"])
-            await sync_to_async(enqueue_filling)(collection_id)
+            await sync_to_async(enqueue_all_fillings)()
     await sync_to_async(rescue_left_behind)()
 
 

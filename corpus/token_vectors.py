@@ -53,11 +53,16 @@ def ranked_text(text: str, *, title: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
-def background_embedder() -> TokenEmbedder | None:
-    """Return what workers compute token vectors by; None where they are to compute none."""
-    is_wanted = settings.PKB_TOKEN_VECTORS == "all"  # noqa: S105 (no secret)
+def used_embedder() -> TokenEmbedder | None:
+    """Return what makes the token vectors that searches compare; None where they compare none."""
     name = settings.PKB_RERANKER_MODEL
-    return get_token_embedder(name) if is_wanted and name in token_embedders else None
+    is_used = settings.PKB_TOKEN_VECTORS != "off" and name in token_embedders  # noqa: S105
+    return get_token_embedder(name) if is_used else None
+
+
+def background_embedder() -> TokenEmbedder | None:
+    """Return the same for workers; None where they are to compute nothing."""
+    return used_embedder() if settings.PKB_TOKEN_VECTORS == "all" else None  # noqa: S105
 
 
 def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder) -> list[bytes]:
@@ -75,7 +80,7 @@ def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedde
     packed = dict(kept.values())
     lacking = [c for c in chunks if c.chunk_id not in kept or kept[c.chunk_id][0] != c.sha256]
     if lacking:
-        packed |= _compute(lacking, embedder)
+        packed |= _compute(lacking, embedder, at_once=len(lacking))
         try:
             _keep(lacking, packed, embedder)
         except DatabaseError as exc:
@@ -83,14 +88,19 @@ def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedde
     return [packed[chunk.sha256] for chunk in chunks]
 
 
-def _compute(chunks: Sequence[RankedChunk], embedder: TokenEmbedder) -> dict[str, bytes]:
+def _compute(
+    chunks: Sequence[RankedChunk], embedder: TokenEmbedder, *, at_once: int
+) -> dict[str, bytes]:
     """Return packed vectors by the texts' hashes; no text's twice."""
     texts = {chunk.sha256: chunk.text for chunk in chunks}
     known = TokenVectors.objects.of_inputs(texts, model=embedder.packed_name)
-    fresh = {digest: text for digest, text in texts.items() if digest not in known}
-    with span(Step.EMBED_TOKENS, batch=len(fresh)):
-        computed = embedder.pack_texts(list(fresh.values()))
-    return {**known, **dict(zip(fresh, computed, strict=True))}
+    fresh = [digest for digest in texts if digest not in known]
+    for start in range(0, len(fresh), at_once):
+        some = fresh[start : start + at_once]
+        with span(Step.EMBED_TOKENS, batch=len(some)):
+            packed = embedder.pack_texts([texts[digest] for digest in some])
+        known.update(zip(some, packed, strict=True))
+    return known
 
 
 @transaction.atomic
@@ -123,12 +133,18 @@ def _keep(
 
 
 def fill_token_vectors(
-    collection_id: int, *, embedder: TokenEmbedder, should_stop: Callable[[], bool]
+    collection_id: int,
+    *,
+    embedder: TokenEmbedder,
+    should_stop: Callable[[], bool],
+    at_once: int = 1,
 ) -> bool:
     """Compute what a collection lacks, batch by batch, each kept at once.
 
     Args:
         should_stop: Asked between batches.
+        at_once: Texts that the model is given together. With one, it leaves all cores but one to
+            who answers questions meanwhile.
 
     Returns:
         Whether nothing lacks any more.
@@ -141,7 +157,8 @@ def fill_token_vectors(
         for batch in _batches(listed):
             if should_stop():
                 return False
-            kept_count += _keep(batch, _compute(batch, embedder), embedder) if batch else 0
+            packed = _compute(batch, embedder, at_once=at_once)
+            kept_count += _keep(batch, packed, embedder)
         if not kept_count:
             return False  # all of them are being changed
     return True

@@ -117,10 +117,9 @@ def rerankers(env: Env) -> Catalogue:
     }
 
 
-def token_embedders() -> Catalogue:
+def token_embedders(env: Env) -> Catalogue:
     """Return what workers make of texts for the reranker of the same name."""
-    # One text at a time: nobody waits for it, and questions are answered beside it.
-    options = {"model": LATE_INTERACTION, "threads": 1}
+    options = {"model": LATE_INTERACTION, "threads": env.pkb_model_threads}
     backend = "corpus.embedders.late_interaction.TokenEmbedder"
     return {LATE_INTERACTION: {"BACKEND": backend, "OPTIONS": options}}
 

@@ -194,7 +194,7 @@ PKB_EMBEDDING_MODEL = env.full_embedding_model
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
-PKB_TOKEN_EMBEDDERS = token_embedders()
+PKB_TOKEN_EMBEDDERS = token_embedders(env)
 PKB_TOKEN_VECTORS = env.pkb_token_vectors
 # What judges whether one sentence holds up another: its thresholds hold for this model only.
 PKB_JUDGE_MODEL = CROSS_ENCODER

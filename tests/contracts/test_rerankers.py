@@ -217,9 +217,9 @@ class TestLateInteraction:
         for query in (QUERY, "", *(pair[0] for pair in PAIRS)):
             whole = late_interaction.score(query, texts)
             found = embedder.score_packed(query, packed)
-            # docs/decisions/0025; texts of a few words deviate most.
-            np.testing.assert_allclose(found, whole, atol=0.03)
-            assert abs((found - whole).mean()) < 0.015
+            # Texts of a few words, as these are, deviate most: docs/decisions/0025.
+            np.testing.assert_allclose(found, whole, atol=0.045)
+            assert abs((found - whole).mean()) < 0.02
 
     def test_a_packed_token_takes_96_bytes(self) -> None:
         embedder = TokenEmbedder(threads=1)

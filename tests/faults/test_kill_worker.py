@@ -27,6 +27,7 @@ def database(
     # Every process of these tests inherits it: what is tried here is how files are claimed,
     # stored and given up, and a dozen processes that load the large model try nothing more.
     monkeypatch.setenv("EMBEDDING_MODEL", "hashing-64")
+    monkeypatch.setenv("PKB_TOKEN_VECTORS", "off")
     name = f"test_workers_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
         yield url
@@ -146,3 +147,29 @@ def test_the_command_killed_with_its_helpers_is_gone_on_with(folder: Path, datab
     code, _, err = finish("ingest", str(folder), "--sync", database=database)
     assert code == 0, err
     assert_each_file_is_stored_once(folder, database)
+
+
+def test_a_worker_killed_over_token_vectors_keeps_those_it_had_and_another_goes_on(
+    folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PKB_TOKEN_VECTORS", "all")
+    for path in list(folder.iterdir())[12:]:
+        path.unlink()
+    assert finish("ingest", str(folder), database=database)[0] == 0
+    ((chunk_count,),) = read(database, "SELECT count(*) FROM corpus_chunk")
+
+    def kept() -> int:
+        ((count,),) = read(database, "SELECT count(*) FROM corpus_tokenvectors")
+        return int(str(count))
+
+    worker = manage("worker", database=database)
+    wait_until(lambda: kept() > 0)
+    worker.send_signal(signal.SIGKILL)
+    end(worker)
+    before = kept()
+    assert 0 < before < int(str(chunk_count))
+    worker = manage("worker", database=database)
+    wait_until(lambda: kept() == chunk_count)
+    worker.send_signal(signal.SIGTERM)
+    assert end(worker) == 0
+    assert finish("verify", database=database)[1].endswith("0 violations\n")

@@ -7,7 +7,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.db import InternalError, connection, connections, transaction
 from django.test import override_settings
 from procrastinate import JobContext
@@ -23,7 +25,7 @@ from corpus.ingestion import StoredDocument
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, TokenVectors
 from corpus.queue import FILL, FILL_PRIORITY, enqueue_job, is_awaited
-from corpus.tasks import enqueue_all_fillings, fill_collection
+from corpus.tasks import enqueue_all_fillings, fill_collection, rescue_jobs
 from corpus.token_vectors import (
     RankedChunk,
     background_embedder,
@@ -274,6 +276,49 @@ class TestTheTask:
         assert waiting_fillings() == []
         enqueue_all_fillings()
         assert len(waiting_fillings()) == Collection.objects.count()
+
+    def test_the_rescue_queues_again_what_a_dead_worker_was_at(
+        self, ingest: Ingest, collection: Collection
+    ) -> None:
+        ingest(LIGHTHOUSE)
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL", [])
+        async_to_sync(rescue_jobs.func)(0)
+        rows = ProcrastinateJob.objects.filter(task_name=FILL).values_list("status", "args")
+        assert list(rows) == [("todo", {"collection_id": collection.pk})]
+
+
+class TestTheCommand:
+    def test_it_computes_what_lacks_of_one_collection_or_all(
+        self, ingest: Ingest, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        ingest(LIGHTHOUSE)
+        ingest_text_of(create_collection("other"))(BAKERY)
+        call_command("fill_token_vectors", "--collection", "other")
+        assert TokenVectors.objects.count() == 1
+        call_command("fill_token_vectors")
+        assert TokenVectors.objects.count() == Chunk.objects.count()
+        assert "other: complete" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(("kind", "arguments"), [("off", []), ("all", ["--collection", "x"])])
+    def test_wrong_usage_ends_with_2(
+        self, kind: str, arguments: list[str], collection: Collection
+    ) -> None:
+        with keeping(kind), pytest.raises(CommandError) as refused:
+            call_command("fill_token_vectors", *arguments)
+        assert refused.value.returncode == 2
+
+    def test_a_failed_model_ends_with_1(
+        self, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def failing(self: TokenEmbedder, texts: Sequence[str]) -> list[bytes]:
+            raise BackendError("gone")
+
+        monkeypatch.setattr(TokenEmbedder, "pack_texts", failing)
+        ingest(LIGHTHOUSE)
+        with pytest.raises(CommandError, match="gone") as failed:
+            call_command("fill_token_vectors")
+        assert failed.value.returncode == 1
 
 
 class TestOnFirstUse:

@@ -1,0 +1,46 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.models import Collection
+from corpus.token_vectors import BATCH_SIZE, fill_token_vectors, used_embedder
+
+
+class Command(BaseCommand):
+    help = (
+        "Compute the token vectors that chunks lack, at once and on all cores, where a worker "
+        "does it beside other work. Broken off, the same command goes on, and so does a worker. "
+        "Exit 0: none lacks; 1: the model failed, or documents are being changed; 2: wrong usage."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--collection", default="", help="by default all of them")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        embedder = used_embedder()
+        if embedder is None:
+            raise CommandError("PKB_TOKEN_VECTORS or RERANKER_MODEL wants none.", returncode=2)
+        try:
+            for collection in _collections(options["collection"]):
+                is_full = fill_token_vectors(
+                    collection.pk,
+                    embedder=embedder,
+                    should_stop=lambda: False,
+                    at_once=BATCH_SIZE,
+                )
+                if not is_full:
+                    raise CommandError(f"{collection}: give the command again.", returncode=1)
+                self.stdout.write(f"{collection}: complete")
+        except PkbError as exc:
+            raise CommandError(str(exc) or exc.title, returncode=1) from exc
+
+
+def _collections(name: str) -> list[Collection]:
+    if not name:
+        return list(Collection.objects.all())
+    try:
+        return [Collection.objects.named(name)]
+    except PkbError as exc:
+        raise CommandError(str(exc), returncode=2) from exc
