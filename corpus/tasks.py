@@ -25,7 +25,7 @@ from corpus.queue import (
     enqueue_job,
     is_awaited,
 )
-from corpus.token_vectors import background_embedder, fill_token_vectors
+from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
 
 log = structlog.get_logger(__name__)
 
@@ -80,8 +80,16 @@ def fill_all_collections(timestamp: int) -> None:
     enqueue_all_fillings()
 
 
+def begin_filling() -> None:
+    """Take up what was left, and what other settings have left."""
+    embedder = background_embedder()
+    if embedder is not None:
+        drop_incomparable(embedder)
+        enqueue_all_fillings()
+
+
 def enqueue_all_fillings() -> None:
-    """Have every collection looked at: another model, a setting or a kill left some lacking."""
+    """Have every collection looked at: a task may begin just before an ingest is committed."""
     if background_embedder() is not None:
         for collection_id in Collection.objects.values_list("pk", flat=True):
             enqueue_filling(collection_id)

@@ -4,19 +4,21 @@ They are computed once for a text: by a worker after an ingest, or by the first 
 them lacking.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from random import shuffle
 from typing import NamedTuple
 from uuid import UUID
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 
 from corpus.embedders import get_token_embedder, token_embedders
 from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
+from corpus.querysets import ChunkQuerySet
 from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)
@@ -152,11 +154,15 @@ def fill_token_vectors(
     Raises:
         BackendError: The model is missing or failed; what was kept so far stays.
     """
-    while listed := list(_lacking(collection_id, embedder)[:LISTED_COUNT]):
+    lacking = _lacking(collection_id, embedder)
+    while listed := list(lacking.values_list("pk", flat=True)[:LISTED_COUNT]):
         kept_count = 0
-        for batch in _batches(listed):
+        # Two workers that list the same begin with others.
+        shuffle(listed)
+        for start in range(0, len(listed), BATCH_SIZE):
             if should_stop():
                 return False
+            batch = _read(lacking.filter(pk__in=listed[start : start + BATCH_SIZE]))
             packed = _compute(batch, embedder, at_once=at_once)
             kept_count += _keep(batch, packed, embedder)
         if not kept_count:
@@ -164,14 +170,18 @@ def fill_token_vectors(
     return True
 
 
-def _lacking(collection_id: int, embedder: TokenEmbedder) -> "QuerySet[Chunk, UUID]":
+def drop_incomparable(embedder: TokenEmbedder) -> None:
+    """Delete what another model, or another way of packing, has left behind."""
+    others = TokenVectors.objects.exclude(model=embedder.packed_name)
+    while some := list(others.values_list("pk", flat=True)[:LISTED_COUNT]):
+        TokenVectors.objects.filter(pk__in=some).delete()
+
+
+def _lacking(collection_id: int, embedder: TokenEmbedder) -> ChunkQuerySet:
     kept = TokenVectors.objects.filter(chunk=OuterRef("pk"), model=embedder.packed_name)
-    chunks = Chunk.objects.filter(~Exists(kept), collection_id=collection_id)
-    return chunks.order_by().values_list("pk", flat=True)
+    return Chunk.objects.filter(~Exists(kept), collection_id=collection_id).order_by()
 
 
-def _batches(chunk_ids: Sequence[UUID]) -> Iterator[list[RankedChunk]]:
-    for start in range(0, len(chunk_ids), BATCH_SIZE):
-        rows = Chunk.objects.filter(pk__in=chunk_ids[start : start + BATCH_SIZE])
-        texts = rows.values_list("pk", "text", "document__title")
-        yield [RankedChunk(pk, ranked_text(text, title=title)) for pk, text, title in texts]
+def _read(chunks: ChunkQuerySet) -> list[RankedChunk]:
+    rows = chunks.values_list("pk", "text", "document__title")
+    return [RankedChunk(pk, ranked_text(text, title=title)) for pk, text, title in rows]

@@ -25,7 +25,7 @@ from corpus.ingestion import StoredDocument
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, TokenVectors
 from corpus.queue import FILL, FILL_PRIORITY, enqueue_job, is_awaited
-from corpus.tasks import enqueue_all_fillings, fill_collection, rescue_jobs
+from corpus.tasks import begin_filling, enqueue_all_fillings, fill_collection, rescue_jobs
 from corpus.token_vectors import (
     RankedChunk,
     background_embedder,
@@ -47,7 +47,7 @@ from tests.factories import (
     long_text,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ class TestInTheBackground:
     ) -> None:
         with keeping(kind):
             ingest(LIGHTHOUSE)
-            enqueue_all_fillings()
+            begin_filling()
             assert background_embedder() is None
         assert waiting_fillings() == []
 
@@ -458,6 +458,15 @@ class TestWhatChanges:
         rows = TokenVectors.objects.all()
         sizes = {row.model: len(row.packed) / row.token_count for row in rows}
         assert sorted(sizes.values()) == [96, 192]
+
+    def test_a_worker_that_starts_drops_what_another_model_left(
+        self, stored: str, collection: Collection
+    ) -> None:
+        count = TokenVectors.objects.count()
+        fill(collection, TokenEmbedder(threads=1, bits=4))
+        begin_filling()
+        assert TokenVectors.objects.count() == count
+        assert waiting_fillings()
 
     def test_a_deleted_document_leaves_none(self, stored: str) -> None:
         delete_document(UUID(stored))

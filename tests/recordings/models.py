@@ -34,7 +34,7 @@ SPECS = {
     if "PATTERN" not in spec and spec.get("OPTIONS", {}).get("model") in PACKAGED_MODELS
 }
 # Where and how it runs changes nothing of what it says.
-_CIRCUMSTANCES = {"adapter", "cache_dir", "threads", "batch_size"}
+_CIRCUMSTANCES = {"adapter", "cache_dir", "threads", "batch_size", "keeps_vectors"}
 
 recordings: dict[str, Recording] = {}
 

@@ -74,3 +74,19 @@ def test_the_judgement_decides_where_fused_scores_lie_close_together() -> None:
     far = [passage(1, relevance=0, score=0.9), passage(2, relevance=1, score=0.2)]
     assert rerank(close, weight=0.4, count=2) == ["c2", "c1"]
     assert rerank(far, weight=0.4, count=2) == ["c1", "c2"]
+
+
+class KeepingJudge(Judge):
+    """Knows what it made of a passage."""
+
+    def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
+        return np.array([-float(passage.text) for passage in passages], dtype=np.float32)
+
+
+def test_a_reranker_that_keeps_passages_is_given_them_and_not_their_texts() -> None:
+    judge = KeepingJudge()
+    found = rerank_passages(
+        "q", THREE, reranker=judge, weight=1.0, count=3, limit=3, per_document=99
+    )
+    assert [one.chunk_id for one in found] == ["c1", "c2", "c3"]
+    assert judge.judged == []

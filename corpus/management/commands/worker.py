@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from corpus.jobs.run import run_items
 from corpus.models import Job
-from corpus.tasks import enqueue_all_fillings, rescue_left_behind, run_worker
+from corpus.tasks import begin_filling, rescue_left_behind, run_worker
 
 WATCH_EVERY_S = 0.5
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             _help_with(options["job"])
             return
         rescue_left_behind()
-        enqueue_all_fillings()
+        begin_filling()
         asyncio.run(run_worker())
 
 
