@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,9 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.sentences import sentence_spans
 from evaluation.datasets import read_dataset
-from qa.proof.support import judge_claim
+from qa.proof.support import find_departure, judge_claim
 from qa.search.rerankers import get_judge
+from qa.types import Scorer
 from tests.falsified import Falsified, falsify_all
+
+Judge = Callable[[str, Sequence[str]], bool]
 
 SEED = 11
 ACCEPTED = frozenset({"supported", "partial"})
@@ -61,14 +64,24 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     made = falsify_all(list(sources), count=2 * options.count, seed=SEED)
     # "1)." may become the "2)." that stands there too, which is no falsified quote.
     falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
-    judges = {"finds all relevant": _credulous, "configured": get_judge().score}
+    scorers = {"finds all relevant": _credulous, "configured": get_judge().score}
+    judges: dict[str, Judge] = {name: _judge_by(score) for name, score in scorers.items()}
+    judges["says in other words"] = _restates
     return {
         "falsified": Counter(each.kind for each in falsified),
         "judges": [
-            {"judge": name} | _count_accepted(falsified, sources, score)
-            for name, score in judges.items()
+            {"judge": name} | _count_accepted(falsified, sources, judge)
+            for name, judge in judges.items()
         ],
     }
+
+
+def _judge_by(score: Scorer) -> Judge:
+    return lambda text, sources: judge_claim(text, sources, score=score).verdict in ACCEPTED
+
+
+def _restates(text: str, sources: Sequence[str]) -> bool:
+    return any(not find_departure(text, source) for source in sources)
 
 
 def _credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -76,13 +89,9 @@ def _credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def _count_accepted(
-    falsified: Sequence[Falsified], sources: dict[str, list[str]], score: Any
+    falsified: Sequence[Falsified], sources: dict[str, list[str]], judge: Judge
 ) -> dict[str, Any]:
-    accepted = [
-        each
-        for each in falsified
-        if judge_claim(each.text, sources[each.original], score=score).verdict in ACCEPTED
-    ]
+    accepted = [each for each in falsified if judge(each.text, sources[each.original])]
     return {
         "accepted": len(accepted),
         "by kind": Counter(each.kind for each in accepted),

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from evaluation.metrics import contains_gold
 from qa.answer_question import AnsweredQuestion
-from qa.proof.citations import cited_passages
+from qa.proof.drafts import cited_passages
 
 
 class Loss(StrEnum):

@@ -40,11 +40,12 @@ def prove_draft(
     """
     say, fallback = context.listener.say, context.fallback
     proved = context.prover.prove(draft, passages, question=question, say=say)
+    drafted = proved.drafted
     if proved.abstained and fallback is not None and draft.answerer != fallback.name:
         note = f"{draft.answerer} wrote nothing that could be said, {fallback.name} answered."
         draft = replace(fallback.answer(question, passages), note=note)
         proved = context.prover.prove(draft, passages, question=question, say=say)
-    return replace(proved, answerer=draft.answerer, fallback=draft.note)
+    return replace(proved, answerer=draft.answerer, fallback=draft.note, drafted=drafted)
 
 
 def rewrite_question(

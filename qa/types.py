@@ -166,6 +166,21 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftedSentence:
+    """What became of a sentence, or several in a row, of a draft.
+
+    Attributes:
+        outcome: It stands in a passage as it is; says what a passage says in other words; gave
+            way to the passage's own sentence; would have done so, but that was said; or nothing.
+        reason: Why it was not said, or empty.
+    """
+
+    text: str
+    outcome: Literal["quoted", "restated", "replaced", "repeated", "dropped"]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """A verbatim span that holds up the slice ``answer_start:answer_end`` of an answer.
 
@@ -173,7 +188,7 @@ class Citation:
         quote: Equals ``raw_text[start_char:end_char]`` of the document version.
         score: Where that part is the quote itself, its passage's; else the chance that the quote
             supports it. In [0, 1].
-        support: ``supported`` or ``partial``.
+        support: ``supported``; answers stored before have ``partial`` too.
     """
 
     passage: Passage
@@ -247,6 +262,7 @@ class Answer:
         disagreement: Passages of other documents that answer with another value, best first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
+        drafted: What became of the draft of the one that was asked.
     """
 
     question: str
@@ -260,6 +276,7 @@ class Answer:
     unanswered: tuple[str, ...] = ()
     answerer: str = ""
     fallback: str = ""
+    drafted: tuple[DraftedSentence, ...] = ()
 
     @property
     def abstained(self) -> bool:

@@ -11,7 +11,7 @@ from qa.proof.citations import MOST_SURE_ABSTENTION, SHORT_FROM, Prover
 from qa.proof.confidence import Calibration
 from qa.proof.support import keeps_facts
 from qa.sigmoid import sigmoid
-from qa.types import CLOSEST_COUNT, Answer, Draft, Passage
+from qa.types import CLOSEST_COUNT, Answer, Draft, DraftedSentence, Passage
 from tests.doubles import StubModel, read_as
 
 QUESTION = "When was the mill built?"
@@ -107,7 +107,7 @@ def test_a_paraphrase_is_cited_with_the_source_sentence() -> None:
 
 FALSIFIED = {
     "The mill was built in 1875.": "The mill was built in 1874.",
-    "It does grind rye.": "It does not grind rye.",
+    "It does grind rye.": "The mill was built in 1874. It does not grind rye.",
     "The mill was never built in 1874.": "The mill was built in 1874.",
 }
 
@@ -133,6 +133,55 @@ def test_what_replaces_a_sentence_is_said_once() -> None:
     twice = "The mill was built in 1875. The mill was never built in 1874."
     assert proved(twice).text == "The mill was built in 1874."
     assert proved(f"{twice} The mill was built in 1874.").text == "The mill was built in 1874."
+
+
+def of(text: str) -> Passage:
+    return read_as(replace(PASSAGE, text=text, end_char=100 + len(text)), score=2.0)
+
+
+def test_an_item_of_a_list_replaces_a_sentence_from_its_beginning_on() -> None:
+    tiers = (
+        "1. **Low.** It costs little. A review takes place every year.\n2. **High.** It is dear."
+    )
+    answer = proved("A review takes place every month.", passages=[of(tiers)])
+    assert answer.text == "1. **Low.** It costs little. A review takes place every year."
+
+
+def test_a_heading_replaces_nothing() -> None:
+    text = "# The mill was built in 1875 or so\n\nThe mill was built in May."
+    answer = proved("The mill was built in 1875.", passages=[of(text)])
+    assert answer.text == "The mill was built in May."
+
+
+def test_a_sentence_of_two_facts_is_replaced_by_both_of_theirs() -> None:
+    text = (
+        "So it was in the mill of the town and that is old."
+        " So it was in the tower of the king that Anna met Berta."
+    )
+    both = "It was in the mill of the town that Anna and Berta met."
+    answer = proved(both, passages=[of(text)])
+    assert answer.text == text
+    assert len(answer.citations) == 2
+
+
+def test_what_became_of_each_sentence_of_a_draft_is_told() -> None:
+    draft = (
+        f"{BUILT} In 1874 the mill was built. It does grind rye. It does never grind rye."
+        " Elephants fly to the moon."
+    )
+    assert [(each.outcome, each.reason) for each in proved(draft).drafted] == [
+        ("quoted", ""),
+        ("restated", ""),
+        ("replaced", "what it leaves out of the source bears on the rest"),
+        ("repeated", "not in the source: never"),
+        ("dropped", "no sentence of what it cites is about it"),
+    ]
+    (uncited,) = proved(BUILT, ()).drafted
+    assert uncited == DraftedSentence(BUILT, "dropped", "it cites no passage that was given")
+
+
+def test_of_an_answer_that_is_held_back_it_is_told_too() -> None:
+    assert proved(BUILT, answer_from=1.0).drafted == (DraftedSentence(BUILT, "quoted"),)
 
 
 def test_nothing_of_a_passage_that_is_not_cited_replaces_a_sentence() -> None:

@@ -12,12 +12,15 @@ _OPENERS = frozenset(
 )
 # A clause that one of these opens says nothing on its own when the word is left out.
 _BINDING = frozenset(
-    "which who whom whose because if unless when while although though that whether".split()
+    "which who whom whose because if unless when while although though that whether"
+    " including".split()
 )
 PREPOSITIONS = frozenset(
     "of in on at by for with from to since after before during under over through when if because"
     " as within until between".split()
 )
+# What a clause that goes on with what stands before it begins with.
+_BEGINNINGS = _OPENERS | {"including"}
 _RELATIVE = frozenset("which who that".split())
 # Without a comma these choose among what stands before them: "patients who smoke".
 _CHOOSING = frozenset("which who whom whose that where while".split())
@@ -43,7 +46,36 @@ def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
         return False
     if any(word.is_joined and (at in kept) != (at - 1 in kept) for at, word in enumerate(given)):
         return False
-    return all(_may_leave_out(given, clause, kept) for clause in split_clauses(given))
+    if any(_is_cut_off(given, at, kept) for at in kept):
+        return False
+    clauses = list(split_clauses(given))
+    return _keep_subjects(given, clauses, kept) and all(
+        _may_leave_out(given, clause, kept) for clause in clauses
+    )
+
+
+def _is_cut_off(given: Sequence[Word], at: int, kept: set[int]) -> bool:
+    """Tell a phrase without what it hangs on, and a name or owner without what comes behind it."""
+    word, following = given[at], given[at + 1 : at + 2]
+    if word.text in PREPOSITIONS and at and at - 1 not in kept and not word.opens_clause:
+        return True
+    if not word.is_name or at + 1 in kept or not following or following[0].opens_clause:
+        return False
+    is_manner = following[0].text.endswith("ly") and not is_guarded(following[0])
+    return following[0].is_name or (following[0].is_content and not is_manner)
+
+
+def _keep_subjects(given: Sequence[Word], clauses: Sequence[range], kept: set[int]) -> bool:
+    """Tell whether what is kept of a clause behind another kept one has its own beginning.
+
+    Of "Anna bought the mill and Berta sold the farm" none may say that Anna sold the farm.
+    """
+    said = [clause for clause in clauses if kept.intersection(clause)]
+    for clause in said[1:]:
+        own = [at for at in clause if given[at].text not in _BEGINNINGS]
+        if own and own[0] not in kept:
+            return False
+    return True
 
 
 def split_clauses(given: Sequence[Word]) -> Iterator[range]:
@@ -59,6 +91,9 @@ def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool
     """Tell whether what is not kept of a clause may go."""
     if not kept.intersection(clause):
         words = [given[at] for at in clause]
+        is_of_name = clause.start > 0 and given[clause.start - 1].is_name
+        if is_of_name and words[0].text in {"which", "who"}:
+            return True  # a name needs nothing to choose among its bearers
         return _goes_along(given, clause, kept) or _may_go_whole(words, is_first=not clause.start)
     runs = _runs(at for at in clause if at not in kept)
     return all(_may_go(given, run, clause, kept) for run in runs)
@@ -122,6 +157,8 @@ def _measures(given: Sequence[Word], run: range) -> bool:
 def _may_stand_alone(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
     """Tell a clause that says the same without the word that ties it to what stands before."""
     word, before = given[clause.start], given[: clause.start]
+    if word.text == "including":
+        return True
     if clause.start - 1 in kept:
         return word.text in _RELATIVE
     asserts = any(each.stem in _ASSERTING for each in before)

@@ -54,7 +54,7 @@ def compare(claim: str, source: str) -> Comparison:
     sentence, to the letter.
     """
     given = read_words(source)
-    found = _compare(_without_free(read_words(claim)), _without_free(given))
+    found = _compare(without_free(read_words(claim)), without_free(given))
     if is_english(given):
         return found
     whole = _fold(source)
@@ -94,7 +94,7 @@ def _fold(text: str) -> str:
     return " ".join(plain.split()).strip(" .!?\"'\u3002\uff01\uff1f\u061f\u0964")
 
 
-def _without_free(words: Sequence[Word]) -> list[Word]:
+def without_free(words: Sequence[Word]) -> list[Word]:
     """Drop the free words; the clause that one opens begins with the next word."""
     kept: list[Word] = []
     opens = False
@@ -107,22 +107,26 @@ def _without_free(words: Sequence[Word]) -> list[Word]:
 
 
 def _align(said: Sequence[Word], given: Sequence[Word]) -> list[tuple[int, int]]:
-    """Return the longest common subsequence of stems as pairs of places."""
+    return align([word.stem for word in said], [word.stem for word in given])
+
+
+def align(said: Sequence[str], given: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the longest common subsequence as pairs of places."""
     lengths = [[0] * (len(given) + 1) for _ in range(len(said) + 1)]
     for i in reversed(range(len(said))):
         row, below = lengths[i], lengths[i + 1]
         for j in reversed(range(len(given))):
-            same = said[i].stem == given[j].stem
+            same = said[i] == given[j]
             row[j] = below[j + 1] + 1 if same else max(below[j], row[j + 1])
     return list(_walk(said, given, lengths))
 
 
 def _walk(
-    said: Sequence[Word], given: Sequence[Word], lengths: Sequence[Sequence[int]]
+    said: Sequence[str], given: Sequence[str], lengths: Sequence[Sequence[int]]
 ) -> Iterator[tuple[int, int]]:
     i = j = 0
     while i < len(said) and j < len(given):
-        if said[i].stem == given[j].stem:
+        if said[i] == given[j]:
             yield i, j
             i, j = i + 1, j + 1
         elif lengths[i + 1][j] >= lengths[i][j + 1]:

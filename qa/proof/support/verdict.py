@@ -66,12 +66,6 @@ class _Judged:
     is_quote: bool = False
 
 
-def find_support(claim: str, sources: Sequence[str], *, score: Scorer) -> Support | None:
-    """Return the best source that holds up the claim at least in part, or None."""
-    found = judge_claim(claim, sources, score=score)
-    return found if found.verdict in {"supported", "partial"} else None
-
-
 def judge_claim(claim: str, sources: Sequence[str], *, score: Scorer) -> Support:
     """Judge a claim of one sentence by source sentences.
 

@@ -1,0 +1,172 @@
+"""Walk through a draft: what of it is said, and in whose words.
+
+A sentence that stands word for word in a passage is quoted there. Any other must restate a
+sentence of a passage that the draft cites, which is then quoted. What does neither gives way to
+the sentence it comes from, or is not said. A quote is always copied from the passage.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from corpus.sentences import sentence_spans
+from qa.proof.support import content_keys, find_departure
+from qa.sigmoid import sigmoid
+from qa.types import Draft, DraftedSentence, Passage, Scorer
+
+# The relevance, a logit, from which on a source sentence says what an unproved sentence was to say.
+SAME_MATTER_FROM = 2.0
+# Words of content that a second sentence must add to the nearest one.
+LACKING_FROM = 2
+# Under it, a logit, a source is of another matter, whatever words it shares with the sentence.
+RESTATED_FROM = 0.0
+# A sentence that begins so does not say what it is about.
+_LEANING = re.compile(r"(?:it|its|he|his|she|her|they|their)\b", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[-*+\u2022]|\d+[.)])\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage, or several in a row, as a span of the document."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        offset = self.passage.start_char
+        return self.passage.text[self.start - offset : self.end - offset]
+
+    def is_within(self, other: "Sentence") -> bool:
+        """Tell whether another span of the same document holds this one."""
+        is_same = self.passage.document_id == other.passage.document_id
+        return is_same and other.start <= self.start and self.end <= other.end
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A sentence of the answer with the source that holds it up."""
+
+    said: str
+    source: Sentence
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What became of a piece of the draft, and the proofs of what is said for it."""
+
+    drafted: DraftedSentence
+    proofs: tuple[Proof, ...] = ()
+
+
+def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
+    """The passages whose labels the draft cites; a label that was never given is dropped."""
+    labelled = {f"S{number}": passage for number, passage in enumerate(passages, start=1)}
+    return [labelled[label] for label in dict.fromkeys(draft.cited) if label in labelled]
+
+
+def prove_each(draft: Draft, passages: Sequence[Passage], score: Scorer) -> Iterator[Step]:
+    """Walk through the draft: a source's own words if it goes on with them, else its sentence."""
+    cited = cited_passages(draft, passages)
+    sources = [sentence for passage in cited for sentence in _sentences(passage)]
+    text, at = draft.text, 0
+    replacing: list[Sentence] = []
+    while rest := text[at:].lstrip():
+        at = len(text) - len(rest)
+        run = _find_run(text, at, sources)
+        if run is not None:
+            yield Step(DraftedSentence(run.text, "quoted"), (_quote(run),))
+            at += len(run.text)
+            continue
+        start, end = sentence_spans(rest)[0]
+        at += end
+        step = _prove_one(rest[start:end], sources, score)
+        if step.drafted.outcome == "replaced":
+            step = _say_once(step, replacing, text)
+            replacing += [proof.source for proof in step.proofs]
+        yield step
+
+
+def _say_once(step: Step, replacing: Sequence[Sentence], text: str) -> Step:
+    """Leave out what was said in the place of another sentence, or is said anyway."""
+    proofs = tuple(
+        proof
+        for proof in step.proofs
+        if proof.said not in text and not any(proof.source.is_within(each) for each in replacing)
+    )
+    outcome = step.drafted.outcome if proofs else "repeated"
+    return Step(replace(step.drafted, outcome=outcome), proofs)
+
+
+def _sentences(passage: Passage) -> Iterator[Sentence]:
+    for start, end in sentence_spans(passage.text):
+        yield Sentence(passage, passage.start_char + start, passage.start_char + end)
+
+
+def _quote(source: Sentence) -> Proof:
+    return Proof(source.text, source, source.passage.score)
+
+
+def _prove_one(said: str, sources: Sequence[Sentence], score: Scorer) -> Step:
+    """Prove a sentence that stands in no source, or put its source's in its place."""
+    if not sources:
+        return Step(DraftedSentence(said, "dropped", "it cites no passage that was given"))
+    relevance = score(said, [source.text for source in sources])
+    by_relevance = [(float(relevance[at]), sources[at]) for at in (-relevance).argsort()]
+    for raw, source in by_relevance:
+        if raw >= RESTATED_FROM and not find_departure(said, source.text):
+            return Step(DraftedSentence(said, "restated"), (Proof(said, source, sigmoid(raw)),))
+    near = [each for raw, each in by_relevance if raw >= SAME_MATTER_FROM and not _is_heading(each)]
+    if not near:
+        return Step(DraftedSentence(said, "dropped", "no sentence of what it cites is about it"))
+    meant = sorted(_choose_meant(said, near), key=lambda each: each.start)
+    reason = find_departure(said, near[0].text)
+    proofs = tuple(_quote(_with_what_it_needs(each)) for each in meant)
+    return Step(DraftedSentence(said, "replaced", reason), proofs)
+
+
+def _choose_meant(said: str, near: Sequence[Sentence]) -> list[Sentence]:
+    """Choose the nearest sentence, and one more that has what it lacks of the drafted one."""
+    lacking = content_keys(said) - content_keys(near[0].text)
+    found = [len(lacking & content_keys(each.text)) for each in near]
+    best = max(range(len(near)), key=lambda at: found[at])
+    return [near[0], near[best]] if found[best] >= LACKING_FROM else [near[0]]
+
+
+def _is_heading(source: Sentence) -> bool:
+    return source.text.startswith("#")
+
+
+def _with_what_it_needs(meant: Sentence) -> Sentence:
+    """Begin with the item that the sentence is of, or the one before it that it leans on."""
+    passage, offset = meant.passage, meant.passage.start_char
+    before = passage.text[: meant.start - offset]
+    line = before.rfind("\n") + 1
+    if _ITEM.match(passage.text, line):
+        return replace(meant, start=offset + line)
+    if _LEANING.match(meant.text) and line < len(before.rstrip()):
+        start, _ = sentence_spans(before)[-1]
+        return replace(meant, start=offset + max(start, line))
+    return meant
+
+
+def _find_run(text: str, at: int, sources: Sequence[Sentence]) -> Sentence | None:
+    """The longest run of sentences of one passage that stands there, as they stand in it."""
+    longest: Sentence | None = None
+    for number, first in enumerate(sources):
+        if not text.startswith(first.text, at):
+            continue
+        for last in sources[number:]:
+            run = replace(first, end=last.end)
+            if last.passage is not first.passage or not _stands_at(text, at, run.text):
+                break
+            if longest is None or len(run.text) > len(longest.text):
+                longest = run
+    return longest
+
+
+def _stands_at(text: str, at: int, sentence: str) -> bool:
+    following = text[at + len(sentence) : at + len(sentence) + 1]
+    return text.startswith(sentence, at) and not following.isalnum()
