@@ -161,6 +161,12 @@ class Env(BaseSettings):
         le=3_600,
         description="seconds for a whole answer of the language model, further tries included",
     )
+    pkb_lm_pause_s: float = Field(
+        default=120,
+        ge=0,
+        le=3_600,
+        description="seconds without asking the language model after a timeout or three failures",
+    )
     pkb_lm_max_tokens: int = Field(
         default=400, ge=16, le=8_192, description="longest answer of the language model, in tokens"
     )

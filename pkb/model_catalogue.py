@@ -156,6 +156,7 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
                 "api_base": env.pkb_lm_api_base,
                 "api_key": env.pkb_lm_api_key.get_secret_value(),
                 "timeout_s": env.pkb_lm_timeout_s,
+                "pause_s": env.pkb_lm_pause_s,
                 "max_tokens": env.pkb_lm_max_tokens,
                 "program": env.pkb_lm_program,
                 "programs": programs_dir,

@@ -34,7 +34,7 @@ _SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
 # Where the files of models lie, and how fast they run: nothing of what they say.
 _OF_THE_MACHINE = frozenset(
-    {"adapter", "batch_size", "cache_dir", "programs", "threads", "timeout_s"}
+    {"adapter", "batch_size", "cache_dir", "pause_s", "programs", "threads", "timeout_s"}
 )
 
 

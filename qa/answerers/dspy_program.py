@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from dspy.utils.saving import get_dependency_versions
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.circuit import Circuit
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
 from qa.answerers.model_address import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
@@ -26,6 +28,7 @@ from qa.answerers.signature import (
     label_passages,
     labels_of,
 )
+from qa.cancellation import asker_left
 from qa.types import Draft, Exchange, Passage
 
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
@@ -124,6 +127,7 @@ class LMAnswerer:
         api_base: str = "",
         api_key: str = "",
         timeout_s: float = 60,
+        pause_s: float = 120,
         max_tokens: int = 400,
         program: str = "",
         programs: Path = Path("programs"),
@@ -138,6 +142,7 @@ class LMAnswerer:
             api_base: The server's root; unset, the usual one of OpenAI or of a local Ollama.
             api_key: For the server.
             timeout_s: For the whole answer, second tries included.
+            pause_s: For which it is not asked after a timeout or some failures; 0 for none.
             max_tokens: Of one output.
             program: A compiled program: ``NAME``, ``NAME@VERSION`` or ``/PATH/FILE.json``.
             programs: The folder of those that have names.
@@ -157,6 +162,7 @@ class LMAnswerer:
             self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
         self._program = AnswerProgram(find_program(program, folder=programs) if program else None)
         self._timeout_s = timeout_s
+        self._circuit = Circuit(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
         self._is_constrained = True
 
@@ -195,7 +201,8 @@ class LMAnswerer:
         context = label_passages(passage.as_read for passage in passages)
         failure: BackendError
         try:
-            return self._draft(question, context)
+            with self._asking():
+                return self._draft(question, context)
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
         # Raised here and not above: the cause quotes the server, which may quote the key.
@@ -213,7 +220,7 @@ class LMAnswerer:
         lm = self._lm(time.monotonic() + self._timeout_s)
         failure: BackendError
         try:
-            with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
+            with self._asking(), dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
                 return program(**inputs)
         except (dspy.AdapterParseError, RecursionError):
             return None
@@ -260,7 +267,7 @@ class LMAnswerer:
         failure: BackendError
         lm = self._lm(time.monotonic() + self._timeout_s)
         try:
-            with dspy.context(lm=lm, **_PRIVATE):
+            with self._asking(), dspy.context(lm=lm, **_PRIVATE):
                 return rewrite_follow_up(question, history)
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
@@ -327,9 +334,34 @@ class LMAnswerer:
         except dspy.LMConfigurationError:
             return dspy.LM(model, max_tokens=REASONING_MAX_TOKENS, **fixed)
 
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Ask the model, unless it did not answer lately, and note whether it does.
+
+        Raises:
+            BackendUnavailable: It is not asked.
+        """
+        if reason := self._circuit.ask():
+            raise BackendUnavailable(f"The language model {self.name} {reason}.")
+        try:
+            yield
+            self._circuit.succeeded()
+        except dspy.DSPyError as exc:
+            self._note_failure(exc)
+            raise
+        finally:
+            self._circuit.given_up()  # where neither was noted
+
+    def _note_failure(self, exc: Exception) -> None:
+        if not dspy.is_retryable_lm_error(exc):
+            self._circuit.succeeded()  # it is there, and refuses or writes what cannot be read
+        elif not asker_left().is_set():
+            reason = _reason_of(exc)
+            self._circuit.failed(reason, is_timeout=isinstance(exc, dspy.LMTimeoutError))
+
     def _failure(self, exc: Exception) -> BackendError:
         """Say in our own words what went wrong: the server's may hold the key or the prompt."""
-        reason = next((text for kind, text in _REASONS if isinstance(exc, kind)), "failed")
+        reason = _reason_of(exc)
         status = getattr(exc, "status", None)
         kind = BackendUnavailable if dspy.is_retryable_lm_error(exc) else BackendError
         return kind(f"The language model {self.name} {reason}{f' ({status})' if status else ''}.")
@@ -347,6 +379,10 @@ class _EachInTime:
 
     def stream(self, request: Any) -> Iterator[Any]:
         yield from self._engine.until(time.monotonic() + self._timeout_s).stream(request)
+
+
+def _reason_of(exc: Exception) -> str:
+    return next((text for kind, text in _REASONS if isinstance(exc, kind)), "failed")
 
 
 def _note(mistake: str, read_count: int, given_count: int) -> str:

@@ -99,3 +99,36 @@ def test_deadline_is_for_the_second_try_too() -> None:
         with pytest.raises(BackendUnavailable, match="did not answer in time"):
             openai(server, timeout_s=1).answer(QUESTION, PASSAGES)
         assert time.monotonic() - started < 2
+
+
+def test_after_a_timeout_nobody_waits_for_the_model_again() -> None:
+    with chat_server(hang) as server:
+        answerer = openai(server, timeout_s=1, pause_s=60)
+        with pytest.raises(BackendUnavailable, match="did not answer in time"):
+            answerer.answer(QUESTION, PASSAGES)
+        with pytest.raises(BackendUnavailable, match=r"is not asked for .* since it did"):
+            answerer.with_key("another").answer(QUESTION, PASSAGES)
+        with pytest.raises(BackendUnavailable, match="is not asked"):
+            answerer.rewrite(QUESTION, [])
+        with pytest.raises(BackendUnavailable, match="is not asked"):
+            answerer.expand(QUESTION, count=1)
+        assert len(server.calls) == 1
+
+
+def test_one_probe_lets_the_model_back() -> None:
+    with chat_server(in_turn(hang, GOOD)) as server:
+        answerer = openai(server, timeout_s=1, pause_s=0.01)
+        with pytest.raises(BackendUnavailable, match="did not answer in time"):
+            answerer.answer(QUESTION, PASSAGES)
+        time.sleep(0.02)
+        assert answerer.answer(QUESTION, PASSAGES).text
+        assert answerer.answer(QUESTION, PASSAGES).text
+
+
+def test_a_model_that_refuses_is_asked_again() -> None:
+    with chat_server(fails(401)) as server:
+        answerer = openai(server, pause_s=60)
+        for _ in range(5):
+            with pytest.raises(BackendError, match="refused the key"):
+                answerer.answer(QUESTION, PASSAGES)
+        assert len(server.calls) == 5
