@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from corpus.errors import BinaryText
@@ -33,26 +33,40 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """The part ``start:end`` of a text that goes by some words: a term with its definition."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
-    """Where the headings and pages of a text are.
+    """Where the headings, labels and pages of a text are.
 
     Attributes:
         headings: In order.
         pages: ``(first character, page number)``, in order; empty where there are no pages.
+        labels: In order of start, an outer one before those inside it.
     """
 
     headings: tuple[Heading, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
+    labels: tuple[Label, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         headings = [[h.start, h.end, h.level, h.text] for h in self.headings]
-        return {"headings": headings, "pages": [list(page) for page in self.pages]}
+        labels = [[label.start, label.end, label.text] for label in self.labels]
+        pages = [list(page) for page in self.pages]
+        return {"headings": headings, "pages": pages, **({"labels": labels} if labels else {})}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Outline":
         return cls(
             headings=tuple(Heading(*row) for row in stored.get("headings", [])),
             pages=tuple((start, page) for start, page in stored.get("pages", [])),
+            labels=tuple(Label(*row) for row in stored.get("labels", [])),
         )
 
 
@@ -88,11 +102,15 @@ def _normal_form(text: str) -> str:
     return text.strip()
 
 
+def _words(text: str) -> str:
+    return " ".join(_normal_form(text).split())
+
+
 def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     """Normalize blocks and join them by one empty line.
 
     Returns:
-        The text, and where its headings and pages are.
+        The text, and where its headings, labels and pages are.
 
     Raises:
         BinaryText: As ``normalize_text``.
@@ -103,16 +121,42 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     pieces: list[str] = []
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
+    labels = _Labels()
     start = 0
     for block in blocks:
         piece = _normal_form(block.text)
         if not piece:
             continue
+        labels.add([_words(label) for label in block.under], start, start + len(piece))
         if block.page is not None and (not pages or pages[-1][1] != block.page):
             pages.append((start, block.page))
         if block.heading_level is not None:
-            words = " ".join(_normal_form(block.heading_text or block.text).split())
+            words = _words(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
         pieces.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
-    return BLOCK_SEPARATOR.join(pieces), Outline(tuple(headings), tuple(pages))
+    outline = Outline(tuple(headings), tuple(pages), labels.found())
+    return BLOCK_SEPARATOR.join(pieces), outline
+
+
+class _Labels:
+    """Joins the parts of a text that neighbouring blocks under one label take up."""
+
+    def __init__(self) -> None:
+        self._found: list[Label] = []
+        self._open: list[Label] = []
+
+    def add(self, under: Sequence[str], start: int, end: int) -> None:
+        """Say under which labels, outermost first, the block ``start:end`` stands."""
+        kept = 0
+        for label, text in zip(self._open, under, strict=False):
+            if label.text != text:
+                break
+            kept += 1
+        self._found += self._open[kept:]
+        held = [replace(label, end=end) for label in self._open[:kept]]
+        self._open = held + [Label(start, end, text) for text in under[kept:]]
+
+    def found(self) -> tuple[Label, ...]:
+        labels = self._found + self._open
+        return tuple(sorted(labels, key=lambda label: (label.start, -label.end)))

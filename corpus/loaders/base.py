@@ -17,12 +17,16 @@ class Block:
         heading_level: 1 to 6 where the block is a heading, else None.
         heading_text: The heading without its mark-up, where the block is one.
         page: The page it stands on, from 1, where the source has pages.
+        under: What the source calls this block and its neighbours besides headings, outermost
+            first: the term it defines, the caption, the lead-in of its list. The block that says
+            these words is under them too.
     """
 
     text: str
     heading_level: int | None = None
     heading_text: str = ""
     page: int | None = None
+    under: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

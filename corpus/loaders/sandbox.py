@@ -206,7 +206,10 @@ def _ask_one(
 
 
 def _document(reply: dict[str, Any]) -> LoadedDocument:
-    blocks = tuple(Block(*fields) for fields in reply.pop("blocks"))
+    blocks = tuple(
+        Block(text, level, words, page, tuple(under))
+        for text, level, words, page, under in reply.pop("blocks")
+    )
     return LoadedDocument(blocks=blocks, **{**reply, "tags": tuple(reply["tags"])})
 
 

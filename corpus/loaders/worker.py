@@ -185,7 +185,7 @@ def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> d
         return {"error": error.code, "detail": str(error)}
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
-    blocks = [(b.text, b.heading_level, b.heading_text, b.page) for b in document.blocks]
+    blocks = [(b.text, b.heading_level, b.heading_text, b.page, b.under) for b in document.blocks]
     return {"document": {**fields, "blocks": blocks}}
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 import pytest
 
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
+from corpus.ingestion.chunkers.names import MOST_NAMES
 from corpus.ingestion.chunkers.rulers import CharacterRuler, TokenRuler
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.loaders.base import Block
@@ -158,6 +159,68 @@ def test_a_deep_heading_does_not_end_a_chunk() -> None:
 def test_a_heading_of_level_4_does_not_end_a_chunk() -> None:
     text, outline = outlined(Block("Some words."), Block("#### Deep", 4, "Deep"), Block("More."))
     assert len(split(text, outline)) == 1
+
+
+def test_a_chunk_behind_its_deep_heading_is_named_by_it() -> None:
+    text, outline = outlined(
+        Block("# Top", 1, "Top"),
+        Block("#### Why?", 4, "Why?"),
+        Block("A b c d e. " * 10),
+        Block("#### How?", 4, "How?"),
+        Block("A b c d e. " * 2),
+    )
+    spans = split(text, outline, size=40, sentences=0)
+    assert [(s.heading_path, s.heading_level) for s in spans] == [
+        (("Top",), 1),
+        (("Top", "Why?"), 4),
+        (("Top",), 1),
+    ]
+    assert text[spans[2].start :].startswith("#### How?")
+
+
+def test_a_chunk_that_begins_inside_of_a_label_is_named_by_it() -> None:
+    lead, term = "Options", "-v"
+    text, outline = outlined(
+        Block("# Top", 1, "Top"),
+        Block("Options:", under=(lead,)),
+        Block("-v", under=(lead, term)),
+        Block("Talk a b c d. " * 12, under=(lead, term)),
+        Block("After. " * 20),
+    )
+    spans = split(text, outline, size=40, sentences=0)
+    paths = [s.heading_path for s in spans]
+    assert paths[0] == ("Top",)
+    assert paths[1] == ("Top", lead, term)
+    assert paths[-1] == ("Top",)
+
+
+def test_a_term_begins_a_chunk_with_what_is_said_of_it() -> None:
+    said = "Word a b c d. " * 3
+    text, outline = outlined(
+        *(Block(text, under=(term,)) for term in ("-a", "-b") for text in (term, said, said))
+    )
+    pieces = cut(text, outline, size=60)
+    assert [piece.split()[0] for piece in pieces] == ["-a", "-b"]
+
+
+def test_a_chunk_has_the_innermost_of_many_names() -> None:
+    names = tuple("abcdefgh")
+    text, outline = outlined(Block("Word. " * 60, under=names))
+    assert split(text, outline, size=40)[-1].heading_path == names[-MOST_NAMES:]
+
+
+def test_names_leave_room_for_themselves() -> None:
+    text, outline = outlined(Block("# A", 1, "A"), Block("Word. " * 90, under=("Label",)))
+    ruler = ruler_of(text)
+    spans = split_text(
+        text,
+        outline=outline,
+        rule=ChunkingRule("structure", 100, 0, 0),
+        ruler=ruler,
+        embedder_ruler=ruler,
+        embedder_limit=lambda path: 40 if "Label" in path else 100,
+    )
+    assert max(ruler.count(s.start, s.end) for s in spans) <= 40
 
 
 def test_a_table_that_fits_is_not_cut() -> None:

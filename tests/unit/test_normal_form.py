@@ -62,6 +62,27 @@ def test_a_stray_control_in_a_short_block_does_not_refuse_the_whole() -> None:
     assert text.startswith("ab\n\nword")
 
 
+def test_neighbours_under_one_label_are_one_part_of_the_text() -> None:
+    text, outline = join_blocks(
+        [
+            Block("Options:", under=("Options",)),
+            Block("-v", under=("Options", "-v")),
+            Block("Talk\u00a0more.", under=("Options", "-v")),
+            Block("-q", under=("Options", "-q\u00a0x")),
+            Block("After."),
+            Block("-v", under=("-v",)),
+        ]
+    )
+    assert [(text[each.start : each.end], each.text) for each in outline.labels] == [
+        ("Options:\n\n-v\n\nTalk more.\n\n-q", "Options"),
+        ("-v\n\nTalk more.", "-v"),
+        ("-q", "-q x"),
+        ("-v", "-v"),
+    ]
+
+
 def test_outline_survives_its_json() -> None:
-    _, outline = join_blocks([Block("# A", heading_level=1, heading_text="A", page=3)])
+    _, outline = join_blocks(
+        [Block("# A", heading_level=1, heading_text="A", page=3), Block("b", under=("B",))]
+    )
     assert Outline.from_json(outline.to_json()) == outline

@@ -66,15 +66,20 @@ class ChunkEntry(_Entry):
 
 
 class OutlineEntry(_Entry):
-    """``[start, end, level, words]`` of headings and ``[start, number]`` of pages."""
+    """``[start, end, level, words]`` of headings, ``[start, number]`` of pages, and labels.
+
+    A label is ``[start, end, words]``.
+    """
 
     headings: tuple[tuple[NonNegativeInt, NonNegativeInt, Level, str], ...] = ()
     pages: tuple[tuple[NonNegativeInt, int], ...] = ()
+    labels: tuple[tuple[NonNegativeInt, NonNegativeInt, str], ...] = ()
 
     @classmethod
     def of(cls, outline: Outline) -> "OutlineEntry":
         headings = tuple((h.start, h.end, h.level, h.text) for h in outline.headings)
-        return cls(headings=headings, pages=outline.pages)
+        labels = tuple((label.start, label.end, label.text) for label in outline.labels)
+        return cls(headings=headings, pages=outline.pages, labels=labels)
 
 
 class DocumentEntry(_Entry):

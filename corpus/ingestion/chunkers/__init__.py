@@ -22,8 +22,8 @@ class Chunker(Protocol):
 
 
 def split_by_kind(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
-    """Keep the structure of a text that has headings; make sentence windows of plain text."""
-    split = split_structure if outline.headings else split_sentences
+    """Keep the structure of a text that has headings or labels; make sentence windows of others."""
+    split = split_structure if outline.headings or outline.labels else split_sentences
     return split(text, outline=outline, room=room)
 
 

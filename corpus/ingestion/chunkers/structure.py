@@ -1,7 +1,9 @@
 """Whole paragraphs, tables and listings, never across a heading of level 1 to 3."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 
+from corpus.ingestion.chunkers.names import NamesAbove, Scope, find_scopes, path_under
 from corpus.ingestion.chunkers.pack import find_units, pack
 from corpus.ingestion.chunkers.rulers import Room, SpanPair
 from corpus.ingestion.chunkers.sections import (
@@ -20,30 +22,54 @@ def split_structure(text: str, *, outline: Outline, room: RoomUnder) -> Iterator
     """Pack the blocks of each section; a block that does not fit is cut between sentences.
 
     Small sections are merged first (``merge_small_sections``). Tables and listings are cut
-    between lines, and only where they do not fit. A heading stays with what it stands above.
+    between lines, and only where they do not fit. A heading stays with what it stands above,
+    and what is under a deep heading or a label is not parted from it where it fits. A chunk that
+    begins behind the heading or label it is under is named by it.
     """
-    headings = frozenset(heading.start for heading in outline.headings)
+    scopes = find_scopes(outline, len(text))
+    ends = {scope.start: scope.end for scope in reversed(scopes)}
+    above = NamesAbove(scopes)
     ruler = room(()).embedder_ruler
     for section in merge_small_sections(find_sections(text, outline), ruler):
-        for start, end in _split_section(text, section, headings, room(section.path)):
-            yield Span(start, end, section.path, section.level, page_at(outline, start))
+        tightest = _tightest_room(section, scopes, room)
+        for start, end in _split_section(text, section, ends, tightest):
+            path, level = path_under(section.path, above.at(start), since=section.start)
+            yield Span(start, end, path, level or section.level, page_at(outline, start))
+
+
+def _tightest_room(section: Section, scopes: Sequence[Scope], room: RoomUnder) -> Room:
+    """Return the room under the names of the section that leave the least."""
+    first, last = (
+        bisect_left(scopes, place, key=lambda scope: scope.start)
+        for place in (section.start, section.end)
+    )
+    inside = scopes[first:last]
+    above = NamesAbove(inside)
+    paths = {
+        path_under(section.path, above.at(scope.start + 1), since=section.start)[0]
+        for scope in inside
+    }
+    rooms = (room(path) for path in {section.path, *paths})
+    return min(rooms, key=lambda each: each.embedder_limit)
 
 
 def _split_section(
-    text: str, section: Section, headings: frozenset[int], room: Room
+    text: str, section: Section, ends: Mapping[int, int], room: Room
 ) -> Iterator[SpanPair]:
     pieces: list[SpanPair] = []
     block_ends: dict[int, int] = {}
     boundaries: list[int] = []
-    heading_start = -1
+    name_start = -1
     for block in find_blocks(text, section.start, section.end):
         units = list(find_units(text, block, room))
         boundaries += [start for start, _ in units]
         found = [(block.start, block.end)] if room.fits(block.start, block.end) else units
-        if heading_start >= 0 and room.fits(heading_start, found[0][1]):
+        if name_start >= 0 and room.fits(name_start, found[0][1]):
             pieces.pop()
-            found[0] = heading_start, found[0][1]
+            found[0] = name_start, found[0][1]
         pieces += found
-        block_ends[found[0][0]] = block.end
-        heading_start = found[-1][0] if block.start in headings else -1
+        begin = found[0][0]
+        block_ends[begin] = max(block.end, min(ends.get(begin, 0), section.end))
+        names_next = block.end < ends.get(block.start, 0)
+        name_start = found[-1][0] if names_next else -1
     return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, room=room)

@@ -1,0 +1,79 @@
+"""What names the places of a text: each heading, and each label, with the part it stands for."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from corpus.ingestion.chunkers.sections import HeadingPath
+from corpus.ingestion.normal_form import Heading, Outline
+
+# Of the headings below a section's own, and of its labels, the innermost so many name a chunk.
+MOST_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The half-open part ``start:end`` of a text that is under a name, the name included.
+
+    Attributes:
+        level: Of a heading; None of a label.
+    """
+
+    start: int
+    end: int
+    text: str
+    level: int | None = None
+
+
+def find_scopes(outline: Outline, length: int) -> list[Scope]:
+    """Return the scopes of a text of ``length`` characters by their start, outer ones first.
+
+    A heading holds to the next one of its level or a higher one.
+    """
+    labels = (Scope(label.start, label.end, label.text) for label in outline.labels)
+    scopes = [*_heading_scopes(outline.headings, length), *labels]
+    return sorted(scopes, key=lambda scope: (scope.start, -scope.end))
+
+
+def _heading_scopes(headings: Sequence[Heading], length: int) -> Iterator[Scope]:
+    open_ones: list[Heading] = []
+    for heading in headings:
+        while open_ones and open_ones[-1].level >= heading.level:
+            ended = open_ones.pop()
+            yield Scope(ended.start, heading.start, ended.text, ended.level)
+        open_ones.append(heading)
+    yield from (Scope(each.start, length, each.text, each.level) for each in open_ones)
+
+
+class NamesAbove:
+    """Tells which scopes a place is in, for places in ascending order."""
+
+    def __init__(self, scopes: Sequence[Scope]) -> None:
+        self._scopes = scopes
+        self._next = 0
+        self._open: list[Scope] = []
+
+    def at(self, place: int) -> list[Scope]:
+        """Return the scopes that begin before ``place`` and end behind it."""
+        while self._next < len(self._scopes) and self._scopes[self._next].start < place:
+            self._open.append(self._scopes[self._next])
+            self._next += 1
+        self._open = [scope for scope in self._open if scope.end > place]
+        return self._open
+
+
+def path_under(
+    path: HeadingPath, scopes: Sequence[Scope], *, since: int
+) -> tuple[HeadingPath, int | None]:
+    """Return the path of a section and, below it, what else names a place in the section.
+
+    Args:
+        scopes: Those that the place is in.
+        since: Where the section begins.
+
+    Returns:
+        The path, and the level of the last heading below the section's, None without any.
+    """
+    below = [each for each in scopes if each.start >= since and each.text not in path]
+    levels = [each.level for each in below if each.level is not None]
+    names = tuple(dict.fromkeys(each.text for each in below))
+    return path + names[-MOST_NAMES:], levels[-1] if levels else None
