@@ -11,6 +11,7 @@ from corpus.loaders import registry
 from corpus.loaders.archives import check_zip
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.labels import LINE_LEVEL, name_blocks
 from corpus.loaders.media_types import detect_media_type
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -63,6 +64,8 @@ def _read(
     loader = registry.loader_for(media_type)
     document = loader.load(content, filename=filename)
     blocks = [_clean(block) for block in document.blocks if block.text.strip()]
+    if registry.FORMATS[media_type].is_prose:
+        blocks = list(name_blocks(blocks))
     metadata = dict(document.metadata)
     if isinstance(loader, HasAttachments):
         carried = loader.attachments(content)[: limits.max_attachments]
@@ -103,18 +106,20 @@ def _read_attachment(
 
 def _clean(block: Block) -> Block:
     """Lone surrogates, as from a JSON escape, cannot be stored."""
-    if not _SURROGATES.search(block.text + block.heading_text):
+    if not _SURROGATES.search("".join((block.text, block.heading_text, *block.under))):
         return block
     return replace(
         block,
         text=_SURROGATES.sub("\ufffd", block.text),
         heading_text=_SURROGATES.sub("\ufffd", block.heading_text),
+        under=tuple(_SURROGATES.sub("\ufffd", label) for label in block.under),
     )
 
 
 def _title(blocks: tuple[Block, ...], filename: str) -> str:
     """A heading at the start or of the first level; else the file's name."""
     for ordinal, block in enumerate(blocks):
-        if block.heading_level == 1 or (block.heading_level and ordinal == 0):
+        level = block.heading_level
+        if level == 1 or (ordinal == 0 and level and level < LINE_LEVEL):
             return block.heading_text
     return PurePath(filename).stem

@@ -45,6 +45,7 @@ class Format:
         is_zip: The zip directory is checked before the loader sees the file.
         in_process: Read without a child process: our own code over plain text, or the
             standard library's, linear in its input.
+        is_prose: People read it: its questions, terms and lead-ins name what is beside them.
     """
 
     module: str
@@ -52,6 +53,7 @@ class Format:
     extensions: tuple[str, ...]
     is_zip: bool = False
     in_process: bool = False
+    is_prose: bool = False
 
 
 _CODE_EXTENSIONS = (
@@ -62,22 +64,26 @@ _CODE_EXTENSIONS = (
 )
 
 FORMATS: dict[str, Format] = {
-    PLAIN: Format("plain", "plain text", ("txt", "text", "log"), in_process=True),
-    MARKDOWN: Format("markdown", "Markdown", ("md", "markdown", "mdown", "mkd"), in_process=True),
-    RESTRUCTUREDTEXT: Format("restructuredtext", "reStructuredText", ("rst", "rest")),
-    ASCIIDOC: Format("asciidoc", "AsciiDoc", ("adoc", "asciidoc", "asc")),
-    HTML: Format("html", "HTML", ("html", "htm", "xhtml")),
+    PLAIN: Format("plain", "plain text", ("txt", "text", "log"), in_process=True, is_prose=True),
+    MARKDOWN: Format(
+        "markdown", "Markdown", ("md", "markdown", "mdown", "mkd"), in_process=True, is_prose=True
+    ),
+    RESTRUCTUREDTEXT: Format(
+        "restructuredtext", "reStructuredText", ("rst", "rest"), is_prose=True
+    ),
+    ASCIIDOC: Format("asciidoc", "AsciiDoc", ("adoc", "asciidoc", "asc"), is_prose=True),
+    HTML: Format("html", "HTML", ("html", "htm", "xhtml"), is_prose=True),
     XML: Format("xml", "XML", ("xml", "nxml", "rss", "atom", "svg")),
-    PDF: Format("pdf", "PDF", ("pdf",)),
-    DOCX: Format("docx", "Word (DOCX)", ("docx", "docm", "dotx"), is_zip=True),
+    PDF: Format("pdf", "PDF", ("pdf",), is_prose=True),
+    DOCX: Format("docx", "Word (DOCX)", ("docx", "docm", "dotx"), is_zip=True, is_prose=True),
     PPTX: Format("pptx", "PowerPoint (PPTX)", ("pptx", "pptm", "ppsx"), is_zip=True),
     XLSX: Format("xlsx", "Excel (XLSX)", ("xlsx", "xlsm", "xltx"), is_zip=True),
     CSV: Format("csv", "CSV", ("csv",), in_process=True),
     TSV: Format("csv", "TSV", ("tsv", "tab"), in_process=True),
-    ODT: Format("odf", "OpenDocument text (ODT)", ("odt", "ott"), is_zip=True),
+    ODT: Format("odf", "OpenDocument text (ODT)", ("odt", "ott"), is_zip=True, is_prose=True),
     ODS: Format("odf", "OpenDocument spreadsheet (ODS)", ("ods", "ots"), is_zip=True),
     ODP: Format("odf", "OpenDocument presentation (ODP)", ("odp", "otp"), is_zip=True),
-    EPUB: Format("epub", "EPUB", ("epub",), is_zip=True),
+    EPUB: Format("epub", "EPUB", ("epub",), is_zip=True, is_prose=True),
     EMAIL: Format("email", "e-mail (EML)", ("eml",)),
     NOTEBOOK: Format("notebook", "Jupyter notebook", ("ipynb",), in_process=True),
     JSON: Format("json", "JSON", ("json",), in_process=True),

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import EmptyDocument
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.charset import decode
+from corpus.loaders.formats.elements import inline_text
 from corpus.loaders.formats.html_main import main_blocks
-from corpus.loaders.formats.markup import html_pieces, inline_text, parse_html
+from corpus.loaders.formats.markup import html_pieces, parse_html
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -99,7 +99,8 @@ def _is_content(piece: LinkedBlock) -> bool:
     if piece.link_share > _MAX_LINK_SHARE:
         return False
     block = piece.block
-    return block.heading_level is not None or len(block.text) >= _LONG_CHARS or "\n" in block.text
+    is_named = block.heading_level is not None or bool(block.under)
+    return is_named or len(block.text) >= _LONG_CHARS or "\n" in block.text
 
 
 def _lead(before: list[LinkedBlock]) -> list[Block]:

@@ -41,6 +41,75 @@ def test_lists_are_one_block_with_marks_and_depth() -> None:
     assert [b.text for b in blocks(source)] == ["- one\n  - deep\n- two", "3. x\n4. y"]
 
 
+def test_a_term_names_itself_and_what_is_said_of_it() -> None:
+    source = (
+        "<dl>All: <dt>-v<dd><p>Talk.<p>More.<dt>-q</dt> <dt>--quiet</dt> <dd>Hush.</dl><p>After."
+    )
+    assert [(b.text, b.under) for b in blocks(source)] == [
+        ("All:", ()),
+        ("-v", ("-v",)),
+        ("Talk.", ("-v",)),
+        ("More.", ("-v",)),
+        ("-q", ("-q, --quiet",)),
+        ("--quiet", ("-q, --quiet",)),
+        ("Hush.", ("-q, --quiet",)),
+        ("After.", ()),
+    ]
+
+
+def test_terms_inside_of_a_definition_are_under_its_term() -> None:
+    source = "<dl><div><dt>outer</dt><dd><dl><dt>inner</dt><dd>x</dd></dl>y</dd></div></dl>"
+    assert [(b.text, b.under) for b in blocks(source)] == [
+        ("outer", ("outer",)),
+        ("inner", ("outer", "inner")),
+        ("x", ("outer", "inner")),
+        ("y", ("outer",)),
+    ]
+
+
+def test_terms_of_which_nothing_is_said_name_nothing() -> None:
+    assert [b.under for b in blocks("<dl><dt>one<dt>two</dl>")] == [(), ()]
+
+
+def test_lists_of_terms_a_hundred_deep_have_few_labels_each() -> None:
+    source = "".join(f"<dl><dt>{n}<dd>" for n in range(100))
+    assert max(len(block.under) for block in blocks(source)) < 10
+
+
+def test_a_summary_and_a_figure_caption_name_what_is_beside_them() -> None:
+    source = (
+        "<details><summary>Old versions</summary><p>None.</p></details>"
+        "<figure><pre>x = 1</pre><figcaption>Setting x</figcaption></figure>"
+    )
+    assert [b.under for b in blocks(source)] == [("Old versions",)] * 2 + [("Setting x",)] * 2
+
+
+def test_a_paragraph_of_one_short_bold_line_is_a_heading_of_the_lowest_level() -> None:
+    source = "<p><a id='x'></a><b>(1) How do I <i>start</i></b></p><p><strong>Keys</strong></p>"
+    assert headings_of(source) == [(6, "(1) How do I start"), (6, "Keys")]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<p><b>Never do this.</b></p>",
+        "<p><b>Note</b> that it works</p>",
+        "<p><b>one</b> <b>two</b></p>",
+        "<p><b>one<br>two</b></p>",
+        "<p><b>Table 2. Ducks</b></p>",
+        "<p><b>" + "word " * 40 + "</b></p>",
+        "<p><b>***</b></p>",
+    ],
+)
+def test_bold_sentences_words_and_captions_are_no_headings(source: str) -> None:
+    assert headings_of(source) == []
+
+
+def test_items_of_several_blocks_keep_their_marks() -> None:
+    source = "<ol start=2><li><p>Stop it:</p><pre>stop</pre><li><p>One.</p><p>Two.</p></ol>"
+    assert [b.text for b in blocks(source)] == ["2. Stop it:", "stop", "3. One.", "Two."]
+
+
 def test_lists_that_hold_headings_give_them_their_own_blocks() -> None:
     assert headings_of("<ul><li><h2>Part</h2><p>Text</p></li></ul>") == [(2, "Part")]
 

@@ -1,0 +1,165 @@
+"""
+What lines call the text around them: questions, lead-ins of lists, terms with what is said of them.
+
+A passage that is cut out of a list, a table or an answer does not say what it is of; the line that
+does is kept as its heading, or as its label where it stands for a few blocks only.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from corpus.loaders.base import Block
+
+# Below every heading of the source's own.
+LINE_LEVEL = 6
+# A longer line is a sentence that ends as a question, or in bold.
+MOST_LINE_CHARS = 150
+# A label is given with each chunk that it holds for.
+MOST_LABEL_CHARS = 160
+
+# A longer line is a sentence.
+MOST_TERM_CHARS = 60
+
+_BULLET = re.compile(r"\s*[-*+•◦▪●○■–‣·o]\s")
+_NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
+_ROW = re.compile(r"\s*(?:\||[+=-]{3})")
+# With its argument where that stands apart from what is said of it, else without.
+_OPTION = re.compile(
+    rf"--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
+)
+_QUESTION = re.compile(r"[\w\"'“¿(`*][^\n]*(?:\n[^\n]*)?\?[*_\"”)]*$")
+# A directive of Sphinx that describes something, which stands behind its colons.
+_DESCRIBED = re.compile(
+    r"\.\. (?:\w+:)*(?:option|envvar|confval|setting|describe|object|function|method|class|"
+    r"attribute|data|exception|module|directive|role|type|macro)::[ \t]+(\S.*)$"
+)
+_DEFINITION = re.compile(r"[ \t]{0,3}:[ \t]+\S")
+# Rows of Markdown below the first, which names their columns.
+_HEADER = re.compile(r"\|[^\n]*\|\n\|[ \t]*:?-[-:| \t]*\|(?:\n|$)")
+# A term is no sentence, and no line of code.
+_TERM = re.compile(r"[\w*[(<\"'`$%@](?:(?!: )[^\n])*[\w)\]>\"'`*?]$")
+_CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
+_SENTENCE_END = re.compile(r"[.!?]\s+|\n\n")
+_MARKUP = re.compile(r"\[([^\]\n]+)\]\([^)\s]*\)|\*\*|``")
+
+
+def name_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Say of each block what its neighbours call it, and make questions headings."""
+    return tuple(_under_lead_ins(list(_under_own_names(_with_questions(blocks)))))
+
+
+def as_label(text: str) -> str:
+    """Words that name something, on one line; empty if they are too long for that."""
+    label = _MARKUP.sub(r"\1", " ".join(text.split())).rstrip("¶").rstrip()
+    return label if len(label) <= MOST_LABEL_CHARS else ""
+
+
+def is_bold_heading(text: str) -> bool:
+    """Whether a line that is all bold is a heading: it is short, no sentence and no caption."""
+    if len(text) > MOST_LINE_CHARS or text.endswith((".", ",", ";", ":")):
+        return False
+    return any(map(str.isalpha, text)) and not _CAPTION.match(text)
+
+
+def _with_questions(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Blocks of which a question that the next one answers is a heading."""
+    for block, answer in pairwise(blocks):
+        is_answered = answer.heading_level is None and not _is_question(answer)
+        if is_answered and block.heading_level is None and _is_question(block):
+            words = " ".join(block.text.split())
+            yield replace(block, heading_level=LINE_LEVEL, heading_text=words)
+        else:
+            yield block
+    yield from blocks[-1:]
+
+
+def _is_question(block: Block) -> bool:
+    text = block.text.strip()
+    if len(text) > MOST_LINE_CHARS or _BULLET.match(text):
+        return False
+    return _QUESTION.match(text) is not None
+
+
+def _under_own_names(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Blocks that begin with a term, and those further in behind them, under that term."""
+    name, indent = "", 0
+    for block in blocks:
+        own = "" if block.heading_level else _own_name(block.text)
+        if own:
+            name, indent = own, _indent(block.text)
+        elif block.heading_level or _indent(block.text) <= indent:
+            name = ""
+        is_new = name and name not in block.under
+        yield replace(block, under=(*block.under, name)) if is_new else block
+
+
+def _own_name(text: str) -> str:
+    """The option a block is about, a table's header, or a line that has the next one further in."""
+    first, _, rest = text.partition("\n")
+    line = first.strip()
+    if _HEADER.match(text):
+        return as_label(line.strip("| "))
+    named = _OPTION.match(line) or _DESCRIBED.match(line)
+    if named:
+        return as_label(named[named.lastindex or 0])
+    is_defined = _DEFINITION.match(rest) or _indent(rest) > _indent(first)
+    if not is_defined or line.startswith("```") or _is_item(line) or len(line) > MOST_TERM_CHARS:
+        return ""
+    return as_label(line) if _TERM.match(line) else ""
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip(" \t"))
+
+
+def _is_item(text: str) -> bool:
+    return any(mark.match(text) for mark in (_BULLET, _NUMBER, _ROW))
+
+
+def _under_lead_ins(blocks: list[Block]) -> list[Block]:
+    """Lists, tables and listings under the line before them that says what they are."""
+    named = list(blocks)
+    # From behind, so that an inner lead-in comes behind the outer one.
+    for at in range(len(blocks) - 2, -1, -1):
+        lead = _lead_in(blocks[at])
+        outer = blocks[at].under
+        end = _end_of_list(blocks, at) if lead else at
+        for place in range(at, end):
+            under = named[place].under
+            own = (*outer, lead, *under[len(outer) :])
+            named[place] = replace(named[place], under=own)
+    return named
+
+
+def _lead_in(block: Block) -> str:
+    text = block.text.strip()
+    if block.heading_level or _is_item(text):
+        return ""
+    if _CAPTION.match(text):
+        return as_label(text)
+    if not text.endswith(":"):
+        return ""
+    sentence = _SENTENCE_END.split(text)[-1].rstrip(":")
+    # What goes on with a sentence above says nothing by itself.
+    return "" if sentence[:1].islower() else as_label(sentence)
+
+
+def _end_of_list(blocks: Sequence[Block], at: int) -> int:
+    """Where that ends which a block leads in; where the block begins if that is nothing."""
+    outer = blocks[at].under
+    end = at + 1
+    while end < len(blocks) and _is_listed(blocks[end], outer):
+        end += 1
+    if end == at + 1:  # a listing, or a paragraph of its own
+        following = blocks[end]
+        leads = following.heading_level is None and not _lead_in(following)
+        return end + 1 if leads and following.under == outer else at
+    return end
+
+
+def _is_listed(block: Block, outer: tuple[str, ...]) -> bool:
+    if block.heading_level or block.under[: len(outer)] != outer:
+        return False
+    return _is_item(block.text) or len(block.under) > len(outer)

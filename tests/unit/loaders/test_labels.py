@@ -1,0 +1,143 @@
+import pytest
+
+from corpus.loaders.base import Block
+from corpus.loaders.labels import LINE_LEVEL, MOST_LABEL_CHARS, as_label, name_blocks
+
+
+def named(*texts: str) -> list[tuple[str, ...]]:
+    return [block.under for block in name_blocks([Block(text) for text in texts])]
+
+
+def headings(*texts: str) -> list[str]:
+    blocks = name_blocks([Block(text) for text in texts])
+    return [b.heading_text for b in blocks if b.heading_level == LINE_LEVEL]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Why does it stop?",
+        "Q: Why does it stop?",
+        "(7) Why does it stop?",
+        "2.1. Why does it stop?",
+        "`stop` does what?",
+        "It stops.\nWhy is that?",
+    ],
+)
+def test_a_question_that_a_paragraph_answers_is_a_heading(question: str) -> None:
+    assert headings(question, "Because it must.") == [" ".join(question.split())]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- Why does it stop?", "It stops.", "Why " + "really " * 40 + "?", "One.\nTwo.\nThree?"],
+)
+def test_items_sentences_and_long_questions_are_no_headings(line: str) -> None:
+    assert headings(line, "Because it must.") == []
+
+
+def test_questions_in_a_row_are_a_table_of_contents() -> None:
+    assert headings("Why?", "How so?", "When?") == []
+
+
+def test_a_question_above_a_heading_is_not_answered() -> None:
+    blocks = name_blocks([Block("Why?"), Block("# Next", 1, "Next"), Block("Text.")])
+    assert [b.heading_level for b in blocks] == [None, 1, None]
+
+
+def test_a_list_and_its_lead_in_are_under_the_lead_in() -> None:
+    lead = "The following modes exist"
+    assert named(f"Pick one. {lead}:", "- fast", "1. slow", "Other text.") == [
+        (lead,), (lead,), (lead,), ()
+    ]  # fmt: skip
+
+
+def test_a_listing_is_under_the_sentence_that_leads_to_it() -> None:
+    assert named("To stop it, type:", "$ stop now", "It stops.") == [
+        ("To stop it, type",), ("To stop it, type",), ()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lead", ["is the same as:", "x" * MOST_LABEL_CHARS + " is:", "- See:"])
+def test_half_sentences_long_ones_and_items_lead_to_nothing(lead: str) -> None:
+    assert named(lead, "$ stop now") == [(), ()]
+
+
+def test_a_lead_in_before_another_or_before_a_heading_leads_to_nothing() -> None:
+    assert named("First:", "Second:", "Text.") == [(), ("Second",), ("Second",)]
+    blocks = name_blocks([Block("First:"), Block("# Next", 1, "Next")])
+    assert [b.under for b in blocks] == [(), ()]
+
+
+def test_a_lead_in_is_outside_of_the_terms_it_leads_to() -> None:
+    blocks = [Block("These options:"), Block("-v", under=("-v",)), Block("Talk.", under=("-v",))]
+    lead = "These options"
+    assert [b.under for b in name_blocks(blocks)] == [(lead,), (lead, "-v"), (lead, "-v")]
+
+
+def test_a_lead_in_inside_of_a_term_does_not_lead_out_of_it() -> None:
+    blocks = [Block("See:", under=("-v",)), Block("- item")]
+    assert [b.under for b in name_blocks(blocks)] == [("-v",), ()]
+
+
+def test_a_caption_goes_with_its_table() -> None:
+    caption = "Table 3. Signals"
+    rows = "| Signal | Effect |\n| --- | --- |\n| HUP | reload |"
+    assert named(caption, rows, "Text.") == [(caption,), (caption, "Signal | Effect"), ()]
+
+
+def test_a_table_is_under_its_header() -> None:
+    assert named("| Signal | Effect |\n|:--|--:|\n| HUP | reload |") == [("Signal | Effect",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("-s, --silent  Say nothing.", "-s, --silent"),
+        ("--level LEVEL\nHow much to say.", "--level LEVEL"),
+        ("-q Disable all output, of whatever kind, that is not needed by anyone at all.", "-q"),
+        ("term\n    What it means.", "term"),
+        ("Term\n: What it means.", "Term"),
+        ("``size``\n  In bytes.", "size"),
+        (".. option:: --dry-run\n\n   Only tell.", "--dry-run"),
+        (".. py:function:: sort(items)\n   Sort them.", "sort(items)"),
+        ("**Cache** size\n  In bytes.", "Cache size"),
+    ],
+)
+def test_options_terms_and_described_objects_name_their_block(text: str, name: str) -> None:
+    assert named(text) == [(name,)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- item\n  that goes on",
+        "1. step\n   that goes on",
+        "```sh\n  ls\n```",
+        "A line of prose that is wrapped, and therefore much longer than a term,\n  and goes on",
+        "Note: this is\n  what it is",
+        ".. note:: Beware\n   of this",
+        "if x:\n    pass",
+        "One line.\nAnother.",
+    ],
+)
+def test_items_listings_and_prose_name_nothing(text: str) -> None:
+    assert named(text) == [()]
+
+
+def test_what_is_further_in_is_under_the_term_above() -> None:
+    assert named("term\n   First.", "   Second.", "Text.") == [("term",), ("term",), ()]
+
+
+def test_a_heading_ends_what_is_further_in() -> None:
+    blocks = [Block("term\n   First."), Block("# Next", 1, "Next"), Block("   Second.")]
+    assert [b.under for b in name_blocks(blocks)] == [("term",), (), ()]
+
+
+def test_a_term_that_the_loader_knows_is_not_said_twice() -> None:
+    assert name_blocks([Block("-v", under=("-v",))])[0].under == ("-v",)
+
+
+def test_a_label_is_one_line_without_marks() -> None:
+    assert as_label(" **size**\n of the [cache](cache.md)¶ ") == "size of the cache"
+    assert as_label("x" * (MOST_LABEL_CHARS + 1)) == ""
