@@ -8,6 +8,7 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain import unified
+from corpus.loaders.labels import LINE_LEVEL, is_bold_heading
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -19,6 +20,7 @@ _TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)??\+\+\+[ \t]*(?:\n|\Z)
 _MAX_FRONT_MATTER_CHARS = 64 * 1024
 # Of quotes and lists in each other, where the parser calls itself.
 _MAX_NESTING = 50
+_BOLD_LINE = re.compile(r" {0,3}(\*\*|__)((?:(?!\1).)+)\1[ \t]*$")
 _TAG_KEYS = ("tags", "keywords", "categories")
 _CREATED_KEYS = ("created", "created_at", "date")
 # These have fields of their own and are not metadata too.
@@ -54,6 +56,8 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
         _append(blocks, lines[done:start])
         if token.type == "heading_open":
             blocks.append(_heading(lines[start:end], token, tokens[position + 1]))
+        elif token.type == "paragraph_open" and (title := _bold_line(lines[start:end])):
+            blocks.append(Block("\n".join(lines[start:end]).strip(), LINE_LEVEL, title))
         else:
             _append(blocks, lines[start:end])
         done = max(end, done)
@@ -89,6 +93,13 @@ def _heading(lines: list[str], opening: "Token", inline: "Token") -> Block:
     source = "\n".join(lines).strip("\n")
     title = _without_markup(inline.content)
     return Block(source, int(opening.tag[1]), title) if title else Block(source)
+
+
+def _bold_line(lines: list[str]) -> str:
+    """The words of a paragraph that is one bold line, where they are a heading, else nothing."""
+    found = _BOLD_LINE.match(lines[0]) if len(lines) == 1 else None
+    title = _without_markup(found[2]) if found else ""
+    return title if is_bold_heading(title) else ""
 
 
 def _without_markup(title: str) -> str:

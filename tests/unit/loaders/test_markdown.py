@@ -36,6 +36,17 @@ def test_a_heading_in_a_listing_is_no_heading() -> None:
     assert block.heading_level is None
 
 
+@pytest.mark.parametrize("source", ["**Where logs go**", "__Where logs go__"])
+def test_a_paragraph_of_one_bold_line_is_a_heading_of_the_lowest_level(source: str) -> None:
+    blocks = markdown_blocks(f"{source}\n\nTo a file.")
+    assert blocks[0] == Block(source, 6, "Where logs go")
+
+
+@pytest.mark.parametrize("source", ["**Never.**", "**a** and **b**", "**a**\n**b**", "**a** b"])
+def test_bold_sentences_and_words_are_no_headings(source: str) -> None:
+    assert markdown_blocks(source)[0].heading_level is None
+
+
 def test_an_empty_heading_is_no_heading() -> None:
     assert markdown_blocks("#\n\ntext") == (Block("#"), Block("text"))
 
