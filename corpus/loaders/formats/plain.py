@@ -1,13 +1,19 @@
-"""Plain text and source code: one block a paragraph, lines as they are."""
+"""Plain text and source code: one block a paragraph, lines as they are; underlined titles."""
 
 import re
+from collections.abc import Iterator
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
+from corpus.loaders.formats.titles import title_at, width
 
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 # A form feed ends a page, and with it a paragraph.
 _LINE_ENDS = str.maketrans({"\r": "\n", "\f": "\n\n", "\v": "\n"})
+
+_MAX_LEVEL = 6
+# In columns.
+_MAX_RULE_DIFFERENCE = 2
 
 
 def unified(text: str) -> str:
@@ -23,4 +29,19 @@ def paragraphs(text: str) -> list[str]:
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a text file in any encoding."""
-    return LoadedDocument(tuple(Block(piece) for piece in paragraphs(decode(content))))
+    return LoadedDocument(tuple(_blocks(paragraphs(decode(content)))))
+
+
+def _blocks(pieces: list[str]) -> Iterator[Block]:
+    styles: list[tuple[str, bool]] = []
+    for piece in pieces:
+        lines = piece.split("\n")
+        title = title_at(lines, 0)
+        # In a text that promises no mark-up, only a rule as long as its line makes it a title.
+        if title and abs(title.rule_width - width(title.text)) <= _MAX_RULE_DIFFERENCE:
+            if title.style not in styles:
+                styles.append(title.style)
+            level = min(styles.index(title.style) + 1, _MAX_LEVEL)
+            yield Block("\n".join(lines[: title.line_count]), level, title.text)
+            piece = "\n".join(lines[title.line_count :])  # noqa: PLW2901
+        yield Block(piece)

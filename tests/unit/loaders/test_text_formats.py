@@ -14,6 +14,13 @@ def test_plain_text_is_cut_at_empty_lines_and_page_breaks() -> None:
     assert texts(document) == ["One\ntwo", "  Indented", "Three", "Four"]
 
 
+def test_a_line_with_a_rule_as_long_as_it_is_a_heading_of_plain_text() -> None:
+    source = "A Guide\n=======\n\n1. Start\n~~~~~~~~\nNow.\n\nName\n----------------\nx"
+    document = loaded(source.encode(), "guide.txt")
+    assert headings(document) == [(1, "A Guide"), (2, "1. Start")]
+    assert texts(document)[1:3] == ["1. Start\n~~~~~~~~", "Now."]
+
+
 def test_source_code_keeps_its_lines() -> None:
     assert texts(loaded("def f():\n    # why\n    return 1\n", "a.py")) == [
         "def f():\n    # why\n    return 1"
