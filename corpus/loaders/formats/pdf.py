@@ -110,7 +110,8 @@ def _line(text: str, text_page: "PdfTextPage", first: int, last: int) -> Line:
     return Line(
         text=text,
         size=round(raw.FPDFText_GetFontSize(text_page, first) * (scale or 1.0) * 2) / 2,
-        weight=_weight(text_page, first),
+        # A line that only begins in bold is a sentence.
+        weight=min(_weight(text_page, first), _weight(text_page, last)),
         left=left,
         right=right,
         bottom=bottom,

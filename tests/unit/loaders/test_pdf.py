@@ -55,6 +55,14 @@ def test_bold_lines_of_body_size_are_headings_below_the_large_ones() -> None:
     assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "Title"), (2, "Section")]
 
 
+def test_a_line_that_only_begins_in_bold_is_no_heading() -> None:
+    pdf = Pdf().line("Title", 740, size=20).line("Size:", 700, bold=True, x=50)
+    pdf.line("what a file may have", 700, x=90)
+    for at in range(10):
+        pdf.line(SENTENCE, 680 - at * 13)
+    assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "Title")]
+
+
 def test_an_outline_decides_over_sizes() -> None:
     pdf = Pdf().line("Large but no heading", 740, size=20).line("1 Introduction", 700)
     pdf.line(SENTENCE, 680).page().line("2 Methods", 700).line(SENTENCE, 680)
