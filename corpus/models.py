@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import BrinIndex, GinIndex
 from django.contrib.postgres.search import (
     SearchConfig,
     SearchVector,
@@ -286,7 +286,10 @@ class Chunk(models.Model):
                 condition=Q(end_char__gt=F("start_char")), name="chunk_span_is_not_empty"
             ),
         ]
-        indexes = [GinIndex(fields=["lexemes"], name="chunk_lexemes")]
+        indexes = [
+            GinIndex(fields=["lexemes"], name="chunk_lexemes"),
+            BrinIndex(fields=["created_at"], name="chunk_created"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start_char}:{self.end_char}]"

@@ -21,9 +21,13 @@ def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
     _enqueue(RUN_JOB, f"{RUN_JOB}:{job_id}", delay_s=delay_s, job_id=str(job_id))
 
 
-def enqueue_filling(collection_id: int, *, delay_s: int = 0) -> None:
-    """Ask the workers for the token vectors that a collection lacks, unless they are asked."""
-    lock = f"{FILL}:{collection_id}"
+def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
+    """Ask the workers for the token vectors that a collection lacks, unless they are asked.
+
+    Args:
+        since: In seconds since 1970: only chunks that were made then or later are looked at.
+    """
+    lock = f"{FILL}:{collection_id}:{'new' if since else 'all'}"
     # Every ingest asks: a look is cheaper than an insert that fails.
     if not ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock).exists():
         _enqueue(
@@ -32,6 +36,7 @@ def enqueue_filling(collection_id: int, *, delay_s: int = 0) -> None:
             delay_s=delay_s,
             priority=FILL_PRIORITY,
             collection_id=collection_id,
+            since=since,
         )
 
 
@@ -44,7 +49,7 @@ def is_awaited() -> bool:
 
 
 def _enqueue(
-    task: str, lock: str, *, delay_s: int = 0, priority: int = 0, **arguments: str | int
+    task: str, lock: str, *, delay_s: int = 0, priority: int = 0, **arguments: str | float
 ) -> None:
     configured = app.configure_task(
         task,

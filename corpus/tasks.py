@@ -54,7 +54,7 @@ def run_job(context: JobContext, job_id: str) -> None:
 
 
 @app.task(name=FILL, queue=QUEUE, pass_context=True, priority=FILL_PRIORITY)
-def fill_collection(context: JobContext, collection_id: int) -> None:
+def fill_collection(context: JobContext, collection_id: int, since: float = 0.0) -> None:
     """Compute token vectors for one turn, or until a job waits; then it is queued again."""
     embedder = background_embedder()
     if embedder is None:
@@ -65,13 +65,16 @@ def fill_collection(context: JobContext, collection_id: int) -> None:
         return context.should_abort() or monotonic() > turn_ends or is_awaited()
 
     try:
-        is_full = fill_token_vectors(collection_id, embedder=embedder, should_stop=should_stop)
+        is_full = fill_token_vectors(
+            collection_id, since=since, embedder=embedder, should_stop=should_stop
+        )
     except BackendError as exc:
         # Nothing is worth trying again before a worker starts anew; searches compute their own.
         log.warning("token_vectors_not_filled", collection=collection_id, reason=str(exc))
         return
     if not is_full:
-        enqueue_filling(collection_id, delay_s=0 if context.should_abort() else 1)
+        delay_s = 0 if context.should_abort() else 1
+        enqueue_filling(collection_id, since=since, delay_s=delay_s)
 
 
 @app.periodic(cron="17 * * * *")
@@ -89,7 +92,7 @@ def begin_filling() -> None:
 
 
 def enqueue_all_fillings() -> None:
-    """Have every collection looked at: a task may begin just before an ingest is committed."""
+    """Have all chunks looked at: some lack again, or a task ran before their ingest's commit."""
     if background_embedder() is not None:
         for collection_id in Collection.objects.values_list("pk", flat=True):
             enqueue_filling(collection_id)

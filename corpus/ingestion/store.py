@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from time import time
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -19,6 +20,9 @@ from corpus.queue import enqueue_filling
 from corpus.tags import set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
+
+# Chunks are dated when they are made, a moment before this transaction ends.
+STORED_WITHIN_S = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ def store_document(
         set_tags(document, attributes.tags)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
-        enqueue_filling(collection.pk)
+        enqueue_filling(collection.pk, since=time() - STORED_WITHIN_S)
     return StoredDocument(
         document_id=str(document.pk),
         chunk_ids=tuple(str(chunk.pk) for chunk in stored),

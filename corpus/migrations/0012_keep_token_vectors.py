@@ -40,6 +40,8 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        # By which what an ingest brought is found; it takes a few kB.
+        migrations.AddIndex("chunk", django.contrib.postgres.indexes.BrinIndex(fields=["created_at"], name="chunk_created")),
         migrations.RunSQL(STORE_AS_IT_IS, migrations.RunSQL.noop),
         migrations.RunSQL(FORGET, FORGET_NO_MORE),
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InternalError, connection, connections, transaction
 from django.test import override_settings
+from django.utils import timezone
 from procrastinate import JobContext
 from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob
@@ -215,6 +217,34 @@ class TestInTheBackground:
         assert fill(collection, embedder)
         assert len(encoded) == stored.chunk_count
 
+    def test_after_an_ingest_only_what_is_new_is_looked_at(
+        self, ingest: Ingest, collection: Collection, embedder: TokenEmbedder
+    ) -> None:
+        ingest(LIGHTHOUSE)
+        Chunk.objects.update(created_at=timezone.now() - timedelta(days=1))
+        new = ingest(BAKERY)
+        (since,) = {row["args"]["since"] for row in waiting_fillings()}
+
+        assert fill_token_vectors(
+            collection.pk, embedder=embedder, should_stop=lambda: False, since=since
+        )
+
+        assert kept_chunks() == set(new.chunk_ids)
+        assert fill(collection, embedder)
+        assert TokenVectors.objects.count() == Chunk.objects.count()
+
+    def test_more_than_one_look_finds_are_all_computed(
+        self,
+        ingest: Ingest,
+        collection: Collection,
+        embedder: TokenEmbedder,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(token_vectors, "LISTED_COUNT", 2)
+        stored = ingest(long_text(3))
+        assert fill(collection, embedder)
+        assert kept_chunks() == set(stored.chunk_ids)
+
     def test_nothing_is_encoded_where_nothing_lacks(
         self, ingest: Ingest, collection: Collection, embedder: TokenEmbedder, encoded: list[str]
     ) -> None:
@@ -256,7 +286,8 @@ class TestTheTask:
         fill_collection(context, collection.pk)
 
         assert not TokenVectors.objects.exists()
-        assert len(waiting_fillings()) == 1
+        # Again by this turn's own words, beside what the ingest has asked for.
+        assert {row["args"]["since"] > 0 for row in waiting_fillings()} == {False, True}
 
     def test_a_model_that_fails_is_left_until_a_worker_starts(
         self,
@@ -285,7 +316,7 @@ class TestTheTask:
             cursor.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL", [])
         async_to_sync(rescue_jobs.func)(0)
         rows = ProcrastinateJob.objects.filter(task_name=FILL).values_list("status", "args")
-        assert list(rows) == [("todo", {"collection_id": collection.pk})]
+        assert list(rows) == [("todo", {"collection_id": collection.pk, "since": 0.0})]
 
 
 class TestTheCommand:
