@@ -61,7 +61,7 @@ class LateInteractionReranker:
         return np.array([(asked @ each.T).max(axis=1).mean() for each in told], np.float32)
 
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Return shape (n,): what ``score`` gives their texts, of kept vectors within .02.
+        """Return shape (n,): what ``score`` gives their texts, from kept vectors within some .02.
 
         Raises:
             BackendError: The model is missing or failed.
