@@ -2,7 +2,8 @@
 
 The rarest words of a query choose the candidates, all its words score them. Asking for every
 word would make each stop-like word scan the collection; asking for all words at once finds
-nothing for a question in natural language.
+nothing for a question in natural language. Where all its words are frequent, those that are
+rarest together choose.
 
 In how many chunks a word is, is counted by triggers: they append what a statement added or took
 away, so that every way of writing is counted and no writer waits for another; a reader adds the
@@ -15,6 +16,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, combinations
 from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
@@ -107,6 +109,10 @@ B = 0.75
 # Chunks that the candidate words may match together: more take longer for no better order
 # (docs/decisions/0013).
 CANDIDATE_BUDGET = 2_000
+# Of so many of the rarest words some are asked for together, where each alone is in more.
+COMBINED_WORDS = 8
+# Chunks that are scored at most, where the words say nothing of which: 30 us each.
+SCORED_CHUNKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,9 @@ class LexicalQuery:
     """A query's words with their weights.
 
     Attributes:
-        candidates: A tsquery: the rarest words, joined by or.
+        candidates: A tsquery: the rarest words, joined by or; or, where each is in too many
+            chunks, the rarest pairs of words, or triples, and so on.
+        is_narrowed: The candidates have several of the words each.
         every_word: The same of all words.
         words: Lexemes that occur in the collection.
         weights: Inverse document frequency of each word, times its occurrences in the query.
@@ -125,6 +133,7 @@ class LexicalQuery:
     """
 
     candidates: str
+    is_narrowed: bool
     every_word: str
     words: tuple[str, ...]
     weights: tuple[float, ...]
@@ -151,8 +160,10 @@ def read_lexical_query(
     count = known.chunk_count
     rarity = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first]
     times = [known.times[lexeme] for lexeme, _ in rarest_first]
+    chosen = _choose_candidates(rarest_first, chunk_count=count)
     return LexicalQuery(
-        candidates=" | ".join(map(_quote, _rarest(rarest_first))),
+        candidates=" | ".join(" & ".join(map(_quote, words)) for words in chosen),
+        is_narrowed=rarest_first[0][1] > CANDIDATE_BUDGET,
         every_word=" | ".join(_quote(lexeme) for lexeme, _ in rarest_first),
         words=tuple(lexeme for lexeme, _ in rarest_first),
         weights=tuple(map(operator.mul, rarity, times)),
@@ -163,15 +174,33 @@ def read_lexical_query(
     )
 
 
-def _rarest(frequencies: list[tuple[str, int]]) -> list[str]:
-    chosen: list[str] = []
-    total = 0
-    for word, frequency in frequencies:
-        total += frequency
-        if chosen and total > CANDIDATE_BUDGET:
+def _choose_candidates(
+    rarest_first: Sequence[tuple[str, int]], *, chunk_count: int
+) -> list[tuple[str, ...]]:
+    """Return words, or groups of words, that are together in few chunks, the rarest first.
+
+    How many chunks have a group is estimated as if its words knew nothing of each other.
+    """
+    if rarest_first[0][1] <= CANDIDATE_BUDGET:
+        return _within_budget([((word,), count) for word, count in rarest_first])
+    share = {word: count / max(chunk_count, count) for word, count in rarest_first[:COMBINED_WORDS]}
+    groups: list[tuple[tuple[str, ...], float]] = []
+    for size in range(1, len(share) + 1):
+        groups = [
+            (words, chunk_count * math.prod(share[word] for word in words))
+            for words in combinations(share, size)
+        ]
+        if min(count for _, count in groups) <= CANDIDATE_BUDGET:
             break
-        chosen.append(word)
-    return chosen
+    return _within_budget(sorted(groups, key=operator.itemgetter(1)))
+
+
+def _within_budget(groups: Sequence[tuple[tuple[str, ...], float]]) -> list[tuple[str, ...]]:
+    totals = accumulate(count for _, count in groups)
+    kept = [
+        words for (words, _), total in zip(groups, totals, strict=True) if total <= CANDIDATE_BUDGET
+    ]
+    return kept or [groups[0][0]]
 
 
 def _quote(lexeme: str) -> str:

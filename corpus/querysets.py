@@ -32,7 +32,7 @@ from pgvector.django import CosineDistance, HalfVectorField
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
 from corpus.languages import character_ngrams
-from corpus.lexical import TOTAL, Bm25Score, LexicalQuery, OpenPhrase
+from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, LexicalQuery, OpenPhrase
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -210,17 +210,22 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         """Keep chunks that share a character with ``start:end`` of their document, in order."""
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
-    def matching(self, query: LexicalQuery, *, widely: bool = False) -> Self:
+    def matching(self, query: LexicalQuery, *, widely: bool = False) -> ChunkQuerySet:
         """Keep chunks that have one of the query's telling words, best first.
 
         Annotates ``bm25``: the BM25 score over all words of the query, above 0.
 
         Args:
-            widely: Any word of the query will do, a frequent one too.
+            widely: Any word of the query will do, a frequent one too; of more than
+                ``SCORED_CHUNKS`` that have one, some are taken.
         """
         words = query.every_word if widely else query.candidates
         terms = SearchQuery(words, search_type="raw", config="simple")
-        return self.filter(lexemes=terms).weighed(query).order_by(F("bm25").desc(), "pk")
+        found: ChunkQuerySet = self.filter(lexemes=terms)
+        if widely or query.is_narrowed:
+            some = found.order_by().values("pk")[:SCORED_CHUNKS]
+            found = self.model._default_manager.filter(pk__in=some)
+        return found.weighed(query).order_by(F("bm25").desc(), "pk")
 
     def weighed(self, query: LexicalQuery) -> Self:
         """Annotate ``bm25``: the score over the query's words and phrases; None without any."""

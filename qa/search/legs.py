@@ -59,13 +59,15 @@ class Legs:
             return {}
         with span(Step.RETRIEVE_LEXICAL), span(Step.READ_LEXICAL):
             rows = self._visible(Chunk.objects.all())
-            found = rows.matching(words).values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
+            found = self._best(rows.matching(words))
             is_filtered = bool(self._query.tags or self._query.filters)
-            if len(found) < self._count and (alone or is_filtered):
+            if len(found) < self._count and (alone or is_filtered or words.is_narrowed):
                 # The rarest words were chosen over the whole collection.
-                rows = rows.matching(words, widely=True)
-                found = rows.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
-            return dict(found)
+                found |= self._best(rows.matching(words, widely=True))
+            return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
+
+    def _best(self, matching: ChunkQuerySet) -> Scores:
+        return dict(matching.values_list("pk", "bm25")[: self._count])  # type: ignore[misc]
 
     def score_vectors(self, chunk_ids: Iterable[UUID], *, otherwise: float = 0.0) -> Scores:
         """Return the similarity of each of the chunks; ``otherwise`` where one has no vector."""

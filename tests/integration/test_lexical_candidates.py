@@ -1,0 +1,98 @@
+"""Which chunks BM25 scores: few, whichever words are asked for, and the best of them."""
+
+import pytest
+
+from corpus import lexical, querysets
+from corpus.catalogue import create_collection
+from corpus.lexical import LexicalQuery, read_lexical_query
+from corpus.models import Chunk, Collection
+from qa.search.hybrid import HybridRetriever
+from qa.types import Query
+from tests.factories import ingest_text_of
+
+pytestmark = pytest.mark.django_db
+
+DOCUMENT_COUNT = 24
+# Every second text has stone, every third river, every fourth granary, and all have harbour.
+WORDS = {"stone": 2, "river": 3, "granary": 4, "harbour": 1}
+
+
+@pytest.fixture
+def rows(db: None) -> Collection:
+    collection = create_collection("rows", embedding_model="hashing-64")
+    ingest = ingest_text_of(collection)
+    for number in range(DOCUMENT_COUNT):
+        said = " ".join(word for word, every in WORDS.items() if number % every == 0)
+        ingest(f"Text {number:02} of the collection speaks of {said}.", title=f"{number:02}")
+    return collection
+
+
+def read(text: str, collection: Collection) -> LexicalQuery:
+    query = read_lexical_query(text, collection_id=collection.pk, language=collection.language)
+    assert query is not None
+    return query
+
+
+def titles(query: LexicalQuery, *, widely: bool = False) -> list[str]:
+    found = Chunk.objects.matching(query, widely=widely)
+    return sorted(found.values_list("document__title", flat=True))
+
+
+def multiples(of: int) -> list[str]:
+    return [f"{number:02}" for number in range(0, DOCUMENT_COUNT, of)]
+
+
+@pytest.mark.parametrize(
+    ("budget", "expected"),
+    [
+        (100, multiples(1)),
+        (6, multiples(4)),
+        # Of the pairs, river and granary are in the fewest, 2; stone and granary would be in 3.
+        (4, multiples(12)),
+        # All four are together in one text in twelve.
+        (1, multiples(12)),
+    ],
+)
+def test_words_that_are_rare_together_choose_where_each_is_frequent(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch, budget: int, expected: list[str]
+) -> None:
+    monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", budget)
+    query = read("stone river granary harbour", rows)
+    assert titles(query) == expected
+    assert query.is_narrowed == (budget < 6)
+
+
+def test_a_frequent_word_alone_has_no_more_scored_than_the_bound(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", 5)
+    query = read("harbour", rows)
+    assert titles(query) == multiples(1)
+    monkeypatch.setattr(querysets, "SCORED_CHUNKS", 7)
+    assert len(titles(query)) == len(titles(query, widely=True)) == 7
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+def test_candidates_that_are_too_few_are_filled_up_with_others(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    retriever = HybridRetriever(alpha=0.5, candidate_count=10)
+    asked = Query("stone granary harbour", collection="rows", k=10)
+    wide = retriever.retrieve(asked, limit=10, mode=mode).passages
+    monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", 3)
+    narrow = retriever.retrieve(asked, limit=10, mode=mode).passages
+    assert [passage.title for passage in narrow[:6]] == [passage.title for passage in wide[:6]]
+    assert len(narrow) == len(wide) == 10
+
+
+def test_the_order_is_that_of_all_chunks_with_the_words(rows: Collection) -> None:
+    query = read("stone river granary", rows)
+    narrow = read_narrow(query)
+    best = list(Chunk.objects.matching(query).values_list("pk", "bm25")[:2])  # type: ignore[misc]
+    assert list(Chunk.objects.matching(narrow).values_list("pk", "bm25")) == best  # type: ignore[misc]
+
+
+def read_narrow(query: LexicalQuery) -> LexicalQuery:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "CANDIDATE_BUDGET", 2)
+        return read("stone river granary", Collection.objects.named("rows"))
