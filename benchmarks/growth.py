@@ -134,8 +134,7 @@ class Kinds:
         }
 
     def _mentioning(self, first: int, end: int) -> Any:
-        word = self._words[self._chance.randrange(first, end)]
-        return self._client.get("/documents", {"q": word})
+        return self._client.get("/documents", {"q": self._draw(1, first, end)})
 
     def _searches(self) -> dict[str, Request]:
         few = {"type": "eq", "key": "few", "value": True}
@@ -145,9 +144,8 @@ class Kinds:
         not_half = {"type": "ne", "key": "share2", "value": True}
         return {
             "POST /search, 7 words of a chunk": self._search,
-            "POST /search, 5 frequent words": lambda: self._search(
-                query=" ".join(self._words[self._chance.randrange(100, 1_000)] for _ in range(5))
-            ),
+            "POST /search, 5 frequent words": lambda: self._search(self._draw(5, 100, 1_000)),
+            "POST /search, 4 words of 5 % and more": lambda: self._search(self._draw(4, 20, 200)),
             "POST /search, semantic": lambda: self._search(mode="semantic"),
             "POST /search, lexical": lambda: self._search(mode="lexical"),
             "POST /search, tag of 10 documents": lambda: self._search(tags=["few"]),
@@ -160,6 +158,10 @@ class Kinds:
             "POST /search, metadata less than, 1.4 %": lambda: self._search(filters=years),
             "POST /search, metadata ne, half": lambda: self._search(filters=not_half),
         }
+
+    def _draw(self, word_count: int, first: int, end: int) -> str:
+        """Return words of these ranks, of which 0 is the most frequent."""
+        return " ".join(self._chance.sample(self._words[first:end], word_count))
 
     def _search(self, query: str = "", **body: Any) -> Any:
         words = self._chance.choice(self._texts).text.rstrip(".").split()

@@ -25,10 +25,13 @@ NAME = "growth"
 CHUNKS_A_DOCUMENT = 4
 WORDS_A_CHUNK = 130
 VOCABULARY_SIZE = 200_000
+# Texts' vectors fill few of their dimensions. With directions that fill all, every vector is about
+# as far as any other, and an index finds .84 of the nearest ten; of real vectors it finds them all.
 DIRECTION_COUNT = 2_000
+DIRECTION_RANK = 40
 MIXED_OF = 3
-# Each direction's weight beside that of the vector's own noise.
-NOISE = 0.5
+# Share of a vector that is its own.
+NOISE = 0.1
 # Tags and metadata that one document in so many has.
 SHARES = (2, 10, 25, 100, 10_000)
 # Documents of the tag ``few`` and of the metadata of that name, in a corpus of any size.
@@ -64,12 +67,16 @@ class MixedEmbedder(HashingEmbedder):
 
 def draw_vectors(count: int, dimension: int, *, seed: int) -> NDArray[np.float32]:
     """Return shape (count, dimension), rows of L2 norm 1."""
-    directions = np.random.default_rng(0).standard_normal((DIRECTION_COUNT, dimension), np.float32)
+    fixed = np.random.default_rng(0)
+    directions = fixed.standard_normal((DIRECTION_COUNT, DIRECTION_RANK), np.float32)
+    directions = directions @ fixed.standard_normal((DIRECTION_RANK, dimension), np.float32)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     chance = np.random.default_rng(seed)
     chosen = chance.integers(DIRECTION_COUNT, size=(count, MIXED_OF))
     weights = chance.random((count, MIXED_OF), np.float32)[..., None]
     mixed = (directions[chosen] * weights).sum(axis=1)
-    mixed += NOISE * chance.standard_normal((count, dimension), np.float32)
+    own = chance.standard_normal((count, dimension), np.float32)
+    mixed += NOISE * own / np.sqrt(dimension)
     return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
 
 

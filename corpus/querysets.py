@@ -39,6 +39,9 @@ _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 # Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
 # index (docs/decisions/0012).
 EXACT_SCAN_ROWS = 5_000
+# Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
+# nearest come after others that are not.
+INDEX_OVERSAMPLING = 2
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -251,10 +254,10 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         left = self.filter(model=model)
         if left[: EXACT_SCAN_ROWS + 1].count() > EXACT_SCAN_ROWS:
             rows = left.nearest(vector, model=model)
-            found = list(rows.values_list("chunk_id", "distance")[:count])  # type: ignore[misc]
-            if len(found) == count:
-                # The index goes on in relaxed order.
-                return sorted(found, key=lambda row: row[1])
+            most = INDEX_OVERSAMPLING * count
+            found = list(rows.values_list("chunk_id", "distance")[:most])  # type: ignore[misc]
+            if len(found) >= count:
+                return sorted(found, key=lambda row: row[1])[:count]
         return list(left.at_distance(vector, model=model)[:count])
 
     def at_distance(

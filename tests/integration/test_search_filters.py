@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus import querysets
@@ -229,8 +231,13 @@ def test_the_nearest_that_pass_come_first(
     exact = [distance for _, distance in left.find_nearest(vector, model=EMBEDDER.name, count=20)]
     assert exact == pytest.approx(distances[:20], abs=2e-3)
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
-    found = [distance for _, distance in left.find_nearest(vector, model=EMBEDDER.name, count=20)]
+    with CaptureQueriesContext(connection) as asked:
+        nearest = left.find_nearest(vector, model=EMBEDDER.name, count=20)
+    # In relaxed order some of the nearest come late.
+    assert asked[1]["sql"].endswith("LIMIT 40")
+    found = [distance for _, distance in nearest]
     assert found == sorted(found)
+    assert len(found) == 20
     assert sum(distance <= distances[19] + 2e-3 for distance in found) >= LEAST_FOUND
 
 
