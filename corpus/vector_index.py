@@ -12,7 +12,18 @@ from django.db.backends.utils import CursorWrapper
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 64
 POLL_S = 0.05
+# What a vector takes in memory while the graph is made: two bytes a dimension, and its links (their
+# room at m = 16; docs/decisions/0012). Once the graph outgrows its memory each further vector is
+# written and read back.
+LINKS_BYTES = 800
+# Of what the server believes its machine has for files: an eighth of the embedded one's memory.
+SHARE_OF_CACHE = 0.25
 
+_MEMORY = """
+SELECT (SELECT count(*) FROM corpus_embedding WHERE model = %s),
+       pg_size_bytes(current_setting('maintenance_work_mem')),
+       pg_size_bytes(current_setting('effective_cache_size'))
+"""
 _IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 
 
@@ -39,14 +50,39 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
         if connection.in_atomic_block:
             # An index is not made while checks of this transaction's rows are pending.
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
-        # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
-        cursor.execute(
-            f"CREATE INDEX {concurrently} IF NOT EXISTS {name} ON corpus_embedding"
-            f" USING hnsw ((vector::halfvec({int(dimension)})) halfvec_cosine_ops)"
-            f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
-            " WHERE model = %s",
-            [model],
-        )
+        with _memory_for(model, dimension=dimension, cursor=cursor):
+            # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
+            cursor.execute(
+                f"CREATE INDEX {concurrently} IF NOT EXISTS {name} ON corpus_embedding"
+                f" USING hnsw ((vector::halfvec({int(dimension)})) halfvec_cosine_ops)"
+                f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
+                " WHERE model = %s",
+                [model],
+            )
+
+
+@contextmanager
+def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterator[None]:
+    """Give the graph the memory that it needs, where the server gives less and has as much."""
+    cursor.execute(_MEMORY, [model])
+    count, given_bytes, cache_bytes = cursor.fetchone()
+    needed_bytes = count * (2 * dimension + LINKS_BYTES)
+    if not given_bytes < needed_bytes <= SHARE_OF_CACHE * cache_bytes:
+        yield
+        return
+    # Alone: workers would share the memory by /dev/shm, which was made for what the server gives.
+    wanted = {
+        "maintenance_work_mem": f"{needed_bytes // 1_024 + 1}kB",
+        "max_parallel_maintenance_workers": "0",
+    }
+    for name, value in wanted.items():
+        cursor.execute("SELECT set_config(%s, %s, %s)", [name, value, connection.in_atomic_block])
+    try:
+        yield
+    finally:
+        if not connection.in_atomic_block:
+            for name in wanted:
+                cursor.execute(f"RESET {name}")
 
 
 def _is_valid(name: str) -> bool | None:

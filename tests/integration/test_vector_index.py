@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from corpus.catalogue import create_collection
 from corpus.models import Embedding
-from corpus.vector_index import ensure_vector_index, vector_index_name
+from corpus.vector_index import (
+    LINKS_BYTES,
+    _memory_for,
+    ensure_vector_index,
+    vector_index_name,
+)
 from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
 from tests.processes import wait_until
 
@@ -89,6 +94,34 @@ def test_one_that_was_cut_off_is_made_anew() -> None:
         assert states() == [False]
         pool.submit(make_index).result(timeout=60)
     assert states() == [True]
+
+
+def memory(settings: str, *, dimension: int) -> list[str]:
+    """The memory and helpers of a build of five vectors, on a server set so."""
+    names = ("maintenance_work_mem", "max_parallel_maintenance_workers")
+    with connection.cursor() as cursor:
+        cursor.execute(settings)
+        with _memory_for(MODEL, dimension=dimension, cursor=cursor):
+            cursor.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
+            return list(cursor.fetchone())
+
+
+def test_a_graph_gets_the_memory_that_it_needs() -> None:
+    made = create_collection("few", embedding_model=MODEL)
+    for number in range(5):
+        ingest_text_of(made)(f"{BAKERY} Number {number}.")
+    given = "SET LOCAL maintenance_work_mem = '64MB'; SET LOCAL effective_cache_size = '1GB';"
+    # Vectors of 20 MB, so that five are many bytes.
+    dimension = 10 * 2**20
+    enough = memory(given, dimension=77)
+    assert enough[0] == "64MB"
+    assert enough[1] != "0"
+    more = (5 * (2 * dimension + LINKS_BYTES)) // 1_024 + 1
+    scarce = (
+        given + "SET LOCAL effective_cache_size = '200MB'; RESET max_parallel_maintenance_workers"
+    )
+    assert memory(scarce, dimension=dimension) == enough
+    assert memory(given, dimension=dimension) == [f"{more}kB", "0"]
 
 
 def test_collections_of_several_dimensions_live_side_by_side() -> None:
