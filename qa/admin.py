@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from unfold.admin import TabularInline
 
 from corpus.admin import ReadOnlyAdmin
@@ -64,6 +64,26 @@ class AnswerAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     list_select_related = ["collection"]
     inlines = [CitationInline]
+    exclude = ["draft"]
+    readonly_fields = ["draft_text", "draft_sentences"]
+
+    @admin.display(description="draft of the language model")
+    def draft_text(self, answer: models.Answer) -> str:
+        """The draft with who wrote it from what, and what it cost."""
+        draft = answer.draft
+        if not draft:
+            return "none"
+        head = "{answerer}, cites {cited}, {prompt_tokens} + {completion_tokens} tokens".format(
+            **{**draft, "cited": ", ".join(draft["cited"]) or "nothing"}
+        )
+        note = f" ({draft['note']})" if draft["note"] else ""
+        return format_html("{}{}<br>{}", head, note, draft["text"] or "an empty draft: it refused")
+
+    @admin.display(description="what became of the draft")
+    def draft_sentences(self, answer: models.Answer) -> str:
+        sentences = (answer.draft or {}).get("sentences", [])
+        rows = [(each["outcome"], each["text"], each["reason"] or "-") for each in sentences]
+        return format_html_join("", "<p><b>{}</b>: {} <i>{}</i></p>", rows) or "-"
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return lookup in CITING_LOOKUPS or bool(super().lookup_allowed(lookup, value, request))

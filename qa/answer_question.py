@@ -81,8 +81,8 @@ def answer_question(
         span(Step.ANSWER),
     ):
         state, steps = _run_parts(inputs, context, selected_text)
-        stored_id = record_answer(state["proved"], collection=found, steps=steps)
-    draft: Draft | None = state.get("draft")
+        draft: Draft | None = state.get("draft")
+        stored_id = record_answer(state["proved"], collection=found, steps=steps, draft=draft)
     if draft is not None:
         _count_tokens(draft, metric_labels(model=model, route=route))
     return AnsweredQuestion(

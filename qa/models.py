@@ -48,6 +48,9 @@ class Answer(models.Model):
     fallback = models.TextField(blank=True, help_text="why another answerer stood in")
     embedding_model = models.CharField(max_length=200)
     configuration_sha256 = models.CharField(max_length=64, help_text="of the settings in force")
+    draft: "models.JSONField[Any, Any]" = models.JSONField(
+        null=True, blank=True, help_text="what a language model wrote, and what became of it"
+    )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
     created_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
 

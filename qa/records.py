@@ -1,6 +1,7 @@
 """Keep answers with their citations, and what people say of them."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
@@ -11,15 +12,25 @@ from corpus.errors import AnswerNotFound
 from corpus.models import Chunk, Collection, Document
 from qa import models
 from qa.configuration import configuration_sha256
+from qa.context import EXTRACTIVE
 from qa.models import Feedback
-from qa.types import Answer, Passage
+from qa.types import Answer, Draft, Passage
 
 
 @transaction.atomic
-def record_answer(answer: Answer, *, collection: Collection, steps: list[dict[str, Any]]) -> str:
+def record_answer(
+    answer: Answer,
+    *,
+    collection: Collection,
+    steps: list[dict[str, Any]],
+    draft: Draft | None = None,
+) -> str:
     """Store the answer and return its id.
 
     A document that was deleted while the answer was made leaves a citation without a quote.
+
+    Args:
+        draft: What was written first; kept if a language model wrote it.
     """
     short_start, short_end = answer.short or (None, None)
     row = models.Answer.objects.create(
@@ -34,6 +45,7 @@ def record_answer(answer: Answer, *, collection: Collection, steps: list[dict[st
         fallback=answer.fallback,
         embedding_model=collection.embedding_model,
         configuration_sha256=configuration_sha256(collection.embedding_model),
+        draft=tell_draft(draft, answer) if draft else None,
         steps=steps,
     )
     passages = [citation.passage for citation in answer.citations]
@@ -66,6 +78,21 @@ def record_answer(answer: Answer, *, collection: Collection, steps: list[dict[st
         for ordinal, citation in enumerate(answer.citations)
     )
     return str(row.pk)
+
+
+def tell_draft(draft: Draft, answer: Answer) -> dict[str, Any] | None:
+    """Return a language model's draft with what became of it, as it is stored; else None."""
+    if draft.answerer == EXTRACTIVE:
+        return None
+    return {
+        "answerer": draft.answerer,
+        "text": draft.text,
+        "cited": list(draft.cited),
+        "note": draft.note,
+        "prompt_tokens": draft.prompt_tokens,
+        "completion_tokens": draft.completion_tokens,
+        "sentences": [asdict(sentence) for sentence in answer.drafted],
+    }
 
 
 def _is_there(passage: Passage, documents: set[str]) -> bool:

@@ -14,6 +14,7 @@ from corpus.models import PREVIEW_CHARS
 from qa import models
 from qa.answer_question import AnsweredQuestion
 from qa.questions import tell_abstention
+from qa.records import tell_draft
 from qa.types import Citation, ClosePassage
 
 
@@ -81,7 +82,7 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
         return answer.fallback or None
 
     def get_debug(self, answer: models.Answer) -> dict[str, Any]:
-        return {"steps": answer.steps if settings.IS_DEV else []}
+        return {"steps": answer.steps, "draft": answer.draft} if settings.IS_DEV else {"steps": []}
 
 
 class QuoteShown(serializers.Serializer[Any]):
@@ -173,4 +174,7 @@ class AnswerShown(serializers.Serializer[Any]):
         return answered.answer.short[1] if answered.answer.short else None
 
     def get_debug(self, answered: AnsweredQuestion) -> dict[str, Any]:
-        return {"steps": list(answered.steps) if settings.IS_DEV else []}
+        if not settings.IS_DEV:
+            return {"steps": []}
+        draft = answered.draft and tell_draft(answered.draft, answered.answer)
+        return {"steps": list(answered.steps), "draft": draft}
