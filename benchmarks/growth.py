@@ -256,9 +256,9 @@ def show_recall(chunk_count: int) -> None:
         spent = []
         for query in queries:
             started = time.perf_counter()
-            found = rows.find_nearest(query, model=NAME, count=max(NEAREST))
+            found = rows.find_nearest(query[None], model=NAME, count=max(NEAREST))
             spent.append((time.perf_counter() - started) * 1_000)
-            exact = [key for key, _ in rows.at_distance(query, model=NAME)[: max(NEAREST)]]
+            exact = [key for key, _ in rows.at_distance(query[None], model=NAME)[: max(NEAREST)]]
             ranked = [key for key, _ in found]
             for wanted_rows, shares in found_share.items():
                 best = set(exact[:wanted_rows])

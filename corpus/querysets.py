@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -25,7 +26,7 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.functions import Cast, Coalesce, Substr
+from django.db.models.functions import Cast, Coalesce, Least, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
@@ -244,27 +245,40 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     to_document = "chunk__document__"
 
     def find_nearest(
-        self, vector: NDArray[np.float32], *, model: str, count: int
+        self, vectors: NDArray[np.float32], *, model: str, count: int
     ) -> list[tuple[UUID, float]]:
         """Return chunks and their cosine distances, nearest first: ``count``, or all there are.
+
+        A chunk is as near as it is to the nearest of the vectors, shape (m, d).
 
         The model's index holds the vectors of every collection and knows no filter: where few
         rows are left, or it gave up before it found enough of them, they are compared one by one.
         """
         left = self.filter(model=model)
         if left[: EXACT_SCAN_ROWS + 1].count() > EXACT_SCAN_ROWS:
-            rows = left.nearest(vector, model=model)
-            most = INDEX_OVERSAMPLING * count
-            found = list(rows.values_list("chunk_id", "distance")[:most])  # type: ignore[misc]
-            if len(found) >= count:
-                return sorted(found, key=lambda row: row[1])[:count]
-        return list(left.at_distance(vector, model=model)[:count])
+            found = [left.look_up_nearest(vector, model=model, count=count) for vector in vectors]
+            if all(len(rows) >= count for rows in found):
+                nearest = _least(found)
+                return sorted(nearest.items(), key=lambda row: row[1])[:count]
+        return list(left.at_distance(vectors, model=model)[:count])
+
+    def look_up_nearest(
+        self, vector: NDArray[np.float32], *, model: str, count: int
+    ) -> list[tuple[UUID, float]]:
+        """Return some chunks more than ``count`` by the model's index, if it finds so many."""
+        rows = self.nearest(vector, model=model).values_list("chunk_id", "distance")  # type: ignore[misc]
+        return list(rows[: INDEX_OVERSAMPLING * count])
 
     def at_distance(
-        self, vector: NDArray[np.float32], *, model: str
+        self, vectors: NDArray[np.float32], *, model: str
     ) -> models.QuerySet[Embedding, tuple[UUID, float]]:
-        """Return chunks and their exact cosine distances, nearest first, without the index."""
-        rows = self.filter(model=model).annotate(distance=CosineDistance("vector", vector))
+        """Return chunks and their exact cosine distances, nearest first, without the index.
+
+        A stored vector is read once for all of ``vectors``, shape (m, d).
+        """
+        distances = [CosineDistance("vector", vector) for vector in vectors]
+        distance = Least(*distances) if len(distances) > 1 else distances[0]
+        rows = self.filter(model=model).annotate(distance=distance)
         return rows.order_by("distance").values_list("chunk_id", "distance")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
@@ -282,6 +296,13 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         """Return the vectors that the model gave to these inputs before, by input hash."""
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
         return dict(rows.distinct("input_sha256").values_list("input_sha256", "vector"))
+
+
+def _least(lists: Iterable[Iterable[tuple[UUID, float]]]) -> dict[UUID, float]:
+    least: dict[UUID, float] = {}
+    for chunk_id, distance in chain.from_iterable(lists):
+        least[chunk_id] = min(distance, least.get(chunk_id, distance))
+    return least
 
 
 def _rows_of(model: str) -> Any:

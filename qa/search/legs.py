@@ -13,7 +13,7 @@ from corpus.models import Chunk, Collection, Embedding
 from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
 from corpus.telemetry import Step, span
 from qa.questions import find_phrases
-from qa.search.fusion import best_first, keep_best
+from qa.search.fusion import best_first
 from qa.types import Query
 
 Scores = dict[UUID, float]
@@ -42,11 +42,7 @@ class Legs:
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
-            found = keep_best(
-                _similarities(rows.find_nearest(vector, model=model, count=self._count))
-                for vector in self._vectors
-            )
-            return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
+            return _similarities(rows.find_nearest(self._vectors, model=model, count=self._count))
 
     def search_lexical(self, *, alone: bool = False) -> Scores:
         """Return BM25 of the chunks with the question's words.
@@ -74,9 +70,7 @@ class Legs:
         wanted = list(chunk_ids)
         rows = Embedding.objects.filter(chunk_id__in=wanted)
         model = self._collection.embedding_model
-        found = keep_best(
-            _similarities(rows.at_distance(vector, model=model)) for vector in self._vectors
-        )
+        found = _similarities(rows.at_distance(self._vectors, model=model))
         return {chunk_id: found.get(chunk_id, otherwise) for chunk_id in wanted}
 
     def score_lexical(self, chunk_ids: Iterable[UUID]) -> Scores:

@@ -97,8 +97,7 @@ class _Seen:
         shared = Counter(each for shingle in met for each in self._having[shingle])
         # Shared by all that either has, |A| + |B| - |A and B|.
         return any(
-            count
-            >= REPEATED_FROM * (len(text.shingles) + len(self._texts[each].shingles) - count)
+            count >= REPEATED_FROM * (len(text.shingles) + len(self._texts[each].shingles) - count)
             and not _is_altered(text.words, self._texts[each].words)
             for each, count in shared.items()
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -219,6 +220,22 @@ def test_a_rare_word_does_not_keep_those_with_the_other_words_away(crowd: Collec
     assert "2017" in passages[0].text.split()
 
 
+@pytest.mark.parametrize("exact_rows", [5_000, 0], ids=["exact", "index"])
+def test_a_chunk_is_as_near_as_to_the_nearest_of_several_vectors(
+    crowd: Collection, monkeypatch: pytest.MonkeyPatch, exact_rows: int
+) -> None:
+    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
+    vectors = np.stack([EMBEDDER.embed_query(text) for text in ("stone brewery", "harvest 2017")])
+    rows = Embedding.objects.filter(collection=crowd)
+    found = rows.find_nearest(vectors, model=EMBEDDER.name, count=20)
+    stored = {row.chunk_id: row.vector for row in rows}
+    least = {key: float(1 - (vectors @ vector).max()) for key, vector in stored.items()}
+    assert [distance for _, distance in found] == pytest.approx(
+        sorted(least.values())[:20], abs=2e-3
+    )
+    assert all(distance == pytest.approx(least[key], abs=2e-3) for key, distance in found)
+
+
 @pytest.mark.parametrize("most", [1, 10, 100], ids=["1", "10", "100"])
 def test_the_nearest_that_pass_come_first(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch, most: int
@@ -228,11 +245,12 @@ def test_the_nearest_that_pass_come_first(
     rows = Embedding.objects.filter(collection=crowd)
     left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
     distances = sorted(float(1 - row.vector @ vector) for row in left)
-    exact = [distance for _, distance in left.find_nearest(vector, model=EMBEDDER.name, count=20)]
+    vectors = vector[None]
+    exact = [distance for _, distance in left.find_nearest(vectors, model=EMBEDDER.name, count=20)]
     assert exact == pytest.approx(distances[:20], abs=2e-3)
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
     with CaptureQueriesContext(connection) as asked:
-        nearest = left.find_nearest(vector, model=EMBEDDER.name, count=20)
+        nearest = left.find_nearest(vectors, model=EMBEDDER.name, count=20)
     # In relaxed order some of the nearest come late.
     assert asked[1]["sql"].endswith("LIMIT 40")
     found = [distance for _, distance in nearest]

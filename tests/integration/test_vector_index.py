@@ -132,7 +132,7 @@ def test_collections_of_several_dimensions_live_side_by_side() -> None:
         ingest(BAKERY)
         vectors = Embedding.objects.filter(collection=made)
         query = vectors.get(chunk_id=lighthouse.chunk_ids[0]).vector
-        found = vectors.find_nearest(query, model=made.embedding_model, count=5)
+        found = vectors.find_nearest(np.array([query]), model=made.embedding_model, count=5)
         assert str(found[0][0]) == lighthouse.chunk_ids[0]
         assert len(found) == 2
         assert plan(query, made.embedding_model) == vector_index_name(made.embedding_model)
