@@ -76,9 +76,10 @@ class Prover:
         writing, drafted = _Writing(say, self.answer_from), list[DraftedSentence]()
         for step in prove_each(draft, passages, self.judge.score):
             drafted.append(step.drafted)
-            for proof in step.proofs:
-                chance = chances.get(proof.source.passage.chunk_id, 0.0)
-                writing.add(proof, chance if self._bears_on(question, proof.source) else 0.0)
+            if step.proof is not None:
+                source = step.proof.source
+                chance = chances.get(source.passage.chunk_id, 0.0)
+                writing.add(step.proof, chance if self._bears_on(question, source) else 0.0)
         if not writing.said_count:
             held_back = self._hold_back(question, passages, chances)
             return replace(held_back, drafted=tuple(drafted))

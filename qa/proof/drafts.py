@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from corpus.sentences import sentence_spans
-from qa.proof.support import content_keys, find_departure
+from qa.proof.support import find_departure
 from qa.sigmoid import sigmoid
 from qa.types import Draft, DraftedSentence, Passage, Scorer
 
 # The relevance, a logit, from which on a source sentence says what an unproved sentence was to say.
 SAME_MATTER_FROM = 2.0
-# Words of content that a second sentence must add to the nearest one.
-LACKING_FROM = 2
 # Under it, a logit, a source is of another matter, whatever words it shares with the sentence.
 RESTATED_FROM = 0.0
 # A sentence that begins so does not say what it is about.
@@ -55,10 +53,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What became of a piece of the draft, and the proofs of what is said for it."""
+    """What became of a piece of the draft, and the proof of what is said for it, if any is."""
 
     drafted: DraftedSentence
-    proofs: tuple[Proof, ...] = ()
+    proof: Proof | None = None
 
 
 def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -77,27 +75,25 @@ def prove_each(draft: Draft, passages: Sequence[Passage], score: Scorer) -> Iter
         at = len(text) - len(rest)
         run = _find_run(text, at, sources)
         if run is not None:
-            yield Step(DraftedSentence(run.text, "quoted"), (_quote(run),))
+            yield Step(DraftedSentence(run.text, "quoted"), _quote(run))
             at += len(run.text)
             continue
         start, end = sentence_spans(rest)[0]
         at += end
         step = _prove_one(rest[start:end], sources, score)
-        if step.drafted.outcome == "replaced":
-            step = _say_once(step, replacing, text)
-            replacing += [proof.source for proof in step.proofs]
-        yield step
+        proof = step.proof
+        if proof is None or step.drafted.outcome != "replaced":
+            yield step
+        elif _is_said(proof, replacing, text):
+            yield Step(replace(step.drafted, outcome="repeated"))
+        else:
+            replacing.append(proof.source)
+            yield step
 
 
-def _say_once(step: Step, replacing: Sequence[Sentence], text: str) -> Step:
-    """Leave out what was said in the place of another sentence, or is said anyway."""
-    proofs = tuple(
-        proof
-        for proof in step.proofs
-        if proof.said not in text and not any(proof.source.is_within(each) for each in replacing)
-    )
-    outcome = step.drafted.outcome if proofs else "repeated"
-    return Step(replace(step.drafted, outcome=outcome), proofs)
+def _is_said(proof: Proof, replacing: Sequence[Sentence], text: str) -> bool:
+    """Tell what was said in the place of another sentence, or is said anyway."""
+    return proof.said in text or any(proof.source.is_within(each) for each in replacing)
 
 
 def _sentences(passage: Passage) -> Iterator[Sentence]:
@@ -117,22 +113,12 @@ def _prove_one(said: str, sources: Sequence[Sentence], score: Scorer) -> Step:
     by_relevance = [(float(relevance[at]), sources[at]) for at in (-relevance).argsort()]
     for raw, source in by_relevance:
         if raw >= RESTATED_FROM and not find_departure(said, source.text):
-            return Step(DraftedSentence(said, "restated"), (Proof(said, source, sigmoid(raw)),))
+            return Step(DraftedSentence(said, "restated"), Proof(said, source, sigmoid(raw)))
     near = [each for raw, each in by_relevance if raw >= SAME_MATTER_FROM and not _is_heading(each)]
     if not near:
         return Step(DraftedSentence(said, "dropped", "no sentence of what it cites is about it"))
-    meant = sorted(_choose_meant(said, near), key=lambda each: each.start)
     reason = find_departure(said, near[0].text)
-    proofs = tuple(_quote(_with_what_it_needs(each)) for each in meant)
-    return Step(DraftedSentence(said, "replaced", reason), proofs)
-
-
-def _choose_meant(said: str, near: Sequence[Sentence]) -> list[Sentence]:
-    """Choose the nearest sentence, and one more that has what it lacks of the drafted one."""
-    lacking = content_keys(said) - content_keys(near[0].text)
-    found = [len(lacking & content_keys(each.text)) for each in near]
-    best = max(range(len(near)), key=lambda at: found[at])
-    return [near[0], near[best]] if found[best] >= LACKING_FROM else [near[0]]
+    return Step(DraftedSentence(said, "replaced", reason), _quote(_with_what_it_needs(near[0])))
 
 
 def _is_heading(source: Sentence) -> bool:

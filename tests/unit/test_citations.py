@@ -153,17 +153,6 @@ def test_a_heading_replaces_nothing() -> None:
     assert answer.text == "The mill was built in May."
 
 
-def test_a_sentence_of_two_facts_is_replaced_by_both_of_theirs() -> None:
-    text = (
-        "So it was in the mill of the town and that is old."
-        " So it was in the tower of the king that Anna met Berta."
-    )
-    both = "It was in the mill of the town that Anna and Berta met."
-    answer = proved(both, passages=[of(text)])
-    assert answer.text == text
-    assert len(answer.citations) == 2
-
-
 def test_what_became_of_each_sentence_of_a_draft_is_told() -> None:
     draft = (
         f"{BUILT} In 1874 the mill was built. It does grind rye. It does never grind rye."

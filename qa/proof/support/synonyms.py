@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from qa.proof.support.polarity import is_guarded
-from qa.proof.support.words import FUNCTION_WORDS, Word, read_words, stem
+from qa.proof.support.words import FUNCTION_WORDS, Word, stem
 
 # One meaning a line: each stands for the others in any sentence. Two words that only may (find and
 # discover, name and appoint) are no such line, nor are words of more and less, of always and often.
@@ -99,11 +99,6 @@ def meaning_of(word: str) -> str:
 def read_units(words: Sequence[Word]) -> list[Unit]:
     """Return what the words say, in order; a phrase that says what one word says is one unit."""
     return list(_walk(words))
-
-
-def content_keys(sentence: str) -> frozenset[str]:
-    """Return what the words of content of a sentence say."""
-    return frozenset(unit.key for unit in read_units(read_words(sentence)) if unit.is_content)
 
 
 def _walk(words: Sequence[Word]) -> Iterator[Unit]:
