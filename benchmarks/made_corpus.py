@@ -7,6 +7,7 @@ of a few thousand directions, and tags and metadata on a known share of the docu
 import hashlib
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -67,10 +68,7 @@ class MixedEmbedder(HashingEmbedder):
 
 def draw_vectors(count: int, dimension: int, *, seed: int) -> NDArray[np.float32]:
     """Return shape (count, dimension), rows of L2 norm 1."""
-    fixed = np.random.default_rng(0)
-    directions = fixed.standard_normal((DIRECTION_COUNT, DIRECTION_RANK), np.float32)
-    directions = directions @ fixed.standard_normal((DIRECTION_RANK, dimension), np.float32)
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = _directions(dimension)
     chance = np.random.default_rng(seed)
     chosen = chance.integers(DIRECTION_COUNT, size=(count, MIXED_OF))
     weights = chance.random((count, MIXED_OF), np.float32)[..., None]
@@ -78,6 +76,14 @@ def draw_vectors(count: int, dimension: int, *, seed: int) -> NDArray[np.float32
     own = chance.standard_normal((count, dimension), np.float32)
     mixed += NOISE * own / np.sqrt(dimension)
     return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
+
+
+@cache
+def _directions(dimension: int) -> NDArray[np.float32]:
+    chance = np.random.default_rng(0)
+    drawn = chance.standard_normal((DIRECTION_COUNT, DIRECTION_RANK), np.float32)
+    drawn = drawn @ chance.standard_normal((DIRECTION_RANK, dimension), np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), np.float32)
 
 
 def make_vocabulary() -> list[str]:
