@@ -18,6 +18,7 @@ from django.db.models import (
     Count,
     Exists,
     F,
+    FilteredRelation,
     Func,
     OuterRef,
     Q,
@@ -214,6 +215,25 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         """Keep chunks that share a character with ``start:end`` of their document, in order."""
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
+    def with_document(self) -> Self:
+        """Bring the document along, and leave what is long and not of the chunk itself."""
+        rows = self.select_related("document")
+        return rows.defer("document__raw_text", "document__outline", "lexemes")
+
+    def compared(
+        self, vectors: NDArray[np.float32], question: NDArray[np.float32], *, model: str
+    ) -> Self:
+        """Annotate exact cosine distances: ``distance`` to the nearest of ``vectors``, (m, d).
+
+        And ``question_distance`` to one vector. Both are None for a chunk that the model gave none.
+        """
+        of_model = FilteredRelation("embeddings", condition=Q(embeddings__model=model))
+        return self.annotate(
+            of_model=of_model,
+            distance=_least_distance("of_model__vector", vectors),
+            question_distance=CosineDistance("of_model__vector", question),
+        )
+
     def matching(self, query: LexicalQuery, *, widely: bool = False) -> ChunkQuerySet:
         """Keep chunks that have one of the query's telling words, best first.
 
@@ -276,9 +296,7 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
         A stored vector is read once for all of ``vectors``, shape (m, d).
         """
-        distances = [CosineDistance("vector", vector) for vector in vectors]
-        distance = Least(*distances) if len(distances) > 1 else distances[0]
-        rows = self.filter(model=model).annotate(distance=distance)
+        rows = self.filter(model=model).annotate(distance=_least_distance("vector", vectors))
         return rows.order_by("distance").values_list("chunk_id", "distance")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
@@ -296,6 +314,11 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         """Return the vectors that the model gave to these inputs before, by input hash."""
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
         return dict(rows.distinct("input_sha256").values_list("input_sha256", "vector"))
+
+
+def _least_distance(column: str, vectors: NDArray[np.float32]) -> Func:
+    distances = [CosineDistance(column, vector) for vector in vectors]
+    return Least(*distances) if len(distances) > 1 else distances[0]
 
 
 def _least(lists: Iterable[Iterable[tuple[UUID, float]]]) -> dict[UUID, float]:

@@ -39,6 +39,7 @@ class Step(StrEnum):
     CITE = "cite"
     READ_VECTOR = "db.read.vector"
     READ_LEXICAL = "db.read.lexical"
+    READ_CANDIDATES = "db.read.candidates"
     READ_TOKENS = "db.read.tokens"
     EMBED_TOKENS = "rerank.embed"
 

@@ -1,23 +1,25 @@
 """Find candidate passages: nearest vectors and matching words, fused."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from uuid import UUID
 
 import numpy as np
 from django.conf import settings
-from django.db.models import OuterRef, Subquery
 from numpy.typing import NDArray
-from pgvector.django import CosineDistance
 
 from corpus.embedders import Embedder, get_embedder
-from corpus.models import Chunk, Collection, Embedding
+from corpus.models import Chunk, Collection
 from corpus.telemetry import Step, span
 from qa.questions import find_sentences
 from qa.search.fusion import best_first, fuse_legs, keep_best
-from qa.search.legs import Legs, Scores, similarity_of
+from qa.search.legs import Compared, Legs, Scores
 from qa.types import Passage, Query
+
+# The scores of chunks, and the chunks.
+Found = tuple[Scores, dict[UUID, Compared]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,50 +70,60 @@ class HybridRetriever:
             Legs(wording, collection, vectors=of_wording, count=count)
             for wording, of_wording in zip(query.wordings, vectors, strict=True)
         ]
-        scores = keep_best(_MODES[mode](self, legs) for legs in searches)
-        best = best_first(scores, limit)
-        if mode == "semantic":
-            # The index ranks in half precision; order and score by the vectors themselves.
-            scores = keep_best(legs.score_vectors(best) for legs in searches)
-            best = best_first(scores, limit)
-        passages = _read_passages(best, scores, vectors[0][0], collection.embedding_model)
+        search = partial(_MODES[mode], self, question=vectors[0][0])
+        found = [search(legs) for legs in searches]
+        scores = keep_best(scores for scores, _ in found)
+        rows = {pk: row for _, compared in found for pk, row in compared.items()}
+        passages = [
+            passage_of(rows[pk].chunk, score=scores[pk], similarity=rows[pk].question_similarity)
+            for pk in best_first(scores, limit)
+        ]
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
             search_ms=(perf_counter() - embedded) * 1000,
         )
 
-    def _hybrid(self, legs: Legs) -> Scores:
-        similarities, bm25 = legs.search_vectors(), legs.search_lexical()
-        floor = self._find_floor(similarities)
+    def _hybrid(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
+        near, matching = legs.search_vectors(), legs.search_lexical()
         with span(Step.RETRIEVE_FUSE):
-            # A chunk that has no vector yet is found by its words.
-            unseen = bm25.keys() - similarities.keys()
-            similarities |= legs.score_vectors(unseen, otherwise=floor)
-            bm25 |= legs.score_lexical(similarities.keys() - bm25.keys())
-            return fuse_legs(
-                similarities, bm25, alpha=self.alpha, floor=floor, word_count=legs.word_count
+            rows = legs.compare(near.keys() | matching.keys(), question=question)
+            similarities = {
+                pk: row.similarity for pk, row in rows.items() if row.similarity is not None
+            }
+            floor = self._find_floor(similarities[pk] for pk in near.keys() & similarities.keys())
+            scores = fuse_legs(
+                # A chunk that has no vector yet is found by its words.
+                {pk: similarities.get(pk, floor) for pk in rows},
+                {pk: row.bm25 for pk, row in rows.items()},
+                alpha=self.alpha,
+                floor=floor,
+                word_count=legs.word_count,
             )
+        return scores, rows
 
-    def _find_floor(self, similarities: Scores) -> float:
+    def _find_floor(self, similarities: Iterable[float]) -> float:
         """Return the similarity that counts 0, however many rows were asked for.
 
         By the last of the rows, the order of the first ten would depend on how many are shown
         (docs/decisions/0006).
         """
-        ranked = sorted(similarities.values(), reverse=True)[: self.candidate_count]
+        ranked = sorted(similarities, reverse=True)[: self.candidate_count]
         return ranked[-1] if ranked else 0.0
 
-    def _semantic(self, legs: Legs) -> Scores:
-        return legs.search_vectors()
+    def _semantic(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
+        # The index ranks in half precision; order and score by the vectors themselves.
+        rows = legs.compare(legs.search_vectors(), question=question)
+        return {pk: row.similarity or 0.0 for pk, row in rows.items()}, rows
 
-    def _lexical(self, legs: Legs) -> Scores:
+    def _lexical(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
         found = legs.search_lexical(alone=True)
         best = max(found.values(), default=1.0)
-        return {chunk_id: score / best for chunk_id, score in found.items()}
+        rows = legs.compare(found, question=question)
+        return {pk: found[pk] / best for pk in rows}, rows
 
 
-_MODES: dict[str, Callable[[HybridRetriever, Legs], Scores]] = {
+_MODES: dict[str, Callable[..., Found]] = {
     "hybrid": HybridRetriever._hybrid,
     "semantic": HybridRetriever._semantic,
     "lexical": HybridRetriever._lexical,
@@ -122,29 +134,6 @@ def _embed(text: str, embedder: Embedder, *, mode: str) -> NDArray[np.float32]:
     """Return the text's vector first; for ``hybrid`` then those of its sentences. (m, d)."""
     sentences = find_sentences(text) if mode == "hybrid" else ()
     return np.stack([embedder.embed_query(part) for part in (text, *sentences)])
-
-
-def _read_passages(
-    chunk_ids: Sequence[UUID], scores: Scores, vector: NDArray[np.float32], model: str
-) -> list[Passage]:
-    embedding = Embedding.objects.filter(chunk=OuterRef("pk"), model=model)
-    distance = embedding.annotate(exact=CosineDistance("vector", vector)).values("exact")[:1]
-    chunks = (
-        Chunk.objects.select_related("document")
-        .defer("document__raw_text", "document__outline", "lexemes")
-        .annotate(distance=Subquery(distance))
-        .in_bulk(chunk_ids)
-    )
-    # A chunk may be deleted between the two reads: it is then no evidence any more.
-    return [
-        passage_of(
-            chunks[pk],
-            score=scores[pk],
-            similarity=similarity_of(chunks[pk].distance),  # type: ignore[attr-defined]
-        )
-        for pk in chunk_ids
-        if pk in chunks
-    ]
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:

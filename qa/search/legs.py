@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +17,24 @@ from qa.search.fusion import best_first
 from qa.types import Query
 
 Scores = dict[UUID, float]
+
+
+class Compared(NamedTuple):
+    """A chunk, with its document, beside a query.
+
+    Attributes:
+        similarity: Cosine, clipped to [0, 1], to the most similar of the query's vectors; None
+            where the chunk has no vector yet.
+        question_similarity: The same to the whole question; 0 without a vector.
+        bm25: 0 where it has none of the query's words.
+    """
+
+    chunk: Chunk
+    similarity: float | None
+    question_similarity: float
+    bm25: float
+
+
 Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
@@ -65,22 +83,20 @@ class Legs:
     def _best(self, matching: ChunkQuerySet) -> Scores:
         return dict(matching.values_list("pk", "bm25")[: self._count])  # type: ignore[misc]
 
-    def score_vectors(self, chunk_ids: Iterable[UUID], *, otherwise: float = 0.0) -> Scores:
-        """Return the similarity of each of the chunks; ``otherwise`` where one has no vector."""
-        wanted = list(chunk_ids)
-        rows = Embedding.objects.filter(chunk_id__in=wanted)
-        model = self._collection.embedding_model
-        found = _similarities(rows.at_distance(self._vectors, model=model))
-        return {chunk_id: found.get(chunk_id, otherwise) for chunk_id in wanted}
+    def compare(
+        self, chunk_ids: Iterable[UUID], *, question: NDArray[np.float32]
+    ) -> dict[UUID, Compared]:
+        """Read chunks, compared with the query by both legs; those that are gone are left out.
 
-    def score_lexical(self, chunk_ids: Iterable[UUID]) -> Scores:
-        """Return BM25 of each of the chunks; 0 where one has none of the words."""
-        wanted = list(chunk_ids)
-        scored = {}
-        if self._words is not None:
-            rows = Chunk.objects.filter(pk__in=wanted).weighed(self._words)
-            scored = dict(rows.values_list("pk", "bm25"))  # type: ignore[misc]
-        return {chunk_id: scored.get(chunk_id) or 0.0 for chunk_id in wanted}
+        Args:
+            question: Vector of the whole question, of shape (d,).
+        """
+        with span(Step.READ_CANDIDATES):
+            rows = Chunk.objects.filter(pk__in=list(chunk_ids)).with_document()
+            rows = rows.compared(self._vectors, question, model=self._collection.embedding_model)
+            if self._words is not None:
+                rows = rows.weighed(self._words)
+            return {row.pk: _compared(row) for row in rows}
 
     @property
     def word_count(self) -> int:
@@ -101,6 +117,15 @@ class Legs:
         """Keep what the query's tags and filters leave; before anything is ranked."""
         rows = rows.filter(collection=self._collection).tagged(self._query.tags)
         return rows.satisfying(self._query.filters) if self._query.filters else rows
+
+
+def _compared(row: Any) -> Compared:
+    return Compared(
+        chunk=row,
+        similarity=None if row.distance is None else similarity_of(row.distance),
+        question_similarity=similarity_of(row.question_distance),
+        bm25=getattr(row, "bm25", None) or 0.0,
+    )
 
 
 def _similarities(found: Iterable[tuple[UUID, float]]) -> Scores:

@@ -49,7 +49,7 @@ def find_main(headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _section_at(document: Document, start: int, text_start: int) -> Section | None:
-    rows = Chunk.objects.select_related("document").defer("document__raw_text", "lexemes")
+    rows = Chunk.objects.with_document()
     # Where chunks share a sentence, the later one begins the section.
     chunk = rows.filter(document=document).touching(start, start + 1).last()
     if chunk is None:
