@@ -230,9 +230,10 @@ def test_a_chunk_is_as_near_as_to_the_nearest_of_several_vectors(
     found = rows.find_nearest(vectors, model=EMBEDDER.name, count=20)
     stored = {row.chunk_id: row.vector for row in rows}
     least = {key: float(1 - (vectors @ vector).max()) for key, vector in stored.items()}
-    assert [distance for _, distance in found] == pytest.approx(
-        sorted(least.values())[:20], abs=2e-3
-    )
+    farthest = sorted(least.values())[19]
+    assert len(found) == 20
+    near_count = sum(distance <= farthest + 2e-3 for _, distance in found)
+    assert near_count >= (LEAST_FOUND if exact_rows == 0 else 20)
     assert all(distance == pytest.approx(least[key], abs=2e-3) for key, distance in found)
 
 
