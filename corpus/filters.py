@@ -15,6 +15,8 @@ from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any
 
+from corpus.times import EARLIEST, LATEST, can_be_stored
+
 Scalar = str | int | float | bool | datetime
 
 TEXT_FIELDS = frozenset(
@@ -175,15 +177,21 @@ def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
     needed = "A date, or a time with its zone, in ISO 8601 is needed."
     text = _parse_text(given, path, needed)
     try:
-        if len(text) == len("2026-01-31"):
-            day = date.fromisoformat(text)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is not None:
-            return moment.astimezone(UTC)
-    except (ValueError, OverflowError) as exc:
+        moment = _read_moment(text)
+    except ValueError as exc:
         raise FilterError(path, needed) from exc
-    raise FilterError(path, needed)
+    if moment.tzinfo is None:
+        raise FilterError(path, needed)
+    if not can_be_stored(moment):
+        raise FilterError(path, f"A time from {EARLIEST.date()} to {LATEST.date()} is needed.")
+    return moment.astimezone(UTC)
+
+
+def _read_moment(text: str) -> datetime:
+    if len(text) == len("2026-01-31"):
+        day = date.fromisoformat(text)
+        return datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 _VALUE = {"type": ["string", "number", "boolean"]}

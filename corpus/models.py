@@ -27,6 +27,7 @@ from corpus.querysets import (
     EmbeddingQuerySet,
     TagQuerySet,
 )
+from corpus.times import EARLIEST, LATEST
 from corpus.token_vector_models import TokenVectors
 
 __all__ = [
@@ -211,6 +212,12 @@ class Document(models.Model):
             models.CheckConstraint(
                 condition=~Q(status="completed") | ~Q(content_sha256=""),
                 name="document_completed_has_content",
+            ),
+            # Beyond them a row would be written, and every read of it would fail.
+            models.CheckConstraint(
+                condition=Q(user_created_at__range=(EARLIEST, LATEST))
+                & Q(last_modified__range=(EARLIEST, LATEST)),
+                name="document_times_can_be_read",
             ),
         ]
         indexes = [

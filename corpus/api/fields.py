@@ -1,11 +1,12 @@
 """Serializer fields that take their own JSON type and nothing that looks like it."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from rest_framework import serializers
 
 from corpus.models import NAME_PATTERN
+from corpus.times import EARLIEST, LATEST, can_be_stored
 
 
 class Text(serializers.CharField):
@@ -67,12 +68,18 @@ class CollectionName(serializers.RegexField):
 class ZonedDateTime(serializers.DateTimeField):
     """ISO 8601 with a zone; without one the moment is not known."""
 
-    default_error_messages = {"naive": "A time zone is needed, such as Z or +02:00."}
+    default_error_messages = {
+        "naive": "A time zone is needed, such as Z or +02:00.",
+        "range": f"A time from {EARLIEST.date()} to {LATEST.date()} is needed.",
+    }
 
     def enforce_timezone(self, value: datetime) -> datetime:
         if value.tzinfo is None:
             self.fail("naive")
-        return value
+        if not can_be_stored(value):
+            self.fail("range")
+        # Postgres knows no zone that is 16 hours away; some clients do.
+        return value.astimezone(UTC)
 
 
 class JsonObject(serializers.DictField):

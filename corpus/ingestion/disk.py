@@ -12,6 +12,7 @@ from django.conf import settings
 
 from corpus.errors import PathIngestionOff, PathNotFound, PkbError, TooLarge, UnreadableFile
 from corpus.loaders import supported_extensions
+from corpus.times import EARLIEST, LATEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,13 @@ def read_file(path: Path, *, max_bytes: int) -> FileContent:
     # Such names come as surrogates, which Postgres does not take.
     if printable(absolute) != absolute:
         raise UnreadableFile("Its name is not UTF-8.")
-    return FileContent(absolute, content, datetime.fromtimestamp(status.st_mtime, tz=UTC))
+    return FileContent(absolute, content, _moment(status.st_mtime))
+
+
+def _moment(seconds: float) -> datetime:
+    """Of what a file system says, which may lie thousands of years off, the nearest bound."""
+    within = min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp())
+    return datetime.fromtimestamp(within, tz=UTC)
 
 
 def printable(path: Path) -> Path:

@@ -3,12 +3,20 @@
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+)
 
 from corpus.errors import BinaryText, UnreadableFile
 from corpus.ingestion.attributes import ATTRIBUTE_NAMES, Attributes
@@ -16,11 +24,17 @@ from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline, normalize_text
 from corpus.ingestion.store import Version
+from corpus.times import EARLIEST, LATEST
 
 VERSION: Literal[1] = 1
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Level = Annotated[int, Field(ge=1, le=6)]
+Moment = Annotated[
+    AwareDatetime,
+    Field(ge=EARLIEST, le=LATEST),
+    AfterValidator(lambda moment: moment.astimezone(UTC)),
+]
 
 
 class _Entry(BaseModel):
@@ -91,7 +105,7 @@ class DocumentEntry(_Entry):
     source_uri: str = Field(min_length=1, max_length=2048)
     file_path: str = Field(min_length=1, max_length=4096)
     file_hash: Sha256
-    last_modified: datetime
+    last_modified: Moment
     title: str = Field(max_length=512)
     media_type: str = Field(max_length=150)
     chapter: str = Field(max_length=512)
