@@ -12,16 +12,17 @@ _ABBREVIATIONS = frozenset(
 )
 _BOUNDARY = re.compile(
     r"""
-    (?P<stop>[.!?]+["')\]\u201d\u2019]*)(?=\s)       # a stop, closed, before white space
+    (?=[.!?\n\#\u3002\uff01\uff1f\u0964\u061f])(?:     # most characters begin none of these
+      (?P<stop>(?<![.!?])[.!?]++["')\]\u201d\u2019]*+)(?=\s)  # a stop, closed, before white space
     | (?P<wide>[\u3002\uff01\uff1f\u0964\u061f]+["'\u300d\u300f\uff09]*)   # CJK, Devanagari, Arabic
     | (?P<gap>\n\s*\n)                                # an empty line
     | (?P<item>\n(?=\s*(?:[-*+\u2022]|\d+[.)])\s))    # before an item of a list
     | (?P<row>\n(?=\s*\|)|(?<=\|)\n)                  # around a row of a table
     | (?P<head>(?<=\n)\#{1,6}\s[^\n]*\n|\A\#{1,6}\s[^\n]*\n)  # a Markdown heading
-    """,
+    )""",
     re.VERBOSE,
 )
-_LAST_WORD = re.compile(r"([\w.]+)\.\Z")
+_LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ MIN_QUOTE_CHARS, MAX_QUOTE_CHARS = 30, 400
 _MARKUP = re.compile(r"[*_`]+")
 # "An embedding is a list of ...", "Embeddings are numbers that ...".
 _DEFINITION = re.compile(
-    r"(?P<subject>(?:(?:An?|The)\s+)?[A-Z\w][\w'/-]*(?:\s+[\w'/-]+){0,5}?)"
+    r"\A(?P<subject>(?:(?:An?|The)\s+)?[A-Z\w][\w'/-]*(?:\s+[\w'/-]+){0,5}?)"
     r"(?:,\s+(?:often\s+)?(?:shortened to|written|or|also called)\s+[\w-]+,)?"
     r"\s+(?P<verb>is|are|means|stands for)\s+(?P<rest>.+?)[.!]?",
     re.DOTALL,

@@ -70,12 +70,12 @@ def tell_abstention(question: str) -> str:
 
 
 _SUMMARY = re.compile(
-    r"""\s*(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
+    r"""\A\s*+(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
     (?:summari[sz]e | sum\s+up | outline
        | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?
          (?:(?:short|brief|quick)\s+)?(?:summary|overview|outline|tl;?dr)\s+of
        | what\s+(?:is|does)(?=.+\s(?:about|cover)\W*$))
-    \s+(?P<name>\S.*?)(?:\s+(?:about|cover))?[\s.?!]*$""",
+    \s+(?P<name>\S[^\n]*+)\s*\Z""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Of a document's name these tell nothing.
@@ -88,7 +88,9 @@ _NAMELESS = frozenset(
 def find_named(text: str) -> str:
     """Return what is to be summed up ("Summarise the fire manual"); empty where nothing is."""
     found = _SUMMARY.match(text)
-    return found["name"] if found else ""
+    name = found["name"].rstrip(" \t.?!") if found else ""
+    words, _, last = name.rpartition(" ")
+    return words.rstrip() if words and last.lower() in {"about", "cover"} else name
 
 
 def telling_words(name: str) -> frozenset[str]:
@@ -112,10 +114,10 @@ _ASKS = rf"""(?:
     | (?!do|ha){_VERB}(?:n't)?\s+(?:the|an?)\b
 )"""
 _BEGINS_QUESTION = re.compile(
-    rf"\s*(?:what|which|whose|who|whom|when|where|why|how|{_VERB})\b", re.IGNORECASE
+    rf"\A\s*+(?:what|which|whose|who|whom|when|where|why|how|{_VERB})\b", re.IGNORECASE
 )
 _NEXT_QUESTION = re.compile(
-    rf"\s*,?\s+and\s+(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
+    rf"(?<!\s)(?:\s*+,)?\s++and\s++(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
 )
 
 
@@ -170,7 +172,9 @@ _DEMONSTRATIVE = re.compile(
     re.IGNORECASE,
 )
 # "How long does it take to deploy a model?" and "is it possible to ..." refer to nothing before.
-_EXPLETIVE = re.compile(r"\bit\b.*?\b(?:to|that|if|when)\s+\w+", re.IGNORECASE)
+_EXPLETIVE = re.compile(
+    r"^(?>.*?\bit\b).*?\b(?:to|that|if|when)\s+\w+", re.IGNORECASE | re.MULTILINE
+)
 _DEFINITION = re.compile(r"^\s*(?:who|what)\s+(?:is|are|was|were)\s+\w", re.IGNORECASE)
 _TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.IGNORECASE)
 _WORD = re.compile(r"[\w][\w'’-]*")

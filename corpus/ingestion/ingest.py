@@ -19,6 +19,10 @@ from corpus.loaders.base import Block
 from corpus.models import Collection, Document
 from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
 
+# Characters that are sent for one that is kept: white space, and letters that are sent in parts,
+# may make up as much of a text. One of more is refused unread.
+MOST_SHRINKING = 4
+
 
 def ingest_text(text: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
     """Bring a text into a collection, in place of the version its ``source_uri`` had.
@@ -31,6 +35,8 @@ def ingest_text(text: str, *, collection: Collection, attributes: Attributes) ->
             fails to encode, the document is stored and a job brings the vectors.
     """
     with _traced(collection):
+        # Before any work: what is sent may be as long as a body.
+        _check_length(text, 0, MOST_SHRINKING * settings.PKB_MAX_INPUT_CHARS)
         with span(Step.NORMALIZE):
             normal, outline = join_blocks([Block(text)])
         _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)

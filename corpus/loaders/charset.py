@@ -105,7 +105,7 @@ _GUESS_BYTES = 128 * 1024
 _GOOD_PER_BAD = 1
 # As HTML, XML, and source files ("coding: utf-8") declare it.
 _DECLARED = (
-    re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I),
+    re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*+["']?\s*([A-Za-z0-9_.:-]{2,40})""", re.I),
     re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9_.:-]{2,40})"""),
     re.compile(rb"""coding[:=][ \t]*([A-Za-z0-9_.-]{2,40})"""),
 )

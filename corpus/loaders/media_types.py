@@ -26,10 +26,10 @@ _OOXML = (
 )
 # Possessive, for a thousand comments can be cut up in exponentially many ways.
 _HTML = re.compile(
-    rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html)\b",
+    rb"\A\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html)\b",
     re.I | re.S,
 )
-_XML = re.compile(rb"\s*<\?xml[\s?]")
+_XML = re.compile(rb"\A\s*+<\?xml[\s?]")
 _MAIL_HEADER = re.compile(
     rb"^(?:Received|Return-Path|Message-ID|MIME-Version|Delivered-To|From|Date|Subject): ?\S",
     re.I | re.M,

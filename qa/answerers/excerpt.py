@@ -13,7 +13,7 @@ _LEANING = re.compile(
 )
 # One that ends so says little without the one behind it: an FAQ's question, a list's lead-in.
 _LEADING_ON = ("?", ":")
-_ITEM = re.compile(r"(?:[-*+\u2022]|\d+[.)])\s|\|")
+_ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s|\|")
 # What a sentence that is needed may have over the most words.
 NEEDED_WORDS = 15
 

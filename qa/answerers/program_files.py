@@ -16,8 +16,8 @@ PROVENANCE = "provenance"
 
 _WANTED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]*)(?:@(?P<version>[1-9]\d{0,5}))?")
 # No "-3" at the end of a name: it would read as a version.
-_NEW_NAME = re.compile(r"(?!.*-\d+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
-_FILE = re.compile(r"(?P<name>.+)-(?P<version>[1-9]\d{0,5})\.json")
+_NEW_NAME = re.compile(r"\A(?!.*-\d+$)[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+_FILE = re.compile(r"\A(?P<name>.+)-(?P<version>[1-9]\d{0,5})\.json")
 
 
 @dataclass(frozen=True, slots=True)

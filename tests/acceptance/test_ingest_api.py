@@ -170,3 +170,12 @@ def test_a_failed_request_may_be_tried_again_under_its_key(api: APIClient) -> No
     assert api.post("/ingest", body, format="json", headers=headers).status_code == 404
     api.post("/collections", {"name": "later"}, format="json")
     assert api.post("/ingest", body, format="json", headers=headers).status_code == 201
+
+
+def test_a_text_too_long_by_far_is_refused_unread(api: APIClient, settings: Any) -> None:
+    settings.PKB_MAX_INPUT_CHARS = 500
+    blanks = " " * (4 * 500 - len(LIGHTHOUSE))
+    assert post(api, text=LIGHTHOUSE + blanks).status_code == 201
+    # Not even the NUL was seen, which would be said of a text that is read.
+    reply = post(api, text=f"\0{BAKERY}{blanks * 2}")
+    assert (reply.status_code, reply.json()["error"]) == (422, "text_too_long")

@@ -20,7 +20,7 @@ from corpus.models import Document
 from corpus.times import EARLIEST, LATEST, can_be_stored
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
-migration: Any = import_module("corpus.migrations.0010_keep_times_readable")
+migration: Any = import_module("corpus.migrations.0013_keep_times_readable")
 
 TOO_FAR = [
     "0001-01-01T00:00:00+14:00",

@@ -14,7 +14,7 @@ RoomUnder = Callable[[HeadingPath], Room]
 # Headings down to this level begin a section.
 SECTION_LEVEL = 3
 
-_FENCE = re.compile(r"[ \t]{0,3}(`{3,9}|~{3,9})[^\n]*\n")
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,9}|~{3,9})[^\n]*\n", re.MULTILINE)
 _LAID_OUT = re.compile(r"^(?:[ \t]*\||[ ]{4}|\t)[^\n]*\n?", re.MULTILINE)
 
 

@@ -6,8 +6,8 @@ from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain import paragraphs, unified
 
-_TITLE = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*$")
-_LISTING = re.compile(r"(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
+_TITLE = re.compile(r"\A(={1,6}|#{1,6})[ \t]+(\S.*)")
+_LISTING = re.compile(r"\A(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -24,8 +24,15 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if title:
             blocks.extend(map(Block, paragraphs("\n".join(pending))))
             pending = []
-            blocks.append(Block(line.rstrip(), len(title[1]), title[2]))
+            blocks.append(Block(line.rstrip(), len(title[1]), _words(title)))
         else:
             pending.append(line)
     blocks.extend(map(Block, paragraphs("\n".join(pending))))
     return LoadedDocument(tuple(blocks))
+
+
+def _words(title: re.Match[str]) -> str:
+    """What stands between the signs; those behind it may be left out."""
+    signs, words = title[1], title[2].rstrip(" \t")
+    bare = words.removesuffix(signs)
+    return bare.rstrip(" \t") if bare != words and bare.endswith((" ", "\t")) else words

@@ -29,7 +29,7 @@ BLOCKS = frozenset(_BLOCK_TAGS.split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = ("ul", "ol", "menu")
 _BOLD = frozenset(("b", "strong"))
-_AROUND_BREAK = re.compile(r" *\n *")
+_AROUND_BREAK = re.compile(r"(?<! ) *+\n *+")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _INDENT = "  "
 # Pages with unclosed lists nest them by hundreds.

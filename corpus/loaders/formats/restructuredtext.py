@@ -9,10 +9,10 @@ from corpus.loaders.formats.plain import unified
 from corpus.loaders.formats.titles import title_at
 
 _MAX_LEVEL = 6
-_ROLE = re.compile(r":[a-z][a-z:+.-]*:`([^`]*?)(?:\s*<[^>`]*>)?`")
+_ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*+)`")
 _FIELD = re.compile(r":([A-Za-z][\w -]*):[ \t]+(\S.*)$")
 # A label for links from elsewhere; readers do not see it.
-_LABEL = re.compile(r"\.\. _[^:]+:$")
+_LABEL = re.compile(r"\A\.\. _[^:]+:$")
 _KEPT_FIELDS = frozenset(("author", "authors", "date", "version", "organization", "status"))
 
 
@@ -33,7 +33,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             yield from _flushed(paragraph)
             if title.style not in styles:
                 styles.append(title.style)
-            plain = " ".join(_ROLE.sub(r"\1", title.text).replace("``", "").split())
+            plain = " ".join(_ROLE.sub(_words, title.text).replace("``", "").split())
             yield Block(title.text, min(styles.index(title.style) + 1, _MAX_LEVEL), plain)
             at += title.line_count
             continue
@@ -45,6 +45,12 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             paragraph.append(line)
         at += 1
     yield from _flushed(paragraph)
+
+
+def _words(role: re.Match[str]) -> str:
+    """What readers see of a reference: not the target behind its words."""
+    words, bracket, _ = role[1].rpartition("<")
+    return words.rstrip() if bracket and role[1].endswith(">") else role[1]
 
 
 def _flushed(paragraph: list[str]) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from corpus.loaders.tables import record_blocks, table_blocks
 Row = Sequence[str]
 
 _NUMBER = re.compile(
-    r"[-+(]?[$€£¥]?\s?\d[\d.,\s]*%?\)?(?:[eE][-+]?\d+)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+    r"\A(?:[-+(]?[$€£¥]?\s?\d[\d.,\s]*%?\)?(?:[eE][-+]?\d+)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})"
 )
 _MIN_COLUMNS = 2
 

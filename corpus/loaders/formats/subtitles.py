@@ -7,7 +7,7 @@ from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain import paragraphs
 
-_TIMES = re.compile(r"(?:\d+:)?\d\d:\d\d[.,]\d+\s+-->")
+_TIMES = re.compile(r"(?<!\d)(?:\d++:)?\d\d:\d\d[.,]\d+\s+-->")
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")
 _VOICE = re.compile(r"<v(?:\.[^ <>]{1,100})?\s{1,9}([^<>]{1,200})>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}]{0,200}\}")

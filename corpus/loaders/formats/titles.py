@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_RULE = re.compile(r"([!-/:-@\[-`{-~])\1+[ \t]*$")
+_RULE = re.compile(r"\A([!-/:-@\[-`{-~])\1+[ \t]*$")
 _MAX_CHARS = 500
 # Shorter underlines are valid from four characters on, and docutils only warns.
 _MIN_SHORT_RULE = 4

@@ -39,7 +39,7 @@ _MAX_GAP_ROWS = 2
 # A cell in the last of 16,384 columns of each row would make gigabytes of nothing.
 _MAX_GAP_COLUMNS = 64
 _MERGED = re.compile(
-    rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
+    rb'<(?:\w+:)?mergeCell\s[^<>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
 )
 # A merged range may span a whole sheet; each cell of it takes memory.
 _MAX_MERGED_CELLS = 100_000
@@ -49,7 +49,7 @@ _DATE_TIME = 22
 _TIME_FORMATS = frozenset((18, 19, 20, 21, 45, 46, 47))
 _PERCENT_FORMATS = {9: 0, 10: 2}
 # Quoted text, colours and locales, escaped characters, and spacing: no letter there is a field.
-_NOT_FORMAT = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.')
+_NOT_FORMAT = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\\.|_.')
 # Excel takes 1900 for a leap year: counted from here, days from March 1900 on are right.
 _EPOCH_1900 = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no zones
 _EPOCH_1904 = dt.datetime(1904, 1, 1)  # noqa: DTZ001

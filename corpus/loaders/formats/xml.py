@@ -17,13 +17,11 @@ PRELOAD = ("lxml.html", "defusedxml.ElementTree")
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 # Pictures and the like, declared and never expanded.
-_UNPARSED = re.compile(
-    r"<!ENTITY\s+[^\s%\"'>]+\s+(?:SYSTEM|PUBLIC)\s+[^<>]*?\sNDATA\s+[^\s<>]+\s*>"
-)
+_UNPARSED = re.compile(r"<!ENTITY\s+[^\s%\"'>]+\s+(?:SYSTEM|PUBLIC)\s[^<>]*?\sNDATA\s+[^\s<>]+\s*>")
 _NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9.]*);")
 # Every XML parser knows these; expanded here, they would be taken for mark-up.
 _OWN_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
-_MARKUP = re.compile(r"<\s*(?:p|br|div|a|b|i|img|ul|li|h\d|table|span|strong|em)\b[^>]*>", re.I)
+_MARKUP = re.compile(r"<\s*(?:p|br|div|a|b|i|img|ul|li|h\d|table|span|strong|em)\b[^<>]*>", re.I)
 # Of JATS, DocBook, TEI, patents and HTML alike: what files call a thing is told by its name.
 _HEADING_TAGS = "title heading head article-title invention-title title-of-invention subtitle"
 _HEADINGS = frozenset(_HEADING_TAGS.split())
