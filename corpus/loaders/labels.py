@@ -22,27 +22,27 @@ MOST_LABEL_CHARS = 160
 # A longer line is a sentence.
 MOST_TERM_CHARS = 60
 
-_BULLET = re.compile(r"\s*[-*+•◦▪●○■–‣·o]\s")
-_NUMBER = re.compile(r"\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
-_ROW = re.compile(r"\s*(?:\||[+=-]{3})")
+_BULLET = re.compile(r"\A\s*[-*+•◦▪●○■–‣·o]\s")
+_NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
+_ROW = re.compile(r"\A\s*(?:\||[+=-]{3})")
 # With its argument where that stands apart from what is said of it, else without.
 _OPTION = re.compile(
-    rf"--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
+    rf"\A--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
 )
-_QUESTION = re.compile(r"[\w\"'“¿(`*][^\n]*(?:\n[^\n]*)?\?[*_\"”)]*$")
+_QUESTION = re.compile(r"\A[\w\"'“¿(`*][^\n]*(?:\n[^\n]*)?\?[*_\"”)]*$")
 # A directive of Sphinx that describes something, which stands behind its colons.
 _DESCRIBED = re.compile(
-    r"\.\. (?:\w+:)*(?:option|envvar|confval|setting|describe|object|function|method|class|"
+    r"\A\.\. (?:\w+:)*(?:option|envvar|confval|setting|describe|object|function|method|class|"
     r"attribute|data|exception|module|directive|role|type|macro)::[ \t]+(\S.*)$"
 )
-_DEFINITION = re.compile(r"[ \t]{0,3}:[ \t]+\S")
+_DEFINITION = re.compile(r"\A[ \t]{0,3}:[ \t]+\S")
 # Rows of Markdown below the first, which names their columns.
-_HEADER = re.compile(r"\|[^\n]*\|\n\|[ \t]*:?-[-:| \t]*\|(?:\n|$)")
+_HEADER = re.compile(r"\A\|[^\n]*\|\n\|[ \t]*:?-[-:| \t]*\|(?:\n|$)")
 # A term is no sentence, and no line of code.
-_TERM = re.compile(r"[\w*[(<\"'`$%@](?:(?!: )[^\n])*[\w)\]>\"'`*?]$")
-_CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
+_TERM = re.compile(r"\A[\w*[(<\"'`$%@](?:(?!: )[^\n])*[\w)\]>\"'`*?]$")
+_CAPTION = re.compile(r"\A(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
 _SENTENCE_END = re.compile(r"[.!?]\s+|\n\n")
-_MARKUP = re.compile(r"\[([^\]\n]+)\]\([^)\s]*\)|\*\*|``")
+_MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 
 def name_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -20,7 +20,7 @@ SAME_MATTER_FROM = 2.0
 RESTATED_FROM = 0.0
 # A sentence that begins so does not say what it is about.
 _LEANING = re.compile(r"(?:it|its|he|his|she|her|they|their)\b", re.IGNORECASE)
-_ITEM = re.compile(r"(?:[-*+\u2022]|\d+[.)])\s")
+_ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
 
 
 @dataclass(frozen=True, slots=True)
