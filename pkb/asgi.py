@@ -1,4 +1,4 @@
-"""The service: Django over ASGI, /mcp beside it, telemetry on, models loading in the background."""
+"""The service behind its gate: Django over ASGI, /mcp beside it; models load in the background."""
 
 import os
 import sys
@@ -10,7 +10,11 @@ from pkb.http.handler import OneThreadHandler
 
 django_application = OneThreadHandler()
 
-from pkb.http.handler import open_in_turn  # noqa: E402
+from django.conf import settings  # noqa: E402
+
+from pkb.http.bounds import body_bounds, place_bounds  # noqa: E402
+from pkb.http.costs import MCP  # noqa: E402
+from pkb.http.gate import Gate  # noqa: E402
 from pkb.preload import start_warming  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
@@ -22,12 +26,13 @@ SWITCH_INTERVAL_S = 0.0003
 sys.setswitchinterval(SWITCH_INTERVAL_S)
 set_up()
 start_warming()
-QUESTIONS = frozenset({"/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions"})
-pages = open_in_turn(django_application, paths=QUESTIONS)
 
 
-async def application(scope: Any, receive: Any, send: Any) -> None:
-    if scope["type"] == "http" and scope["path"] == "/mcp":
+async def route(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "http" and scope["path"] == MCP:
         await serve_mcp(scope, receive, send)
     else:
-        await pages(scope, receive, send)
+        await django_application(scope, receive, send)
+
+
+application = Gate(route, places=place_bounds(settings), bodies=body_bounds(settings))

@@ -240,6 +240,28 @@ class Env(BaseSettings):
         validate_default=True,
         description="answers at once in a process; at most half of PKB_DB_POOL_SIZE",
     )
+    # What runs, what waits and what is refused: docs/decisions/0027.
+    pkb_search_concurrency: int = Field(
+        default=0, ge=0, le=100, description="searches at once; 0: one a core, two at least"
+    )
+    pkb_encoding_concurrency: int = Field(
+        default=0, ge=0, le=100, description="texts taken in or embedded at once; 0: as searches"
+    )
+    pkb_light_concurrency: int = Field(
+        default=0, ge=0, le=200, description="other requests at once; 0: what the pool has left"
+    )
+    pkb_waiting_per_place: int = Field(
+        default=16, ge=0, le=1_000, description="requests that wait, for each that may run"
+    )
+    pkb_max_wait_s: float = Field(
+        default=30, gt=0, le=600, description="seconds that a request waits at most to begin"
+    )
+    pkb_body_timeout_s: float = Field(
+        default=30,
+        gt=0,
+        le=600,
+        description="seconds for a request's body, and one more for each 64 KiB of it",
+    )
 
     pkb_session_minutes: int = Field(
         default=30,

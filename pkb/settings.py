@@ -69,7 +69,6 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
-    "pkb.http.middleware.BodyLimitMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "pkb.http.middleware.LogMiddleware",
@@ -157,7 +156,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
 
-# Uploads and JSON bodies are bounded by pkb.http.middleware, which answers 413.
+# All bodies are bounded by pkb.http.gate, which answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
 
@@ -217,6 +216,13 @@ PKB_CALIBRATION = env.pkb_calibration
 PKB_ABSTAIN_BELOW = env.pkb_abstain_below
 PKB_ANSWER_FROM = env.pkb_answer_from
 PKB_ANSWER_CONCURRENCY = env.pkb_answer_concurrency
+PKB_SEARCH_CONCURRENCY = env.pkb_search_concurrency
+PKB_ENCODING_CONCURRENCY = env.pkb_encoding_concurrency
+PKB_LIGHT_CONCURRENCY = env.pkb_light_concurrency
+PKB_WAITING_PER_PLACE = env.pkb_waiting_per_place
+PKB_MAX_WAIT_S = env.pkb_max_wait_s
+PKB_BODY_TIMEOUT_S = env.pkb_body_timeout_s
+PKB_DB_POOL_SIZE = env.pkb_db_pool_size
 PKB_SESSION_MINUTES = env.pkb_session_minutes
 PKB_CHAT_HEARTBEAT_S = env.pkb_chat_heartbeat_s
 PKB_RETENTION_DAYS = env.pkb_retention_days

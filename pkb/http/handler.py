@@ -1,8 +1,5 @@
-"""Django's ASGI handler, a thread a request; streaming doors open one after the other."""
+"""Django's ASGI handler: a thread a request, and a body that was read before."""
 
-import asyncio
-from asyncio import Semaphore
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import django
@@ -10,6 +7,8 @@ from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+
+from pkb.http.bodies import Body
 
 
 class OneThreadHandler(ASGIHandler):
@@ -29,53 +28,5 @@ class OneThreadHandler(ASGIHandler):
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         return await sync_to_async(self.get_response, thread_sensitive=True)(request)
 
-
-Application = Callable[[Any, Any, Any], Awaitable[None]]
-"""Of ASGI: its scope, receive and send."""
-
-OPENINGS = 1
-# Seconds. What has not begun to answer by then is no stream, and waits for its whole answer
-# (docs/decisions/0014).
-OPENING_S = 0.05
-
-
-def open_in_turn(application: Application, *, paths: frozenset[str]) -> Application:
-    """Return the application; requests for these paths wait until the one before has begun.
-
-    It has when its answer begins, or after ``OPENING_S``.
-    """
-    turns = Semaphore(OPENINGS)
-
-    async def wait_for_turn(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or scope["path"] not in paths:
-            await application(scope, receive, send)
-            return
-        turn = _Turn(turns)
-        await turn.take()
-        asyncio.get_running_loop().call_later(OPENING_S, turn.give_back)
-
-        async def pass_on(message: Any) -> None:
-            turn.give_back()
-            await send(message)
-
-        try:
-            await application(scope, receive, pass_on)
-        finally:
-            turn.give_back()
-
-    return wait_for_turn
-
-
-class _Turn:
-    def __init__(self, turns: Semaphore) -> None:
-        self._turns = turns
-        self._is_held = False
-
-    async def take(self) -> None:
-        await self._turns.acquire()
-        self._is_held = True
-
-    def give_back(self) -> None:
-        if self._is_held:
-            self._is_held = False
-            self._turns.release()
+    async def read_body(self, receive: Any) -> Any:
+        return receive.hand_on() if isinstance(receive, Body) else await super().read_body(receive)

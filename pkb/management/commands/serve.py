@@ -1,4 +1,5 @@
 import os
+import resource
 import subprocess
 import sys
 from typing import Any
@@ -7,6 +8,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from qa.checks import CONFIGURATION
+
+# Connections at once, those that are idle or half-sent among them; and those that wait for one.
+# The gate refuses what is too much (docs/decisions/0027): it must hear of it first.
+CONNECTIONS = 4_096
+BACKLOG = 2_048
+# Milliseconds for a request's headers; a connection that asks nothing for so long ends, too.
+HEADER_TIMEOUT_MS = 10_000
+# A connection, and its body on disk.
+DESCRIPTORS_PER_CONNECTION = 2
+OTHER_DESCRIPTORS = 512
 
 
 class Command(BaseCommand):
@@ -25,9 +36,21 @@ class Command(BaseCommand):
             [
                 sys.executable, "-m", "granian", "--interface", "asginl", "--workers", "1",
                 "--host", options["host"], "--port", str(options["port"]),
+                "--backlog", str(BACKLOG), "--backpressure", str(_raise_connections()),
+                "--http1-header-read-timeout", str(HEADER_TIMEOUT_MS),
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
         )  # fmt: skip
+
+
+def _raise_connections() -> int:
+    """Let the server open as many files as it may; returns the connections that it can hold."""
+    wanted = CONNECTIONS * DESCRIPTORS_PER_CONNECTION + OTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return max(1, min(CONNECTIONS, (soft - OTHER_DESCRIPTORS) // DESCRIPTORS_PER_CONNECTION))
 
 
 def _start_worker() -> None:

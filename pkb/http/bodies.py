@@ -1,0 +1,131 @@
+"""Read a request's whole body before anything is done for it: counted, and within its time."""
+
+import asyncio
+from asyncio import Future, Task
+from tempfile import SpooledTemporaryFile
+from typing import Any
+
+from pkb.http.refusals import ClientLeft, Refused
+
+# Kept in memory for each request; more goes to a file on disk. A question is far under it.
+MEMORY_BYTES = 16 * 1024
+# What a body must bring beside its first seconds: 512 kbit/s, less than any line of today.
+LEAST_BYTES_PER_S = 64 * 1024
+_PIECE_BYTES = 64 * 1024
+
+
+class Body:
+    """The body of one request as an application receives it, and whether its client has left.
+
+    Attributes:
+        file: The whole of it, at its start.
+        byte_count: Its size.
+    """
+
+    def __init__(self, receive: Any) -> None:
+        self.file = _new_file()
+        self.byte_count = 0
+        self._receive = receive
+        self._is_handed_on = False
+        self._left: Future[None] | None = None
+        self._watch: Task[None] | None = None
+
+    async def __call__(self) -> dict[str, Any]:
+        """Receive as ASGI says: the pieces of the body, and after them that the client left."""
+        if not self._is_handed_on:
+            piece = self.file.read(_PIECE_BYTES)
+            self._is_handed_on = self.file.tell() >= self.byte_count
+            return {"type": "http.request", "body": piece, "more_body": not self._is_handed_on}
+        await asyncio.shield(self.left)
+        return {"type": "http.disconnect"}
+
+    def hand_on(self) -> "SpooledTemporaryFile[bytes]":
+        """Return the file itself, for who would read it piece by piece into another."""
+        self._is_handed_on = True
+        return self.file
+
+    @property
+    def left(self) -> "Future[None]":
+        """Done once the client has left, or was given up."""
+        if self._left is None:
+            self._left = asyncio.get_running_loop().create_future()
+            self._watch = asyncio.create_task(self._watch_client())
+        return self._left
+
+    def give_up_client(self) -> None:
+        """Have the application hear that its client has left: it does not read what it is sent."""
+        if not self.left.done():
+            self.left.set_result(None)
+
+    def close(self) -> None:
+        self.file.close()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _watch_client(self) -> None:
+        await self._receive()
+        self.give_up_client()
+
+
+class BodyReader:
+    """Reads bodies; holds no more of them at once than its bound.
+
+    Args:
+        timeout_s: For the whole of a small body; each ``LEAST_BYTES_PER_S`` give a second more.
+        held_bytes: All bodies that were read and are not closed may have so many together.
+    """
+
+    def __init__(self, *, timeout_s: float, held_bytes: int) -> None:
+        self._timeout_s = timeout_s
+        self._free_bytes = held_bytes
+
+    async def read(self, receive: Any, *, max_bytes: int) -> Body:
+        """Return the whole body; ``close`` must follow.
+
+        Raises:
+            Refused: It has more than ``max_bytes``, or did not come in its time.
+            ClientLeft: Its client left before its end.
+        """
+        body = Body(receive)
+        try:
+            await self._fill(body, receive, max_bytes)
+        except TimeoutError:
+            self.close(body)
+            raise Refused(408, "The body did not come within its time.") from None
+        except BaseException:
+            self.close(body)
+            raise
+        body.file.seek(0)
+        return body
+
+    def close(self, body: Body) -> None:
+        self._free_bytes += body.byte_count
+        body.close()
+
+    async def _fill(self, body: Body, receive: Any, max_bytes: int) -> None:
+        started = asyncio.get_running_loop().time()
+        async with asyncio.timeout(self._timeout_s) as limit:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientLeft
+                piece = message.get("body", b"")
+                if body.byte_count + len(piece) > max_bytes:
+                    raise too_large(max_bytes)
+                if len(piece) > self._free_bytes:
+                    raise Refused(503, "Too much is being sent at once; send it again soon.")
+                self._free_bytes -= len(piece)
+                body.byte_count += len(piece)
+                body.file.write(piece)
+                if not message.get("more_body", False):
+                    return
+                allowed_s = self._timeout_s + body.byte_count / LEAST_BYTES_PER_S
+                limit.reschedule(started + allowed_s)
+
+
+def _new_file() -> "SpooledTemporaryFile[bytes]":
+    return SpooledTemporaryFile(max_size=MEMORY_BYTES)
+
+
+def too_large(max_bytes: int) -> Refused:
+    return Refused(413, f"The body may have at most {max_bytes:,} bytes.")

@@ -1,0 +1,69 @@
+"""What a request costs, as far as its path or the tool it calls tells."""
+
+import json
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+
+class Cost(StrEnum):
+    """Requests of one cost share places."""
+
+    ANSWER = "answer"  # a question or a claim: models take all cores
+    SEARCH = "search"
+    ENCODE = "encode"  # a text or file that is taken in, embedded or ranked
+    REPLAY = "replay"  # a stream that is read again: hardly anything, but for minutes
+    LIGHT = "light"  # whatever else
+
+
+# Asked by who looks whether the service lives: never refused for others.
+EXEMPT = frozenset({"/health", "/ready"})
+MCP = "/mcp"
+_PATHS: Mapping[Cost, Iterable[str]] = {
+    Cost.ANSWER: (
+        "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/claims/verify",
+    ),
+    Cost.SEARCH: ("/search", "/query", "/ui/search", "/ui/ask/nearest"),
+    Cost.ENCODE: (
+        "/ingest", "/encode_doc", "/v1/embeddings", "/v1/rerank",
+        "/ui/library/upload", "/ui/library/paste",
+    ),
+}  # fmt: skip
+_COSTS = {path: cost for cost, paths in _PATHS.items() for path in paths}
+_TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}
+# Of an MCP request; only a text that is to be taken in is longer.
+TOOL_CALL_BYTES = 64 * 1024
+
+
+def cost_of(method: str, path: str) -> Cost:
+    if method == "OPTIONS":
+        return Cost.LIGHT
+    if path.startswith("/chat/"):
+        return Cost.REPLAY
+    if path.startswith("/ui/documents/") and path.endswith("/reingest"):
+        return Cost.ENCODE
+    return _COSTS.get(path, Cost.LIGHT)
+
+
+def cost_of_tool_call(content: bytes) -> Cost:
+    """Return what an MCP request costs, by the tool that it calls.
+
+    Args:
+        content: Its body, of which no more than ``TOOL_CALL_BYTES`` and one are looked at.
+    """
+    if len(content) > TOOL_CALL_BYTES:
+        return Cost.ENCODE
+    try:
+        return _cost_of_message(json.loads(content))
+    except (ValueError, RecursionError):
+        return Cost.LIGHT  # no JSON: it is told so
+
+
+def _cost_of_message(message: Any) -> Cost:
+    if isinstance(message, list):
+        return Cost.ANSWER
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
+        return Cost.LIGHT
+    called = message.get("params")
+    name = called.get("name") if isinstance(called, dict) else None
+    return _TOOLS.get(name, Cost.LIGHT) if isinstance(name, str) else Cost.LIGHT

@@ -1,0 +1,80 @@
+"""What the gate says to a request that it does not let in, straight from the event loop."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+
+from corpus.telemetry import refused_requests
+from pkb.http.problems import MEDIA_TYPE, problem
+from qa.api.openai.errors import openai_error
+
+# Seconds: most queues are empty by then.
+RETRY_AFTER_S = 5
+
+
+class Refused(Exception):
+    """A request that is not let in.
+
+    Attributes:
+        status: 408, 413, 429 or 503.
+        detail: What its client is told.
+    """
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether nothing more is read of what the client sends."""
+        return self.status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+
+
+class ClientLeft(Exception):
+    """Nobody is there any more to be told anything."""
+
+
+def busy(*, is_clients_own: bool) -> Refused:
+    """Return the refusal where all places are taken."""
+    if is_clients_own:
+        return Refused(429, "This address has too many requests waiting; send it again soon.")
+    return Refused(503, "Too many requests are waiting; send it again soon.")
+
+
+async def tell(refused: Refused, *, scope: Any, send: Any) -> None:
+    """Send a refusal: problem details, or OpenAI's shape below /v1."""
+    refused_requests.add(1, {"status": refused.status})
+    known = HTTPStatus(refused.status)
+    body: Mapping[str, Any] = problem(
+        known, title=known.phrase, code=known.name.lower(), detail=refused.detail
+    )
+    media_type = MEDIA_TYPE
+    if scope["path"].startswith("/v1/"):
+        body, media_type = openai_error(body), "application/json"
+    content = json.dumps(body).encode()
+    headers = [
+        (b"content-type", media_type.encode()),
+        (b"content-length", str(len(content)).encode()),
+        *_further_headers(refused, scope),
+    ]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+def _further_headers(refused: Refused, scope: Any) -> list[tuple[bytes, bytes]]:
+    headers = []
+    if refused.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
+        headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
+    if refused.ends_connection and scope.get("http_version", "1.1").startswith("1"):
+        headers.append((b"connection", b"close"))
+    origin = dict(scope["headers"]).get(b"origin")
+    if origin and (
+        settings.CORS_ALLOW_ALL_ORIGINS or origin.decode("latin-1") in settings.CORS_ALLOWED_ORIGINS
+    ):
+        headers.append((b"access-control-allow-origin", origin))
+        headers.append((b"access-control-expose-headers", b"Retry-After"))
+    return headers
