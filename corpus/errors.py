@@ -20,6 +20,7 @@ The errors the product raises, with the HTTP status each maps to.
     - CollectionProtected          409
     - JobStateConflict             409
     - ModelNotReady                409
+    - IdempotencyKeyBusy           409, with Retry-After
   x TooLarge                       413
   x UnsupportedMediaType           415
   x UnprocessableContent           422
@@ -194,6 +195,13 @@ class ModelNotReady(Conflict):
     """The collection has not all its vectors by this model."""
 
     code = "model_not_ready"
+
+
+class IdempotencyKeyBusy(Conflict):
+    """The first request with this idempotency key is still at work."""
+
+    code = "idempotency_key_busy"
+    retry_after_s = 1
 
 
 class TooLarge(PkbError):

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from rest_framework.response import Response
 
-from corpus.errors import IdempotencyKeyReused, InvalidInput
+from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import IdempotentRequest
 
 MAX_KEY_CHARS = 255
@@ -23,6 +23,7 @@ def answered_once(
 
     Raises:
         InvalidInput: The key is too long.
+        IdempotencyKeyBusy: A request with this key is being answered now.
         IdempotencyKeyReused: The key came with another request before.
     """
     if not key:
@@ -58,10 +59,15 @@ def _digest(fingerprint: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _held(key: str) -> Iterator[None]:
-    """Let one request of a key act at a time; a lock of the session, freed if it dies."""
+    """Let one request of a key act at a time; a lock of the session, freed if it dies.
+
+    Nobody waits for it: each that did would hold a database connection meanwhile.
+    """
     number = int.from_bytes(sha256(f"idempotency:{key}".encode()).digest()[:8], signed=True)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [number])
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
+        if not cursor.fetchone()[0]:
+            raise IdempotencyKeyBusy("The first request with this key is not answered yet.")
     try:
         yield
     finally:

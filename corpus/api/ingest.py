@@ -18,6 +18,7 @@ from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
     Errors,
+    IdempotencyKeyBusy,
     PathIngestionOff,
     PathNotFound,
     UnprocessableContent,
@@ -78,7 +79,7 @@ class IngestView(APIView):
 
     errors: ClassVar[Errors] = {
         "post": [PathIngestionOff, CollectionNotFound, PathNotFound, DuplicateDocument,
-                 UnprocessableContent],
+                 IdempotencyKeyBusy, UnprocessableContent],
     }  # fmt: skip
     parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 

@@ -1,10 +1,13 @@
 """POST /ingest as scripts use it."""
 
+from hashlib import sha256
 from io import BytesIO
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from rest_framework.test import APIClient
 
 from corpus.models import Document
@@ -103,13 +106,6 @@ def test_an_unknown_request_type_is_415(api: APIClient) -> None:
     assert api.post("/ingest", b"<a/>", content_type="application/x-unknown").status_code == 415
 
 
-def test_a_body_over_the_bound_is_413(api: APIClient, settings: Any) -> None:
-    settings.PKB_MAX_BODY_BYTES = 1_024
-    response = post(api, text="word " * 500)
-    assert response.status_code == 413
-    assert response["Content-Type"] == "application/problem+json"
-
-
 def upload(api: APIClient, content: bytes, name: str, media_type: str, **fields: Any) -> Any:
     file = SimpleUploadedFile(name, content, content_type=media_type)
     return api.post("/ingest", {"file": file, **fields}, format="multipart")
@@ -162,6 +158,20 @@ def test_an_idempotency_key_repeats_the_answer(api: APIClient) -> None:
     assert (first.status_code, again.status_code, other.status_code) == (201, 201, 422)
     assert first.json() == again.json()
     assert Document.objects.count() == 1
+
+
+def test_a_key_whose_first_request_is_at_work_is_409(api: APIClient) -> None:
+    number = int.from_bytes(sha256(b"idempotency:k3").digest()[:8], signed=True)
+    headers = {"Idempotency-Key": "k3"}
+    parameters = {**connection.get_connection_params()}
+    parameters.pop("cursor_factory", None)
+    with psycopg.connect(**parameters) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", [number])
+        busy = api.post("/ingest", {"text": LIGHTHOUSE}, format="json", headers=headers)
+    assert (busy.status_code, busy.json()["error"]) == (409, "idempotency_key_busy")
+    assert int(busy["Retry-After"]) > 0
+    later = api.post("/ingest", {"text": LIGHTHOUSE}, format="json", headers=headers)
+    assert later.status_code == 201
 
 
 def test_a_failed_request_may_be_tried_again_under_its_key(api: APIClient) -> None:
