@@ -38,8 +38,10 @@ logger = logging.getLogger(__name__)
 # A reply is its length, in so many bytes, and then itself; it is read in pieces.
 _LENGTH_BYTES = 8
 _CHUNK_BYTES = 2**20
-# Each keeps the memory of its parsers; more uploads at once start their own.
+# Each keeps the memory of its parsers; more files at once start their own.
 _MAX_IDLE = 2
+# Files that are read at once: one a core, and one whose pages come from the disk. Others wait.
+MAX_AT_WORK = (os.cpu_count() or 1) + 1
 # Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
 _GRACE_S = 30.0
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -116,11 +118,12 @@ class Worker:
 
 
 class Pool:
-    """The idle workers of this process."""
+    """The idle workers of this process, and how many may be at work."""
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
+        self.at_work = threading.BoundedSemaphore(MAX_AT_WORK)
 
     def take(self) -> tuple[Worker, bool]:
         """A worker, and whether it has just been started."""
@@ -143,9 +146,10 @@ class Pool:
             worker.close()
 
     def forget(self) -> None:
-        """After a fork: the workers are the parent's, and the lock may be held there."""
+        """After a fork: the workers are the parent's, and the locks may be held there."""
         self._idle = []
         self._lock = threading.Lock()
+        self.at_work = threading.BoundedSemaphore(MAX_AT_WORK)
 
 
 _pool = Pool()
@@ -168,7 +172,8 @@ def read_in_child(
         "limits": asdict(limits),
         "content_bytes": len(content),
     }
-    reply = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
+    with _pool.at_work:
+        reply = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
     if "document" in reply:
         return _document(reply["document"])
     if "error" in reply:

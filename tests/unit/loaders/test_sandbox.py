@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -231,3 +232,25 @@ def test_a_closed_pool_ends_its_workers_and_a_fork_forgets_them() -> None:
     forked.close()
     assert second.pid in children_of(os.getpid())
     second.close()
+
+
+def test_a_file_waits_while_as_many_as_may_be_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = sandbox.Pool()
+    monkeypatch.setattr(sandbox, "_pool", pool)
+    has_ended = threading.Event()
+
+    def read() -> None:
+        in_child(PAGE, "a.html")
+        has_ended.set()
+
+    reading = threading.Thread(target=read)
+    with ExitStack() as others:
+        for _ in range(sandbox.MAX_AT_WORK):
+            others.enter_context(pool.at_work)
+        before = len(children_of(os.getpid()))
+        reading.start()
+        assert not has_ended.wait(0.3)
+        assert len(children_of(os.getpid())) == before
+    reading.join()
+    assert has_ended.is_set()
+    pool.close()
