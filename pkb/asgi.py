@@ -11,7 +11,9 @@ from pkb.http.handler import OneThreadHandler
 django_application = OneThreadHandler()
 
 from django.conf import settings  # noqa: E402
+from django.db import connections  # noqa: E402
 
+from pkb.databases import bound_requests  # noqa: E402
 from pkb.http.bounds import body_bounds, place_bounds  # noqa: E402
 from pkb.http.costs import MCP  # noqa: E402
 from pkb.http.gate import Gate  # noqa: E402
@@ -24,6 +26,7 @@ from qa.api.mcp.transport import serve_mcp  # noqa: E402
 SWITCH_INTERVAL_S = 0.0003
 
 sys.setswitchinterval(SWITCH_INTERVAL_S)
+bound_requests(connections.settings, settings)
 set_up()
 start_warming()
 

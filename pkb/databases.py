@@ -2,12 +2,16 @@
 
 import os
 import stat
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pkb.env import Env
+
+# Seconds that a request waits for a database connection. The gate lets no more in than there are.
+REQUEST_WAIT_S = 2.0
 
 
 def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
@@ -50,6 +54,24 @@ def choose_postgres_dir(data_dir: Path) -> Path:
     if os.geteuid() != 0 or is_open:
         return wanted
     return Path("/var/lib/pkb") / sha256(str(wanted).encode()).hexdigest()[:12]
+
+
+def bound_requests(databases: Mapping[str, dict[str, Any]], settings: Any) -> None:
+    """Bound what a request may wait for in the database; to be called before it is used.
+
+    Only a process that serves does so: migrations, builds of indexes and the jobs of workers
+    take their time.
+    """
+    statement_ms = round(settings.PKB_STATEMENT_TIMEOUT_S * 1000)
+    lock_ms = round(settings.PKB_LOCK_TIMEOUT_S * 1000)
+    for database in databases.values():
+        options = database["OPTIONS"]
+        options["options"] += (
+            f" -c statement_timeout={statement_ms} -c lock_timeout={lock_ms}"
+            f" -c idle_in_transaction_session_timeout={statement_ms}"
+        )
+        size = options["pool"]["max_size"]
+        options["pool"] |= {"timeout": REQUEST_WAIT_S, "max_waiting": size}
 
 
 def _options(env: Env) -> dict[str, Any]:

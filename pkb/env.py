@@ -73,6 +73,12 @@ class Env(BaseSettings):
     pkb_db_pool_size: int = Field(
         default=20, ge=2, le=200, description="database connections of a process"
     )
+    pkb_statement_timeout_s: float = Field(
+        default=60, ge=1, le=3_600, description="seconds for a statement of a request; not of jobs"
+    )
+    pkb_lock_timeout_s: float = Field(
+        default=10, ge=1, le=3_600, description="seconds that a request waits for a database lock"
+    )
 
     pkb_data_dir: Path = Field(
         default=BASE_DIR / "var",

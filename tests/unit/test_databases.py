@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from pkb.databases import choose_postgres_dir, read_databases
+from pkb.databases import REQUEST_WAIT_S, bound_requests, choose_postgres_dir, read_databases
 from pkb.env import Env
 
 
@@ -48,3 +49,18 @@ def test_files_are_where_the_server_may_go(tmp_path: Path) -> None:
 def test_a_bad_address_stops_the_start(tmp_path: Path, url: str) -> None:
     with pytest.raises(SystemExit):
         read_databases(Env(database_url=SecretStr(url)), tmp_path)
+
+
+def test_requests_are_cut_short_and_other_work_is_not(tmp_path: Path, settings: Any) -> None:
+    settings.PKB_STATEMENT_TIMEOUT_S = 1.5
+    settings.PKB_LOCK_TIMEOUT_S = 2
+    databases, _ = read_databases(Env(postgres_host="db", pkb_db_pool_size=7), tmp_path)
+    options = databases["default"]["OPTIONS"]
+    assert "timeout" not in options["options"]
+    assert options["pool"]["timeout"] > REQUEST_WAIT_S
+    bound_requests(databases, settings)
+    assert "-c statement_timeout=1500 -c lock_timeout=2000" in options["options"]
+    assert "-c idle_in_transaction_session_timeout=1500" in options["options"]
+    assert options["pool"] == {
+        "min_size": 0, "max_size": 7, "timeout": REQUEST_WAIT_S, "max_waiting": 7, "max_idle": 60,
+    }  # fmt: skip
