@@ -263,10 +263,7 @@ class Env(BaseSettings):
         default=30, gt=0, le=600, description="seconds that a request waits at most to begin"
     )
     pkb_body_timeout_s: float = Field(
-        default=30,
-        gt=0,
-        le=600,
-        description="seconds for a request's body, and one more for each 64 KiB of it",
+        default=30, gt=0, le=600, description="seconds for a body, one more for each 64 KiB of it"
     )
 
     pkb_session_minutes: int = Field(
@@ -312,6 +309,9 @@ class Env(BaseSettings):
         ge=1_000,
         le=200_000_000,
         description="longest text of a file that is taken in",
+    )
+    pkb_model_input_chars: int = Field(
+        default=200_000, ge=1_000, le=20_000_000, description="longest input of /v1 models, in all"
     )
     max_body_bytes: int = Field(
         default=10 * 2**20, ge=1_024, le=2**30, description="largest request without a file"

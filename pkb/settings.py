@@ -234,6 +234,7 @@ PKB_CHUNK_OVERLAP_SENTENCES = env.chunk_overlap_sentences
 PKB_MIN_INPUT_CHARS = env.min_input_chars
 PKB_MAX_INPUT_CHARS = env.max_input_chars
 PKB_MAX_FILE_CHARS = env.max_file_chars
+PKB_MODEL_INPUT_CHARS = env.pkb_model_input_chars
 PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]

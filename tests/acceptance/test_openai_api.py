@@ -256,3 +256,14 @@ def test_a_bad_rerank_is_refused(
 def test_other_doors_keep_their_errors(api: APIClient, ingest: Ingest) -> None:
     assert api.get("/v1/nothing").json()["status_code"] == 404
     assert api.get("/collections/absent").json()["error"] == "collection_not_found"
+
+
+def test_more_text_than_the_models_take_at_once_is_400(api: APIClient, settings: Any) -> None:
+    settings.PKB_MODEL_INPUT_CHARS = 100
+    texts = ["rye bread " * 3, "a ferry " * 10]
+    embedding = {"model": EMBEDDER, "input": texts}
+    ranking = {"query": "mail", "documents": [texts[0], {"text": texts[1]}]}
+    for path, body in {"embeddings": embedding, "rerank": ranking}.items():
+        response = api.post(f"/v1/{path}", body, format="json")
+        assert response.status_code == 400
+        assert "At most 100 characters at once" in response.json()["error"]["message"]

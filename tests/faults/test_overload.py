@@ -139,7 +139,7 @@ def test_streams_that_vanish_leave_their_places(address: str) -> None:
         with connect(address) as connection:
             connection.sendall(head("/chat", f"Content-Length: {len(body)}") + body)
             connection.recv(64)
-    replies = []
+    replies: list[httpx.Response] = []
     while not replies or replies[-1].status_code in REFUSED:
         replies.append(chat(address))
     assert "event: done" in replies[-1].text

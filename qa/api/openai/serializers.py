@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -173,7 +174,17 @@ class EmbeddingInput(serializers.Serializer[Any]):
     def validate_input(self, texts: list[str]) -> list[str]:
         if not all(text.strip() for text in texts):
             raise serializers.ValidationError("A text or a list of texts that are not empty.")
-        return texts
+        return _check_size(texts)
+
+
+def _check_size(texts: list[str]) -> list[str]:
+    """Refuse what would take the models minutes; clients send it in several requests."""
+    most = settings.PKB_MODEL_INPUT_CHARS
+    if (count := sum(map(len, texts))) > most:
+        raise serializers.ValidationError(
+            f"At most {most:,} characters at once, these are {count:,}: send several requests."
+        )
+    return texts
 
 
 @extend_schema_field(
@@ -235,6 +246,9 @@ class RerankInput(serializers.Serializer[Any]):
     top_n = Whole(min_value=1, required=False, allow_null=True)
     return_documents = Truth(default=False, allow_null=True)
     model = Text(max_length=200, required=False, allow_null=True)
+
+    def validate_documents(self, texts: list[str]) -> list[str]:
+        return _check_size(texts)
 
 
 class RankedText(serializers.Serializer[Any]):
