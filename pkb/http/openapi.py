@@ -8,7 +8,8 @@ from rest_framework import serializers
 
 from corpus.errors import PkbError
 
-BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LARGE, BAD_TYPE = 400, 404, 406, 413, 415
+BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
+TOO_LARGE, BAD_TYPE, TOO_MANY = 413, 415, 429
 SERVER_ERRORS = "5XX"
 
 
@@ -65,14 +66,14 @@ class ProblemAutoSchema(AutoSchema):
         return {**found, SERVER_ERRORS: "Not ready, a model that fails, or a fault of the service."}
 
     def _statuses_of_request(self) -> set[int]:
-        statuses = set()
+        statuses = {TOO_MANY}
         places = {parameter["in"] for parameter in self._get_parameters()}
         if places - {"path"}:
             statuses.add(BAD_REQUEST)
         if "path" in places:
             statuses.add(NOT_FOUND)
         if self._get_request_body():  # type: ignore[no-untyped-call]
-            statuses |= {BAD_REQUEST, TOO_LARGE, BAD_TYPE}
+            statuses |= {BAD_REQUEST, TOO_LATE, TOO_LARGE, BAD_TYPE}
         if not getattr(self.view, "takes_any_accept", False):
             statuses.add(NOT_ACCEPTABLE)
         return statuses

@@ -51,7 +51,7 @@ def test_the_schema_names_every_path(api: APIClient) -> None:
     assert schema["openapi"].startswith("3.1")
     assert {"/ingest", "/answer", "/search", "/documents", "/health"} <= set(schema["paths"])
     errors = schema["paths"]["/ingest"]["post"]["responses"]
-    assert {"400", "404", "409", "413", "415", "422", "5XX"} <= set(errors)
+    assert {"400", "404", "408", "409", "413", "415", "422", "429", "5XX"} <= set(errors)
     for path in schema["paths"].values():
         for operation in path.values():
             assert operation["responses"]["5XX"]["content"]
