@@ -6,6 +6,7 @@ class CorpusConfig(AppConfig):
     name = "corpus"
 
     def ready(self) -> None:
+        from corpus import erasure  # noqa: F401, PLC0415  (its receivers connect themselves)
         from corpus.catalogue import ensure_default_collection  # noqa: PLC0415
 
         post_migrate.connect(ensure_default_collection, sender=self)

@@ -1,7 +1,6 @@
 """Make, change and remove what is kept: collections, documents, tags; and count it."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from corpus.errors import (
     InvalidInput,
     NotFound,
 )
-from corpus.jobs.uploads import drop_upload, uploads_of
+from corpus.jobs.uploads import drop_upload
 from corpus.languages import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.vector_index import ensure_vector_index
@@ -104,10 +103,7 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         collection = Collection.objects.select_for_update().named(name)
         if if_empty and collection.documents.exists():
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
-        uploads = uploads_of(collection)
         collection.delete()
-        for path in uploads:
-            transaction.on_commit(partial(drop_upload, path))
 
 
 def ensure_default_collection(**kwargs: object) -> None:
@@ -149,7 +145,7 @@ def count_stored() -> Totals:
 
 @transaction.atomic
 def delete_document(document_id: UUID) -> None:
-    """Remove a document, its chunks, vectors, text-search entries, and its quotes in citations.
+    """Remove a document and every word of it that is stored (docs/erasure.md).
 
     A file that was uploaded for it goes too.
 

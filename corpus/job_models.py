@@ -152,7 +152,10 @@ class JobItem(models.Model):
                 name="job_item_failed_has_a_reason",
             ),
         ]
-        indexes = [models.Index("job", "status", "id", name="job_item_claim")]
+        indexes = [
+            models.Index("job", "status", "id", name="job_item_claim"),
+            models.Index("document_id", name="job_item_document"),
+        ]
 
     def __str__(self) -> str:
         return self.key

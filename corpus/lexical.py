@@ -14,13 +14,14 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 from typing import Any
+from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import FloatField, Func
 
 from corpus.languages import character_ngrams
@@ -40,18 +41,29 @@ SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint, w.times
  GROUP BY t.lexeme, w.times HAVING sum(t.chunk_count) > 0
 """
 
-_COMPACT = """
+# What is added up is what this statement itself took away: rows that are appended meanwhile stay.
+_ADD_UP = """
 WITH appended AS (
   DELETE FROM corpus_termcount t USING (
-    SELECT collection_id, lexeme FROM corpus_termcount
-     GROUP BY collection_id, lexeme HAVING count(*) > 1) twice
-   WHERE t.collection_id = twice.collection_id AND t.lexeme = twice.lexeme
+    SELECT collection_id, lexeme FROM corpus_termcount {which}) words
+   WHERE t.collection_id = words.collection_id AND t.lexeme = words.lexeme
   RETURNING t.*
 )
 INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
 SELECT collection_id, lexeme, sum(chunk_count), sum(token_count) FROM appended
  GROUP BY collection_id, lexeme HAVING sum(chunk_count) <> 0
 """
+_COMPACT = _ADD_UP.format(which="GROUP BY collection_id, lexeme HAVING count(*) > 1")
+_DROP_UNUSED = _ADD_UP.format(
+    which="""
+     WHERE collection_id = %(collection)s AND lexeme = ANY(%(words)s)
+     GROUP BY collection_id, lexeme HAVING sum(chunk_count) = 0"""
+)
+_WORDS = """
+SELECT DISTINCT unnest(tsvector_to_array(lexemes)) FROM corpus_chunk WHERE id = ANY(%s)
+"""
+# Two at a time would each leave a word whose last two chunks they took.
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7464)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +105,32 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
 def compact_term_counts() -> int:
     """Add up the rows of each word; what is appended meanwhile stays beside the sum.
 
-    Two at a time do no harm: a row that one has deleted is not seen by the other.
-
     Returns:
         The rows that were written.
     """
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
         cursor.execute(_COMPACT)
         return int(cursor.rowcount)
+
+
+def read_words(chunks: Iterable[UUID]) -> list[str]:
+    """Return the lexemes of chunks, each once."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WORDS, [list(chunks)])
+        return [word for (word,) in cursor.fetchall()]
+
+
+def drop_unused_words(words: Sequence[str], *, collection_id: int) -> None:
+    """Remove the counts of those words that no chunk of the collection has any more.
+
+    To be the last thing that a transaction waits for: others that remove words wait for its commit.
+    """
+    if not words:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
+        cursor.execute(_DROP_UNUSED, {"words": list(words), "collection": collection_id})
 
 
 # BM25's usual ones: how soon a word's further occurrences count less, and how much length counts.

@@ -1,6 +1,7 @@
 """What the corpus stores: collections, documents, their chunks, the chunks' vectors, tags."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,6 +15,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, F, GeneratedField, Q, When
 from django.db.models.expressions import CombinedExpression
+from django.db.models.fields.json import KT
 from django.db.models.functions import Left
 from django.utils import timezone
 from pgvector.django import VectorField
@@ -25,7 +27,9 @@ from corpus.querysets import (
     CollectionQuerySet,
     DocumentQuerySet,
     EmbeddingQuerySet,
+    IdempotentRequestQuerySet,
     TagQuerySet,
+    delete_without_text,
 )
 from corpus.times import EARLIEST, LATEST
 from corpus.token_vector_models import TokenVectors
@@ -153,7 +157,7 @@ class Document(models.Model):
         FAILED = "failed"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    collection = models.ForeignKey(Collection, models.CASCADE, related_name="documents")
+    collection = models.ForeignKey(Collection, delete_without_text, related_name="documents")
     source_uri = models.CharField(max_length=2048, blank=True, default="")
     source = models.CharField(max_length=100, blank=True, default="", help_text="web, cli, ...")
     title = models.CharField(max_length=512, blank=True, default="")
@@ -187,6 +191,9 @@ class Document(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
     tags = models.ManyToManyField(Tag, related_name="documents", blank=True)
+
+    # Lexemes that are counted of it, while it is being deleted.
+    words_counted: Sequence[str] = ()
 
     objects = DocumentQuerySet.as_manager()
 
@@ -397,6 +404,11 @@ class IdempotentRequest(models.Model):
     status = models.PositiveSmallIntegerField()
     body: "models.JSONField[Any, Any]" = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = IdempotentRequestQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(KT("body__document_id"), name="idempotent_document")]
 
     def __str__(self) -> str:
         return self.key

@@ -27,6 +27,7 @@ from django.db.models import (
     Value,
     When,
 )
+from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Least, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
@@ -51,7 +52,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from corpus.models import Chunk, Collection, Document, Embedding, Tag  # noqa: F401
+    from corpus.models import (  # noqa: F401
+        Chunk,
+        Collection,
+        Document,
+        Embedding,
+        IdempotentRequest,
+        Tag,
+    )
 
 
 class LockableQuerySet(models.QuerySet[_Row_co]):
@@ -139,6 +147,21 @@ class TagQuerySet(models.QuerySet["Tag"]):
             document_count=_total(Count("*"), _rows_of("Document_tags"), "tag_id"),
             chunk_count=_total(Count("*"), _rows_of("ChunkTag"), "tag_id"),
         )
+
+
+def delete_without_text(collector: Any, field: Any, documents: Any, using: str) -> None:
+    """Delete a collection's documents with it; their texts are not read for that."""
+    models.CASCADE(collector, field, documents.only("pk", "collection"), using)
+
+
+delete_without_text.lazy_sub_objs = True  # type: ignore[attr-defined]
+
+
+class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
+    def naming(self, documents: Iterable[UUID]) -> Self:
+        """Keep requests that were answered with one of these documents."""
+        keys = [str(key) for key in documents]
+        return self.alias(named=KT("body__document_id")).filter(named__in=keys)
 
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):

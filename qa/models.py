@@ -4,7 +4,6 @@
 """
 
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.db import models
@@ -20,19 +19,14 @@ from qa.querysets import (
 )
 
 
-def _blank_the_quote(collector: Any, field: Any, sub_objs: Sequence[Any], using: str) -> None:
-    """Keep the citation of a deleted document, but nothing of the document's text."""
-    collector.add_field_update(field, None, sub_objs)
-    collector.add_field_update(field.model._meta.get_field("quote"), "", sub_objs)
-
-
 class Answer(models.Model):
-    """An answer as it was given; without a text nothing was claimed."""
+    """An answer as it was given; without a text nothing was claimed, or it was erased."""
 
     class Kind(models.TextChoices):
         ANSWER = "answer"
         UNSURE = "unsure"
         ABSTAINED = "abstained"
+        ERASED = "erased"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     collection = models.ForeignKey(Collection, models.CASCADE, related_name="answers")
@@ -74,7 +68,7 @@ class Answer(models.Model):
 
     @property
     def abstained(self) -> bool:
-        return not self.text
+        return not self.text and self.kind != self.Kind.ERASED
 
     @property
     def short(self) -> str | None:
@@ -83,13 +77,25 @@ class Answer(models.Model):
         return self.text[self.short_start : self.short_end]
 
 
+# What an answer becomes with a document that it cites: all that may hold words of it is blanked.
+ERASED_ANSWER: dict[str, Any] = {
+    "kind": Answer.Kind.ERASED,
+    "text": "",
+    "short_start": None,
+    "short_end": None,
+    "fallback": "",
+    "draft": None,
+    "steps": [],
+}
+
+
 class Citation(models.Model):
     """A verbatim span of a document version; checkable after the document has changed."""
 
     answer = models.ForeignKey(Answer, models.CASCADE, related_name="citations", db_index=False)
     ordinal = models.PositiveIntegerField()
     document = models.ForeignKey(
-        Document, _blank_the_quote, related_name="citations", null=True, blank=True
+        Document, models.SET_NULL, related_name="citations", null=True, blank=True
     )
     chunk = models.ForeignKey(
         Chunk, models.SET_NULL, related_name="citations", null=True, blank=True
@@ -125,9 +131,20 @@ class Citation(models.Model):
                 name="citation_span_is_not_empty",
             ),
         ]
+        indexes = [
+            models.Index(
+                fields=["answer"],
+                condition=models.Q(is_selected=True) & ~models.Q(quote=""),
+                name="citation_of_selected_text",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.document_id}[{self.start_char}:{self.end_char}]"
+
+
+# What a citation keeps of a deleted document: where the quote stood, and in which version.
+ERASED_CITATION: dict[str, Any] = {"quote": "", "title": "", "source_uri": "", "heading_path": []}
 
 
 class Session(models.Model):
@@ -178,7 +195,7 @@ class ChatStream(models.Model):
 
 
 class ChatEvent(models.Model):
-    """An event as it was sent; one that quotes a document goes with it.
+    """An event as it was sent; one that has words of a document goes with it.
 
     The last event, ``done``, has no body: it is made from the stored answer when it is read.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class AnswerQuerySet(LockableQuerySet["Answer"]):
     def unanswered(self) -> Self:
         """Keep abstentions."""
-        return self.filter(text="")
+        return self.filter(text="").exclude(kind="erased")
 
     def by_question(self) -> models.QuerySet[Any, Any]:
         """One row a question: ``question``, how often it was asked (``times``), when last."""

@@ -1,11 +1,12 @@
 """Keep answers with their citations, and what people say of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Model
 from django.utils import timezone
 
 from corpus.errors import AnswerNotFound
@@ -13,8 +14,8 @@ from corpus.models import Chunk, Collection, Document
 from qa import models
 from qa.configuration import configuration_sha256
 from qa.context import EXTRACTIVE
-from qa.models import Feedback
-from qa.types import Answer, Draft, Passage
+from qa.models import ERASED_ANSWER, ERASED_CITATION, Feedback
+from qa.types import Answer, Citation, Draft
 
 
 @transaction.atomic
@@ -27,13 +28,36 @@ def record_answer(
 ) -> str:
     """Store the answer and return its id.
 
-    A document that was deleted while the answer was made leaves a citation without a quote.
+    One that cites a document which was deleted while it was made is stored erased.
 
     Args:
         draft: What was written first; kept if a language model wrote it.
     """
+    passages = [citation.passage for citation in answer.citations]
+    cited = {passage.document_id for passage in passages if not passage.is_selected}
+    chunks = {passage.chunk_id for passage in passages if not passage.is_selected}
+    # Held until the commit: a deletion finds the answer, or the answer finds it deleted.
+    here = Document.objects.keep_in_place(cited)
+    chunks_here = Chunk.objects.keep_in_place(chunks)
+    row = _new_answer(answer, draft, collection=collection, steps=steps)
+    if cited - here:
+        _blank(row, ERASED_ANSWER)
+    row.save(force_insert=True)
+    rows = [_new_citation(row, *numbered) for numbered in enumerate(answer.citations)]
+    for citation in rows:
+        if not citation.is_selected and str(citation.document_id) not in here:
+            _blank(citation, {**ERASED_CITATION, "document": None})
+        if str(citation.chunk_id) not in chunks_here:
+            citation.chunk_id = None
+    models.Citation.objects.bulk_create(rows)
+    return str(row.pk)
+
+
+def _new_answer(
+    answer: Answer, draft: Draft | None, *, collection: Collection, steps: list[dict[str, Any]]
+) -> models.Answer:
     short_start, short_end = answer.short or (None, None)
-    row = models.Answer.objects.create(
+    return models.Answer(
         collection=collection,
         question=answer.question,
         text=answer.text,
@@ -48,36 +72,6 @@ def record_answer(
         draft=tell_draft(draft, answer) if draft else None,
         steps=steps,
     )
-    passages = [citation.passage for citation in answer.citations]
-    cited = {passage.document_id for passage in passages if not passage.is_selected}
-    chunks = {passage.chunk_id for passage in passages if not passage.is_selected}
-    here = Document.objects.keep_in_place(cited)
-    chunks_here = Chunk.objects.keep_in_place(chunks)
-    models.Citation.objects.bulk_create(
-        models.Citation(
-            answer=row,
-            ordinal=ordinal,
-            document_id=_if_in(citation.passage.document_id, here),
-            chunk_id=_if_in(citation.passage.chunk_id, chunks_here),
-            content_sha256=citation.passage.content_sha256,
-            title=citation.passage.title,
-            source_uri=citation.passage.source_uri,
-            heading_path=list(citation.passage.heading_path),
-            page=citation.passage.page,
-            quote=citation.quote if _is_there(citation.passage, here) else "",
-            is_selected=citation.passage.is_selected,
-            start_char=citation.start_char,
-            end_char=citation.end_char,
-            context_start=citation.context[0],
-            context_end=citation.context[1],
-            answer_start=citation.answer_start,
-            answer_end=citation.answer_end,
-            score=citation.score,
-            support=citation.support,
-        )
-        for ordinal, citation in enumerate(answer.citations)
-    )
-    return str(row.pk)
 
 
 def tell_draft(draft: Draft, answer: Answer) -> dict[str, Any] | None:
@@ -95,12 +89,34 @@ def tell_draft(draft: Draft, answer: Answer) -> dict[str, Any] | None:
     }
 
 
-def _is_there(passage: Passage, documents: set[str]) -> bool:
-    return passage.is_selected or passage.document_id in documents
+def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> models.Citation:
+    passage = citation.passage
+    return models.Citation(
+        answer=row,
+        ordinal=ordinal,
+        document_id=passage.document_id or None,
+        chunk_id=passage.chunk_id or None,
+        content_sha256=passage.content_sha256,
+        title=passage.title,
+        source_uri=passage.source_uri,
+        heading_path=list(passage.heading_path),
+        page=passage.page,
+        quote=citation.quote,
+        is_selected=passage.is_selected,
+        start_char=citation.start_char,
+        end_char=citation.end_char,
+        context_start=citation.context[0],
+        context_end=citation.context[1],
+        answer_start=citation.answer_start,
+        answer_end=citation.answer_end,
+        score=citation.score,
+        support=citation.support,
+    )
 
 
-def _if_in(key: str, present: set[str]) -> str | None:
-    return key if key in present else None
+def _blank(row: Model, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(row, name, value)
 
 
 @transaction.atomic

@@ -13,7 +13,8 @@ from django.utils import timezone
 from corpus.embedders.tokens import count_cl100k_tokens
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
-from qa.models import Message, Session
+from qa.models import Answer, Message, Session
+from qa.retention import forget_what_completed
 from qa.types import Exchange
 
 # Exchanges of a session that a question is read with.
@@ -107,7 +108,10 @@ def _remember(session: Session, answered: AnsweredQuestion) -> None:
     # A question that stands on its own is told by its two forms being equal.
     is_as_asked = answered.searched == " ".join(answered.answer.question.split())
     searched = answered.answer.question if is_as_asked else answered.searched
-    Message.objects.create(session=session, answer_id=answered.id, searched=searched)
+    message = Message.objects.create(session=session, answer_id=answered.id, searched=searched)
+    # Erased since the conversation was read: the question may have been completed from it.
+    if session.messages.filter(answer__kind=Answer.Kind.ERASED).exists():
+        forget_what_completed(message)
     _touch(session)
 
 

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from rest_framework.response import Response
 
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
-from corpus.models import IdempotentRequest
+from corpus.models import Document, IdempotentRequest
 
 MAX_KEY_CHARS = 255
 
@@ -35,13 +35,21 @@ def answered_once(
         kept = IdempotentRequest.objects.filter(key=key).first()
         if kept is None:
             response = act()
-            IdempotentRequest.objects.create(
-                key=key, request_sha256=digest, status=response.status_code, body=response.data
-            )
+            _keep(key, digest, response)
             return response
     if kept.request_sha256 != digest:
         raise IdempotencyKeyReused(f"The key {key!r} was used with another body.")
     return Response(kept.body, status=kept.status)
+
+
+@transaction.atomic
+def _keep(key: str, digest: str, response: Response) -> None:
+    """Keep an answer, unless the document that it names was deleted this moment."""
+    named = response.data.get("document_id")
+    if named is None or Document.objects.keep_in_place([str(named)]):
+        IdempotentRequest.objects.create(
+            key=key, request_sha256=digest, status=response.status_code, body=response.data
+        )
 
 
 def _digest(fingerprint: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
+from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.queue import enqueue_filling
 from corpus.tags import set_tags
@@ -111,11 +112,12 @@ def store_document(
         if embedded_count < len(version.chunks):
             Document.objects.filter(pk=document.pk).update(status=Document.Status.PROCESSING)
     with span(Step.WRITE_CHUNKS):
-        stored = _write_chunks(document, version.chunks)
+        stored, words = _write_chunks(document, version.chunks)
     with span(Step.WRITE_EMBEDDINGS):
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
         set_tags(document, attributes.tags)
+    drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
         enqueue_filling(collection.pk, since=time() - STORED_WITHIN_S)
@@ -163,8 +165,11 @@ def _write_version(document: Document, version: Version) -> None:
     document.save()
 
 
-def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]:
-    """Return the stored chunks in order; rows of unchanged text are kept and moved."""
+def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> tuple[list[Chunk], list[str]]:
+    """Return the stored chunks in order, and the words of those that went.
+
+    Rows of unchanged text are kept and moved.
+    """
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     # The last first, as they are taken from the end: repeated texts stay in their order.
     for row in Chunk.objects.filter(document=document).order_by("-ordinal"):
@@ -179,10 +184,11 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> list[Chunk]
         _fill_chunk(row, chunk, ordinal)
         stored.append(row)
     left = [row.pk for rows in kept.values() for row in rows]
+    words = read_words(left) if left else []
     Chunk.objects.filter(pk__in=left).delete()
     Chunk.objects.bulk_update(moved, _PLACE, batch_size=500)
     Chunk.objects.bulk_create(fresh, batch_size=500)
-    return stored
+    return stored, words
 
 
 def _new_chunk(document: Document) -> Chunk:

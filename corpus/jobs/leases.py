@@ -12,7 +12,8 @@ from django.utils import timezone
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.job_querysets import RUNNER_LOCKS
 from corpus.jobs.kinds import kind_of
-from corpus.models import Job, JobItem
+from corpus.jobs.traces import blank_item
+from corpus.models import Document, Job, JobItem
 
 # A file that kills its worker so often is put aside; two may be bad luck.
 MAX_ATTEMPTS = 3
@@ -79,6 +80,8 @@ def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = 
     # Its collection may be gone meanwhile, and the job with it; or another ended it first.
     if job is None or not JobItem.objects.pending().filter(pk=item.pk).exists():
         return
+    if item.document_id and not Document.objects.keep_in_place([str(item.document_id)]):
+        blank_item(item)
     item.save()
     if has_failed:
         job.note_failure(item.reason, item)

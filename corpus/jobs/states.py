@@ -7,6 +7,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from corpus.errors import JobNotFound, JobStateConflict
+from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import held
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
@@ -22,6 +23,9 @@ def retry_job(job_id: UUID) -> Job:
         JobStateConflict: It is in another state.
     """
     job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
+    # Nothing is left of them to try again.
+    gone = job.items.troubled().filter(outcome=Outcome.REMOVED)
+    job.done += gone.update(status=JobItem.Status.DONE, reason="")
     troubled = job.items.troubled()
     failed = kind_of(job).documents(job, troubled).filter(status=Document.Status.FAILED)
     failed.update(status=Document.Status.PENDING, error="")

@@ -22,6 +22,7 @@ log = structlog.get_logger(__name__)
 
 # No event follows one of these, whatever the row of the stream says.
 LAST_KINDS = ("done", "error")
+ERASED = models.Answer.Kind.ERASED
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +67,21 @@ class Teller:
 
     def say(self, text: str, citation: Citation) -> None:
         self.check()
-        self._tell("chunk", content=text)
         with transaction.atomic():
-            # The document's row is held until its quote is kept: a deletion then finds the event.
+            # The document's row is held until its words are kept: a deletion then finds the events.
             document_id = citation.passage.document_id or None
-            shown = _show_citation(citation)
             if document_id and not Document.objects.keep_in_place([document_id]):
-                return  # deleted this moment: its quote is not to be kept
-            self._tell("citation", citation=shown, document_id=document_id)
+                return  # deleted this moment: its words are neither told nor kept
+            self._tell("chunk", content=text, document_id=document_id)
+            self._tell("citation", citation=_show_citation(citation), document_id=document_id)
 
     def end(self, reply: Reply) -> None:
         """End with the whole answer."""
         answer = AnswerShown(reply.answered).data
         with transaction.atomic():
             self._finish(answer_id=reply.answered.id)
+            if models.Answer.objects.filter(pk=reply.answered.id, kind=ERASED).exists():
+                self._stream.events.filter(kind="chunk").delete()
             self._tell("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:

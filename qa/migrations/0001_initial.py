@@ -6,8 +6,6 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-import qa.models
-
 
 class Migration(migrations.Migration):
 
@@ -55,7 +53,7 @@ class Migration(migrations.Migration):
                 ('support', models.CharField(max_length=20)),
                 ('answer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='citations', to='qa.answer')),
                 ('chunk', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='citations', to='corpus.chunk')),
-                ('document', models.ForeignKey(blank=True, null=True, on_delete=qa.models._blank_the_quote, related_name='citations', to='corpus.document')),
+                ('document', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='citations', to='corpus.document')),
             ],
             options={
                 'ordering': ['answer', 'ordinal'],

@@ -1,0 +1,89 @@
+"""Take along what no foreign key leads to.
+
+Hooked on every deletion by the ORM, whoever begins it, and done in its transaction: at the commit
+all is gone, before it all is there. What lies above the corpus is told by ``documents_deleted``.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.db import models, transaction
+from django.db.models import Q
+from django.db.models.signals import post_delete, pre_delete
+from django.dispatch import Signal, receiver
+
+from corpus.jobs.traces import drop_traces
+from corpus.jobs.uploads import drop_upload, uploads_of
+from corpus.lexical import drop_unused_words, read_words
+from corpus.models import Collection, Document, IdempotentRequest
+
+# Sent with ``documents``, their ids: the rows are locked, and what belongs to them is still there.
+documents_deleted = Signal()
+
+Status = Document.Status
+
+# Of a collection, so many are erased by one statement.
+BATCH_SIZE = 200
+
+
+@receiver(pre_delete, sender=Document)
+def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) -> None:
+    """Erase before the row goes, and remember its words, which are counted until then."""
+    if _goes_with_collection(origin) or not (found := _erase([instance.pk])):
+        return
+    instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
+    drop_traces(instance.pk, collection_id=instance.collection_id, path=found[0])
+    _drop_files(found)
+
+
+@receiver(post_delete, sender=Document)
+def forget_words(sender: Any, *, instance: Document, **_: Any) -> None:
+    """Drop the counts of words that no chunk has any more; those of a collection go with it."""
+    drop_unused_words(instance.words_counted, collection_id=instance.collection_id)
+
+
+@receiver(pre_delete, sender=Collection)
+def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
+    """Erase all its documents; its jobs and counts go with it."""
+    keys = list(instance.documents.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), BATCH_SIZE):
+        _drop_files(_erase(keys[start : start + BATCH_SIZE]))
+    _drop_files(uploads_of(instance))
+
+
+def _goes_with_collection(origin: Any) -> bool:
+    return (origin.model if isinstance(origin, models.QuerySet) else type(origin)) is Collection
+
+
+def _erase(documents: Sequence[UUID]) -> list[str]:
+    """Blank or remove what holds words of documents and does not go with their rows.
+
+    Returns:
+        The paths of their files, empty where there is none; none of what waits for its first
+        version: nothing was stored of that.
+    """
+    # Who writes what is said of a document holds its row: that is there by now, or finds it gone.
+    rows = Document.objects.filter(pk__in=documents).order_by("pk").select_for_update()
+    waiting = Q(content_sha256="", status__in=[Status.PENDING, Status.PROCESSING])
+    found = dict(rows.exclude(waiting).values_list("pk", "file_path"))
+    if found:
+        IdempotentRequest.objects.naming(found).delete()
+        forget_names(Document, found)
+        documents_deleted.send(sender=Document, documents=list(found))
+    return list(found.values())
+
+
+def _drop_files(paths: Iterable[str]) -> None:
+    for path in filter(None, paths):
+        transaction.on_commit(partial(drop_upload, path))
+
+
+def forget_names(model: type[models.Model], keys: Iterable[Any]) -> None:
+    """Blank what the admin's log calls rows: their titles, or how their text begins."""
+    kind = ContentType.objects.get_for_model(model)
+    named = LogEntry.objects.filter(content_type=kind, object_id__in=[str(key) for key in keys])
+    named.update(object_repr="", change_message="")

@@ -1,0 +1,77 @@
+"""What jobs keep of a document: paths and reasons, which go with it."""
+
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import CharField, Q, QuerySet, Value
+from django.db.models.functions import MD5, Cast, Concat
+
+from corpus.ingestion.outcomes import Outcome
+from corpus.models import Job, JobItem
+
+_ERASED_KEY = "erased:"
+_GONE = "The document was deleted."
+
+_FORGET_ERRORS = """
+UPDATE corpus_job SET errors = (
+    SELECT coalesce(jsonb_agg(error ORDER BY place), '[]')
+      FROM jsonb_array_elements(errors) WITH ORDINALITY AS listed(error, place)
+     WHERE (error->>'path' = ANY(%(names)s) OR error->>'document_id' = ANY(%(names)s)) IS NOT TRUE)
+ WHERE id = ANY(%(jobs)s) AND finished_at IS NOT NULL AND EXISTS (
+    SELECT FROM jsonb_array_elements(errors) error
+     WHERE error->>'path' = ANY(%(names)s) OR error->>'document_id' = ANY(%(names)s))
+"""
+# A file that was sent is named by the job that was made for it.
+_FORGET_UPLOAD = """
+UPDATE corpus_job SET arguments = jsonb_set(arguments, '{paths}', (arguments->'paths') - %(path)s)
+ WHERE collection_id = %(collection)s AND kind = 'sync' AND is_listed
+   AND arguments->'paths' @> to_jsonb(%(path)s::text)
+"""
+
+
+def drop_traces(document_id: UUID, *, collection_id: int, path: str) -> None:
+    """Blank what jobs that took the document in, or failed to, say of it.
+
+    Items that have not ended stay: they are work to be done. So do the failures of a job that
+    runs: it is what it will tell when it ends. Counts stay what they were.
+
+    Args:
+        path: Of the document's file, or empty.
+    """
+    of_path = JobItem.objects.alias(hashed=MD5("key")).filter(
+        job__collection=collection_id, hashed=MD5(Value(path))
+    )
+    of_document = JobItem.objects.filter(document_id=document_id)
+    found = {
+        (key, job_id, named)
+        for rows in ([of_document, of_path] if path else [of_document])
+        for key, job_id, named in _ended(rows).values_list("pk", "job", "path")
+    }
+    names = [str(document_id), *{named for _, _, named in found if named}]
+    _blank(JobItem.objects.filter(pk__in=[key for key, _, _ in found]))
+    with connection.cursor() as cursor:
+        jobs = list({job_id for _, job_id, _ in found})
+        cursor.execute(_FORGET_ERRORS, {"jobs": jobs, "names": names})
+        if path:
+            cursor.execute(_FORGET_UPLOAD, {"path": path, "collection": collection_id})
+
+
+def _ended(items: QuerySet[JobItem]) -> QuerySet[JobItem]:
+    is_told_later = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
+    return items.exclude(Q(status=JobItem.Status.PENDING) | is_told_later)
+
+
+def _blank(items: QuerySet[JobItem]) -> None:
+    # A key is unique in its job.
+    key = Concat(Value(_ERASED_KEY), Cast("pk", CharField()))
+    items.exclude(path="").update(key=key, path="")
+    has_failed = Q(status__in=["failed", "quarantined"])
+    items.filter(has_failed).update(reason=_GONE, outcome=Outcome.REMOVED)
+    items.exclude(has_failed).update(reason="")
+
+
+def blank_item(item: JobItem) -> None:
+    """Blank, unsaved, an item whose document was deleted before it ended."""
+    if item.path:
+        item.key, item.path = f"{_ERASED_KEY}{item.pk}", ""
+    item.reason = _GONE if item.reason else ""

@@ -1,0 +1,82 @@
+"""Erase what was said of documents that are deleted, in the transaction that deletes them.
+
+A model may have mixed what several documents say, so of an answer that cites one of them the whole
+text goes. The answer stays as a record that says so.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Min, Q
+
+from corpus.models import Document
+from qa import models
+from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, Message, Session
+
+# Of a text that came with a question the document is not known, only the words are; how they
+# are spaced is not told by a selection.
+_STANDING = """
+SELECT id FROM qa_citation
+ WHERE is_selected AND quote <> ''
+   AND strpos(%s, btrim(regexp_replace(quote, '\\s+', ' ', 'g'))) > 0
+"""
+
+
+def erase_what_was_said(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
+    """Blank the citations of these documents, and the answers that have them."""
+    citing = Q(document__in=documents) | Q(pk__in=_find_in_selections(documents))
+    citations = models.Citation.objects.filter(citing)
+    answers = list(citations.order_by().values_list("answer", flat=True).distinct())
+    citations.update(**ERASED_CITATION)
+    models.Answer.objects.filter(pk__in=answers).update(**ERASED_ANSWER)
+    _forget_in_sessions(answers)
+    _forget_in_streams(answers, documents)
+
+
+def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
+    """Return the citations of selected texts whose quote stands in one of the documents."""
+    selected = models.Citation.objects.filter(is_selected=True).exclude(quote="")
+    if not selected.exists():
+        return []
+    found: list[int] = []
+    texts = Document.objects.filter(pk__in=documents).values_list("raw_text", flat=True)
+    with connection.cursor() as cursor:
+        for text in texts.iterator(chunk_size=1):
+            cursor.execute(_STANDING, [" ".join(text.split())])
+            found += [key for (key,) in cursor.fetchall()]
+    return found
+
+
+def _forget_in_sessions(answers: Sequence[UUID]) -> None:
+    """Let later questions of these conversations stand as they were asked.
+
+    A language model completes a question from what was answered before it.
+    """
+    erased = Message.objects.filter(answer__in=answers).order_by().values_list("session")
+    since = dict(erased.annotate(first=Min("created_at")))
+    # Who adds an exchange holds the session: it is there by now, or sees what is erased.
+    list(Session.objects.filter(pk__in=since).order_by("pk").select_for_update().values_list("pk"))
+    for session, first in since.items():
+        later = Message.objects.filter(session=session, created_at__gt=first)
+        for message in later.select_related("answer").only("answer__question", "searched"):
+            forget_what_completed(message)
+
+
+def forget_what_completed(message: Message) -> None:
+    """Let the question of a message stand as it was asked."""
+    if message.searched == message.answer.question:
+        return
+    Message.objects.filter(pk=message.pk).update(searched=message.answer.question)
+    models.Answer.objects.filter(pk=message.answer_id).update(steps=[])
+
+
+def _forget_in_streams(answers: Sequence[UUID], documents: Sequence[UUID]) -> None:
+    """Remove the pieces of these answers that were streamed, also while they still are.
+
+    The events that quote a document go with it by themselves.
+    """
+    running = ChatEvent.objects.filter(document__in=documents, stream__answer=None)
+    streams = Q(stream__answer__in=answers) | Q(stream__in=running.values("stream"))
+    ChatEvent.objects.filter(streams, kind="chunk").delete()

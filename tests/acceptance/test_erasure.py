@@ -1,0 +1,258 @@
+"""Deleting is complete: after it no word of a document stands in any column of any table."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.test import Client
+from rest_framework.test import APIClient
+
+from corpus.catalogue import create_collection, delete_collection, delete_document
+from corpus.invariants import find_violations
+from corpus.jobs.run import advance_job
+from corpus.jobs.states import retry_job
+from corpus.jobs.sync_tree import sync_tree
+from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
+from evaluation.models import Question
+from evaluation.questions import adopt_feedback, propose_questions
+from qa.models import Answer, ChatEvent, Message
+from qa.records import accept_feedback, record_answer
+from tests.acceptance.test_chat_api import again, chat
+from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.database import fingerprint, places_of
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+
+# None stands in a question that is asked here.
+WORDS = ("orsolya", "quill", "rapes", "basalt", "marigold", "ottermol", "vexlimar")
+ATTRIBUTES = {
+    "title": "Marigold's towers",
+    "source_uri": "https://example.org/ottermol/1",
+    "metadata": {"author": "Vexlimar"},
+}
+FILE = "ottermol.md"
+FILE_TEXT = f"# Marigold\n\n{LIGHTHOUSE}\n\nVexlimar wrote this.\n"
+
+
+def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
+    path = "/ask-selected" if "selected_text" in fields else "/ask"
+    reply = api.post(path, {"question": question, **fields}, format="json")
+    assert reply.status_code == 200, reply.json()
+    return reply.json()
+
+
+def ingest_by_key(api: APIClient) -> str:
+    body = {"text": LIGHTHOUSE, **ATTRIBUTES}
+    reply = api.post("/ingest", body, format="json", headers={"Idempotency-Key": "a-1"})
+    assert reply.status_code == 201
+    return str(reply.json()["document_id"])
+
+
+def ask_by_all_doors(api: APIClient, collection: Collection) -> None:
+    """Leave the document's words wherever asking leaves them."""
+    api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
+    session_id = ask(api)["session_id"]
+    ask(api, "How tall is it?", session_id=session_id)
+    assert "Orsolya" in ask(api, selected_text=LIGHTHOUSE.replace(". ", ".  "))["answer"]
+    messages = [{"role": "user", "content": LIGHTHOUSE_QUESTION}]
+    api.post("/v1/chat/completions", {"model": "pkb", "messages": messages}, format="json")
+    answer_id = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"]
+    liked = api.post(f"/answers/{answer_id}/feedback", {"rating": "up"}, format="json").json()
+    assert accept_feedback([liked["id"]]) == 1
+    assert adopt_feedback(collection) == 1
+    propose_questions(collection, count=5)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_word_of_a_deleted_document_is_left_by_any_door(
+    api: APIClient, collection: Collection, ingest: Ingest
+) -> None:
+    ingest(BAKERY)
+    document_id = ingest_by_key(api)
+    ask_by_all_doors(api, collection)
+    location = chat().headers["Location"]
+    assert {place.split(":")[0] for place in places_of(*WORDS)} >= {
+        "corpus_document", "corpus_chunk", "corpus_termcount", "qa_answer", "qa_citation",
+        "qa_chatevent", "evaluation_question",
+    }  # fmt: skip
+    assert api.delete(f"/documents/{document_id}").status_code == 204
+    assert places_of(*WORDS) == set()
+    assert not IdempotentRequest.objects.exists()
+    assert again(location).kinds == ["done"]
+    assert list(find_violations()) == []
+    assert "rye bread" in api.get("/answer", {"q": "What does the bakery bake?"}).json()["answer"]
+
+
+def by_api(document: Document) -> None:
+    assert APIClient().delete(f"/documents/{document.pk}").status_code == 204
+
+
+def by_page(document: Document) -> None:
+    assert Client().post(f"/ui/documents/{document.pk}/delete").status_code == 302
+
+
+def by_queryset(document: Document) -> None:
+    Document.objects.filter(title__startswith="Marigold").delete()
+
+
+def by_collection(document: Document) -> None:
+    delete_collection(document.collection.name)
+
+
+WAYS = [by_api, by_page, by_queryset, by_collection]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("delete", WAYS, ids=lambda way: way.__name__)
+def test_every_way_of_deleting_is_complete(
+    api: APIClient,
+    client: Client,
+    uploads: Path,  # noqa: F811
+    delete: Callable[[Document], None],
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    other = create_collection("other")
+    job = upload(client, FILE, FILE_TEXT.encode(), collection="other")
+    assert advance_job(job.pk)
+    document = Document.objects.get()
+    ask(api, collection="other")
+    ask(api, selected_text=LIGHTHOUSE)
+    propose_questions(other, count=5)
+    assert Answer.objects.filter(text__contains="Orsolya").count() == 2
+    assert list(uploads.iterdir())
+    with django_capture_on_commit_callbacks(execute=True):
+        delete(document)
+    assert places_of(*WORDS) == set()
+    assert not list(uploads.iterdir())
+    assert list(find_violations()) == []
+
+
+@pytest.mark.django_db
+def test_what_a_sync_removes_is_left_in_its_report_only(
+    api: APIClient, collection: Collection, tmp_path: Path
+) -> None:
+    file = tmp_path / FILE
+    file.write_text(FILE_TEXT)
+    job = sync_tree(tmp_path, collection=collection)
+    ask(api)
+    assert JobItem.objects.get(job=job).path == str(file)
+    file.unlink()
+    removing = sync_tree(tmp_path, collection=collection)
+    assert places_of(*WORDS) == {"corpus_jobitem: ottermol"}
+    assert JobItem.objects.get(job=removing).path == str(file)
+    assert list(find_violations()) == []
+
+
+@pytest.mark.django_db
+def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
+    client: Client,
+    uploads: Path,  # noqa: F811
+) -> None:
+    job = upload(client, "ottermol.pdf", b"%PDF-1.4 no")
+    assert advance_job(job.pk)
+    client.force_login(User.objects.create_superuser("root"))
+    path = f"/admin/corpus/document/{Document.objects.get().pk}/delete/"
+    assert client.post(path, {"post": "yes"}).status_code == 302
+    assert LogEntry.objects.exists()
+    assert places_of("ottermol") <= {"django_session: ottermol"}
+    job.refresh_from_db()
+    assert (job.status, job.failed, job.errors) == (Job.Status.FAILED, 1, [])
+    retry_job(job.pk)
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done, job.failed) == (Job.Status.SUCCEEDED, 1, 0)
+    assert list(find_violations()) == []
+
+
+@pytest.mark.django_db
+def test_an_erased_answer_stays_as_a_record_that_says_so(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE, **ATTRIBUTES)
+    asked = ask(api)
+    api.delete(f"/documents/{stored.document_id}")
+    shown = api.get(f"/answers/{asked['id']}").json()
+    assert (shown["kind"], shown["answer"], shown["short"]) == ("erased", "", None)
+    assert (shown["abstained"], shown["question"]) == (False, LIGHTHOUSE_QUESTION)
+    (citation,) = shown["citations"]
+    assert (citation["quote"], citation["title"], citation["source_uri"]) == ("", "", "")
+    assert (citation["document_id"], citation["state"]) == (None, "stale")
+    assert citation["content_sha256"] == asked["citations"][0]["content_sha256"]
+    assert not Answer.objects.unanswered().exists()
+
+
+@pytest.mark.django_db
+def test_the_whole_text_goes_where_one_of_several_documents_does(
+    api: APIClient, ingest: Ingest
+) -> None:
+    lighthouse, bakery = ingest(LIGHTHOUSE), ingest(BAKERY)
+    both = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?")
+    only = ask(api, "When does the bakery in Lindow open?")
+    api.delete(f"/documents/{lighthouse.document_id}")
+    kept = Answer.objects.get(pk=both["id"])
+    assert (kept.kind, kept.text) == ("erased", "")
+    quotes = {str(c.document_id): c.quote for c in kept.citations.all()}
+    assert quotes["None"] == ""
+    assert quotes[bakery.document_id] in BAKERY
+    assert Answer.objects.get(pk=only["id"]).text == only["answer"]
+
+
+@pytest.mark.django_db
+def test_a_replaced_version_stays_in_answers_until_its_document_goes(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE, source_uri="note:1")
+    asked = ask(api)
+    stored = ingest(BAKERY, source_uri="note:1")
+    assert Answer.objects.get(pk=asked["id"]).text == asked["answer"]
+    api.delete(f"/documents/{stored.document_id}")
+    assert places_of("orsolya") == set()
+
+
+@pytest.mark.django_db
+def test_later_questions_of_a_conversation_stand_as_they_were_asked(
+    api: APIClient, ingest: Ingest
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    session_id = ask(api)["session_id"]
+    later = ask(api, "How tall is it?", session_id=session_id)
+    # As a language model completes it, from the answer.
+    Message.objects.filter(answer=later["id"]).update(searched="How tall is Orsolya's tower?")
+    Answer.objects.filter(pk=later["id"]).update(steps=[{"searched": "Orsolya's tower"}])
+    api.delete(f"/documents/{stored.document_id}")
+    assert [m.searched for m in Message.objects.all()] == [LIGHTHOUSE_QUESTION, "How tall is it?"]
+    assert places_of("orsolya") == set()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_that_is_answered_while_its_document_goes_keeps_nothing(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document is deleted after its words were told, before the answer is kept."""
+    stored = ingest(LIGHTHOUSE, **ATTRIBUTES)
+
+    def delete_first(*arguments: Any, **options: Any) -> str:
+        delete_document(UUID(stored.document_id))
+        return record_answer(*arguments, **options)
+
+    monkeypatch.setattr("qa.answer_question.record_answer", delete_first)
+    stream = chat()
+    assert "Orsolya" in stream.said
+    assert places_of(*WORDS) == set()
+    assert Answer.objects.get().kind == "erased"
+    assert not ChatEvent.objects.exclude(kind="done").exists()
+
+
+@pytest.mark.django_db
+def test_a_deletion_that_is_broken_off_takes_nothing(api: APIClient, ingest: Ingest) -> None:
+    document_id = ingest_by_key(api)
+    ask(api)
+    before = fingerprint()
+    with transaction.atomic():
+        by_api(Document.objects.get(pk=document_id))
+        assert places_of(*WORDS) == set()
+        transaction.set_rollback(True)
+    assert fingerprint() == before
+    assert Question.objects.count() == 0

@@ -1,0 +1,45 @@
+"""What stands in the database, whatever the models say of it."""
+
+from hashlib import sha256
+
+from django.db import connection
+
+_TABLES = """
+SELECT quote_ident(table_name) FROM information_schema.tables
+ WHERE table_schema = ANY(current_schemas(false)) AND table_type = 'BASE TABLE' ORDER BY 1
+"""
+
+
+def tables() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_TABLES)
+        return [name for (name,) in cursor.fetchall()]
+
+
+def places_of(*words: str) -> set[str]:
+    """Return ``table: word`` for each word that stands in any column of a table, in any case.
+
+    A row is read as Postgres prints it: bytes as hexadecimal digits.
+    """
+    found = set()
+    for table in tables():
+        for word in words:
+            forms = [f"%{word}%", f"%{word.encode().hex()}%"]
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"SELECT count(*) FROM {table} t WHERE t::text ILIKE ANY(%s)",  # noqa: S608
+                    [forms],
+                )
+                if cursor.fetchone()[0]:
+                    found.add(f"{table}: {word}")
+    return found
+
+
+def fingerprint() -> dict[str, str]:
+    """Return a hash of all rows of each table."""
+    hashes = {}
+    for table in tables():
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT t::text FROM {table} t ORDER BY 1")  # noqa: S608
+            hashes[table] = sha256(repr(cursor.fetchall()).encode()).hexdigest()
+    return hashes

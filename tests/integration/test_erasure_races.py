@@ -1,0 +1,89 @@
+"""What is written while a document is deleted: whoever comes last, no word of it stays."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from time import sleep
+from uuid import UUID
+
+import pytest
+from django.db import connection, transaction
+
+from corpus.catalogue import delete_document
+from corpus.invariants import find_violations
+from corpus.models import Collection, Document, TermCount
+from qa.models import Answer
+from qa.records import record_answer
+from qa.types import Answer as GivenAnswer
+from tests.database import places_of
+from tests.factories import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POLL_S = 0.02
+_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+
+
+@contextmanager
+def held_up(act: Callable[[], object]) -> Iterator[None]:
+    """Run ``act`` on another connection until it waits for what the block did; then commit."""
+
+    def act_elsewhere() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            yield
+            begun = pool.submit(act_elsewhere)
+            while not _someone_waits():
+                assert not begun.done()
+                sleep(POLL_S)
+        begun.result()
+
+
+def _someone_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING)
+        return bool(cursor.fetchone()[0])
+
+
+def answer_from(document_id: str, chunk_id: str) -> GivenAnswer:
+    passage = replace(COAST, document_id=document_id, chunk_id=chunk_id)
+    (citation,) = SHORT_ANSWER.citations
+    return replace(SHORT_ANSWER, citations=(replace(citation, passage=passage),))
+
+
+def test_an_answer_that_is_kept_first_is_found_by_the_deletion(
+    ingest: Ingest, collection: Collection
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    answer = answer_from(stored.document_id, stored.chunk_ids[0])
+    with held_up(lambda: delete_document(UUID(stored.document_id))):
+        record_answer(answer, collection=collection, steps=[])
+    assert Answer.objects.get().kind == "erased"
+    assert places_of("orsolya") == set()
+
+
+def test_a_deletion_that_is_first_is_found_by_the_answer(
+    ingest: Ingest, collection: Collection
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    answer = answer_from(stored.document_id, stored.chunk_ids[0])
+    with held_up(lambda: record_answer(answer, collection=collection, steps=[])):
+        delete_document(UUID(stored.document_id))
+    assert Answer.objects.get().kind == "erased"
+    assert places_of("orsolya") == set()
+
+
+def test_a_word_of_two_documents_goes_when_both_are_deleted_at_once(ingest: Ingest) -> None:
+    first = ingest("The marigold grows in the north garden of the old house.")
+    second = ingest("A marigold was painted on the south wall of the new house.")
+    with held_up(lambda: delete_document(UUID(second.document_id))):
+        delete_document(UUID(first.document_id))
+    assert not Document.objects.exists()
+    assert not TermCount.objects.exclude(lexeme="").exists()
+    assert list(find_violations()) == []
