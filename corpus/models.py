@@ -33,11 +33,12 @@ from corpus.querysets import (
 )
 from corpus.times import EARLIEST, LATEST
 from corpus.token_vector_models import TokenVectors
+from corpus.tombstones import Tombstone
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
     "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
-    "TokenVectors",
+    "TokenVectors", "Tombstone",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"

@@ -284,6 +284,12 @@ class Env(BaseSettings):
         le=36_500,
         description="days that answers and sessions are kept; unset: for ever",
     )
+    pkb_tombstone_days: int = Field(
+        default=90,
+        ge=0,
+        le=36_500,
+        description="days that hashes of a deleted text are kept for verify_erasure; 0: none are",
+    )
 
     chunk_size: int = Field(
         default=200, ge=16, le=8_192, description="longest chunk of new collections, in tokens"

@@ -228,6 +228,7 @@ PKB_DB_POOL_SIZE = env.pkb_db_pool_size
 PKB_SESSION_MINUTES = env.pkb_session_minutes
 PKB_CHAT_HEARTBEAT_S = env.pkb_chat_heartbeat_s
 PKB_RETENTION_DAYS = env.pkb_retention_days
+PKB_TOMBSTONE_DAYS = env.pkb_tombstone_days
 PKB_CHUNK_SIZE = env.chunk_size
 PKB_CHUNK_OVERLAP = env.chunk_overlap
 PKB_CHUNK_OVERLAP_SENTENCES = env.chunk_overlap_sentences

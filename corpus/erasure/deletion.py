@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
+from corpus.erasure.tombstones import keep_tombstones
 from corpus.jobs.traces import drop_traces
 from corpus.jobs.uploads import drop_upload, uploads_of
 from corpus.lexical import drop_unused_words, read_words
@@ -71,6 +72,7 @@ def _erase(documents: Sequence[UUID]) -> list[str]:
     waiting = Q(content_sha256="", status__in=[Status.PENDING, Status.PROCESSING])
     found = dict(rows.exclude(waiting).values_list("pk", "file_path"))
     if found:
+        keep_tombstones(list(found))
         IdempotentRequest.objects.naming(found).delete()
         forget_names(Document, found)
         documents_deleted.send(sender=Document, documents=list(found))

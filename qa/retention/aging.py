@@ -1,4 +1,4 @@
-"""Remove what is kept no longer: expired sessions and streams, answers past their retention."""
+"""Remove what is kept no longer: expired sessions and streams, old answers and tombstones."""
 
 from datetime import timedelta
 
@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from corpus.models import Tombstone
 from qa import models
 from qa.models import ChatStream, Session
 
@@ -18,11 +19,11 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
 
     Args:
         days: Answers and sessions older than this go; by default ``PKB_RETENTION_DAYS``. Without
-            either only expired sessions and streams go.
+            either only expired sessions, streams and tombstones go.
         dry_run: Only count.
 
     Returns:
-        ``answers``, ``sessions``, ``streams``: how many were, or would be, removed.
+        ``answers``, ``sessions``, ``streams``, ``tombstones``: how many were, or would be, removed.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
@@ -36,6 +37,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     remove = _count if dry_run else _remove
     return {
         "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
+        "tombstones": remove(Tombstone.objects.expired()),
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
-from corpus.models import Collection
+from corpus.models import Collection, Tombstone
 from qa.models import Answer, ChatStream, Feedback, Message, Session
 from qa.retention import purge
 
@@ -46,13 +46,16 @@ def purge_by_command(*arguments: str) -> str:
 
 
 def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) -> None:
-    assert purge() == {"answers": 0, "sessions": 1, "streams": 1}
+    assert purge() == {"answers": 0, "sessions": 1, "streams": 1, "tombstones": 0}
     assert set(Answer.objects.all()) == {kept["old"], kept["new"]}
     assert set(Session.objects.all()) == {kept["live"]}
 
 
 def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -> None:
-    assert purge_by_command("--days", "30") == "1 answers, 1 sessions, 1 streams removed\n"
+    assert (
+        purge_by_command("--days", "30")
+        == "1 answers, 1 sessions, 1 streams, 0 tombstones removed\n"
+    )
     assert set(Answer.objects.all()) == {kept["new"]}
     assert not Feedback.objects.exists()
     assert not Message.objects.exists()
@@ -60,7 +63,7 @@ def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -
 
 def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
     text = purge_by_command("--days", "30", "--dry-run")
-    assert text == "1 answers, 1 sessions, 1 streams would be removed\n"
+    assert text == "1 answers, 1 sessions, 1 streams, 0 tombstones would be removed\n"
     assert Answer.objects.count() == 2
     assert Session.objects.count() == 2
 
@@ -68,6 +71,18 @@ def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
 def test_the_setting_is_the_default(kept: dict[str, Any], settings: Any) -> None:
     settings.PKB_RETENTION_DAYS = 30
     assert purge()["answers"] == 1
+
+
+def test_tombstones_go_after_their_days(db: None, settings: Any) -> None:
+    settings.PKB_TOMBSTONE_DAYS = 30
+    old, _ = (
+        Tombstone.objects.create(
+            content_sha256=str(age), seal=b"", width=8, erased_at=days_ago(age)
+        )
+        for age in (31, 29)
+    )
+    assert purge()["tombstones"] == 1
+    assert not Tombstone.objects.filter(pk=old.pk).exists()
 
 
 @pytest.mark.parametrize("days", ["-1", "many", "99999"])

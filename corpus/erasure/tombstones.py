@@ -1,0 +1,29 @@
+"""Keep a tombstone of each text that is deleted, for a while."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.conf import settings
+
+from corpus.erasure.shingles import ShingleHasher
+from corpus.models import Document, Tombstone
+
+
+def get_hasher() -> ShingleHasher:
+    """Return the hasher by this instance's secret key."""
+    return ShingleHasher(settings.SECRET_KEY)
+
+
+def keep_tombstones(documents: Sequence[UUID]) -> None:
+    """Keep a tombstone of each document's text; none where ``PKB_TOMBSTONE_DAYS`` is 0."""
+    if settings.PKB_TOMBSTONE_DAYS:
+        Tombstone.objects.bulk_create(_tombstones(documents))
+
+
+def _tombstones(documents: Sequence[UUID]) -> Iterator[Tombstone]:
+    texts = Document.objects.stored().filter(pk__in=documents)
+    hasher = get_hasher()
+    for text, content_sha256 in texts.values_list("raw_text", "content_sha256").iterator(1):
+        hashes, width = hasher.hash_text(text)
+        seal = hasher.digest(content_sha256)
+        yield Tombstone(content_sha256=content_sha256, seal=seal, hashes=hashes, width=width)

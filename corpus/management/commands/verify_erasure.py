@@ -1,0 +1,40 @@
+import re
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.erasure.leftovers import Leftovers, find_leftovers
+from corpus.errors import PkbError
+from corpus.models import Tombstone
+
+
+class Command(BaseCommand):
+    help = (
+        "Look through every column of the database for what is left of a deleted text; "
+        "exit 1 if anything is. Without a hash, list the texts that can be looked for."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("sha256", nargs="?", help="content_sha256 of the text")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["sha256"] is None:
+            for tombstone in Tombstone.objects.defer("hashes").iterator():
+                self.stdout.write(f"{tombstone.erased_at:%Y-%m-%d %H:%M} {tombstone}")
+            return
+        if not re.fullmatch("[0-9a-f]{64}", options["sha256"]):
+            raise CommandError("A SHA-256 is 64 hexadecimal digits.", returncode=2)
+        try:
+            found = find_leftovers(options["sha256"])
+        except PkbError as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        self._show(found)
+        if found.rows:
+            raise SystemExit(1)
+
+    def _show(self, found: Leftovers) -> None:
+        for place, count in found.rows.items():
+            self.stdout.write(f"{place}: {count} rows")
+        for key, count in found.documents.items():
+            self.stdout.write(f"also in document {key}: {count} of {found.kept_count} shingles")
+        self.stdout.write(f"{sum(found.rows.values())} rows hold words of the deleted text")
