@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0010_erase_with_documents'),
+        ('corpus', '0014_erase_with_documents'),
     ]
 
     operations = [
