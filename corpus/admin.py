@@ -86,6 +86,11 @@ class DocumentAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return Document.objects.defer("outline")
 
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        # Chunks cannot be deleted by themselves, but with their document.
+        listed, counts, _, protected = super().get_deleted_objects(objs, request)
+        return listed, counts, set(), protected
+
     @admin.display(ordering="chunk_count")
     def chunks(self, document: Document) -> SafeString:
         url = reverse("admin:corpus_chunk_changelist")

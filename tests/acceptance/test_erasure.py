@@ -1,6 +1,7 @@
 """Deleting is complete: after it no word of a document stands in any column of any table."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -8,7 +9,7 @@ from uuid import UUID
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -20,7 +21,7 @@ from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
-from qa.models import Answer, ChatEvent, Message
+from qa.models import Answer, ChatEvent, Citation, Message
 from qa.records import accept_feedback, record_answer
 from tests.acceptance.test_chat_api import again, chat
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
@@ -95,6 +96,22 @@ def by_page(document: Document) -> None:
     assert Client().post(f"/ui/documents/{document.pk}/delete").status_code == 302
 
 
+def administrator() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root"))
+    return client
+
+
+def by_admin(document: Document) -> None:
+    path = f"/admin/corpus/document/{document.pk}/delete/"
+    assert administrator().post(path, {"post": "yes"}).status_code == 302
+
+
+def by_admin_action(document: Document) -> None:
+    chosen = {"action": "delete_selected", "_selected_action": [str(document.pk)], "post": "yes"}
+    assert administrator().post("/admin/corpus/document/", chosen).status_code == 302
+
+
 def by_queryset(document: Document) -> None:
     Document.objects.filter(title__startswith="Marigold").delete()
 
@@ -103,7 +120,7 @@ def by_collection(document: Document) -> None:
     delete_collection(document.collection.name)
 
 
-WAYS = [by_api, by_page, by_queryset, by_collection]
+WAYS = [by_api, by_page, by_admin, by_admin_action, by_queryset, by_collection]
 
 
 @pytest.mark.django_db
@@ -154,11 +171,9 @@ def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
 ) -> None:
     job = upload(client, "ottermol.pdf", b"%PDF-1.4 no")
     assert advance_job(job.pk)
-    client.force_login(User.objects.create_superuser("root"))
-    path = f"/admin/corpus/document/{Document.objects.get().pk}/delete/"
-    assert client.post(path, {"post": "yes"}).status_code == 302
+    by_admin(Document.objects.get())
     assert LogEntry.objects.exists()
-    assert places_of("ottermol") <= {"django_session: ottermol"}
+    assert places_of("ottermol") == set()
     job.refresh_from_db()
     assert (job.status, job.failed, job.errors) == (Job.Status.FAILED, 1, [])
     retry_job(job.pk)
@@ -224,6 +239,45 @@ def test_later_questions_of_a_conversation_stand_as_they_were_asked(
     api.delete(f"/documents/{stored.document_id}")
     assert [m.searched for m in Message.objects.all()] == [LIGHTHOUSE_QUESTION, "How tall is it?"]
     assert places_of("orsolya") == set()
+
+
+@pytest.mark.django_db
+def test_a_question_that_is_asked_while_the_answer_before_it_goes_stands_as_asked(
+    api: APIClient, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The conversation was read before the deletion, and is added to after it."""
+    stored = ingest(LIGHTHOUSE)
+    session_id = ask(api)["session_id"]
+    document_id = UUID(stored.document_id)
+
+    def delete_after(*arguments: Any, **options: Any) -> str:
+        key = record_answer(*arguments, **options)
+        delete_document(document_id)
+        return key
+
+    monkeypatch.setattr("qa.answer_question.record_answer", delete_after)
+    asked = ask(api, "How tall is it?", session_id=session_id)
+    assert Message.objects.get(answer=asked["id"]).searched == "How tall is it?"
+    assert places_of("orsolya") == set()
+
+
+@pytest.mark.django_db
+def test_what_was_deleted_before_is_erased_by_the_migration(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, **ATTRIBUTES)
+    ingest(BAKERY)
+    erased = ask(api)["id"]
+    kept = ask(api, "When does the bakery in Lindow open?")
+    selected = ask(api, selected_text="The lighthouse at Rodabu was built by Maren Holt.")
+    Citation.objects.filter(answer=erased).update(document=None, quote="")
+    migration = import_module("qa.migrations.0007_erase_answers")
+    with connection.cursor() as cursor:
+        cursor.execute(migration.ERASE)
+    assert {str(a.pk): (a.kind, a.text) for a in Answer.objects.all()} == {
+        erased: ("erased", ""),
+        kept["id"]: ("answer", kept["answer"]),
+        selected["id"]: (selected["kind"], selected["answer"]),
+    }
+    assert not Citation.objects.exclude(title="").filter(answer=erased).exists()
 
 
 @pytest.mark.django_db(transaction=True)

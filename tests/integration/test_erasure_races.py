@@ -9,10 +9,14 @@ from uuid import UUID
 
 import pytest
 from django.db import connection, transaction
+from rest_framework.response import Response
 
+from corpus.api.idempotency import answered_once
 from corpus.catalogue import delete_document
+from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.invariants import find_violations
-from corpus.models import Collection, Document, TermCount
+from corpus.jobs.leases import end_item
+from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, TermCount
 from qa.models import Answer
 from qa.records import record_answer
 from qa.types import Answer as GivenAnswer
@@ -87,3 +91,43 @@ def test_a_word_of_two_documents_goes_when_both_are_deleted_at_once(ingest: Inge
     assert not Document.objects.exists()
     assert not TermCount.objects.exclude(lexeme="").exists()
     assert list(find_violations()) == []
+
+
+def test_a_reply_is_not_kept_for_a_key_once_its_document_is_gone(ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE)
+
+    def act() -> Response:
+        delete_document(UUID(stored.document_id))
+        return Response({"document_id": stored.document_id}, status=201)
+
+    assert answered_once("a-1", fingerprint={}, act=act).status_code == 201
+    assert not IdempotentRequest.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"), [(Outcome.ADDED, ""), (Outcome.FAILED, "The document was deleted.")]
+)
+def test_an_item_that_ends_after_its_document_went_names_nothing(
+    ingest: Ingest, collection: Collection, outcome: Outcome, reason: str
+) -> None:
+    stored = ingest(LIGHTHOUSE)
+    job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
+    item = JobItem.of_file("/notes/marigold.md", job=job)
+    item.save()
+    delete_document(UUID(stored.document_id))
+    end_item(item, ItemResult(outcome, stored.document_id, reason=reason and "Marigold is bad."))
+    item.refresh_from_db()
+    assert (item.path, item.reason, item.outcome) == ("", reason, outcome)
+    assert places_of("marigold") == set()
+    assert list(find_violations()) == []
+
+
+def test_a_running_job_tells_what_failed(ingest: Ingest, collection: Collection) -> None:
+    stored = ingest(LIGHTHOUSE)
+    job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
+    item = JobItem.of_file("/notes/marigold.md", job=job)
+    item.save()
+    end_item(item, ItemResult(Outcome.FAILED, stored.document_id, reason="It is bad."))
+    delete_document(UUID(stored.document_id))
+    job.refresh_from_db()
+    assert job.errors == [{"path": "/notes/marigold.md", "reason": "It is bad."}]
