@@ -14,6 +14,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_collection, delete_document
+from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.jobs.states import retry_job
@@ -297,6 +298,25 @@ def test_a_stream_that_is_answered_while_its_document_goes_keeps_nothing(
     assert places_of(*WORDS) == set()
     assert Answer.objects.get().kind == "erased"
     assert not ChatEvent.objects.exclude(kind="done").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stream_that_came_to_no_end_keeps_nothing(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = ingest(LIGHTHOUSE, **ATTRIBUTES)
+
+    def fail(*arguments: Any, **options: Any) -> str:
+        raise BackendError
+
+    monkeypatch.setattr("qa.answer_question.record_answer", fail)
+    stream = chat()
+    assert stream.kinds == ["chunk", "citation", "error"]
+    told = ChatEvent.objects.exclude(kind="error")
+    assert {str(event.document_id) for event in told} == {stored.document_id}
+    delete_document(UUID(stored.document_id))
+    assert again(stream.headers["Location"]).kinds == ["error"]
+    assert places_of(*WORDS) == set()
 
 
 @pytest.mark.django_db
