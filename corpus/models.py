@@ -15,11 +15,11 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, F, GeneratedField, Q, When
 from django.db.models.expressions import CombinedExpression
-from django.db.models.fields.json import KT
 from django.db.models.functions import Left
 from django.utils import timezone
 from pgvector.django import VectorField
 
+from corpus.idempotent_requests import IdempotentRequest
 from corpus.job_models import Job, JobItem
 from corpus.languages import ENGLISH, LANGUAGES
 from corpus.querysets import (
@@ -27,7 +27,6 @@ from corpus.querysets import (
     CollectionQuerySet,
     DocumentQuerySet,
     EmbeddingQuerySet,
-    IdempotentRequestQuerySet,
     TagQuerySet,
     delete_without_text,
 )
@@ -395,21 +394,3 @@ class CollectionMap(models.Model):
 
     def __str__(self) -> str:
         return f"map of {self.collection_id}"
-
-
-class IdempotentRequest(models.Model):
-    """The answer given to a request that named an ``Idempotency-Key``."""
-
-    key = models.CharField(max_length=255, unique=True)
-    request_sha256 = models.CharField(max_length=64)
-    status = models.PositiveSmallIntegerField()
-    body: "models.JSONField[Any, Any]" = models.JSONField()
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-
-    objects = IdempotentRequestQuerySet.as_manager()
-
-    class Meta:
-        indexes = [models.Index(KT("body__document_id"), name="idempotent_document")]
-
-    def __str__(self) -> str:
-        return self.key

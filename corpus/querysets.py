@@ -27,7 +27,6 @@ from django.db.models import (
     Value,
     When,
 )
-from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Least, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
         Collection,
         Document,
         Embedding,
-        IdempotentRequest,
         Tag,
     )
 
@@ -155,13 +153,6 @@ def delete_without_text(collector: Any, field: Any, documents: Any, using: str) 
 
 
 delete_without_text.lazy_sub_objs = True  # type: ignore[attr-defined]
-
-
-class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
-    def naming(self, documents: Iterable[UUID]) -> Self:
-        """Keep requests that were answered with one of these documents."""
-        keys = [str(key) for key in documents]
-        return self.alias(named=KT("body__document_id")).filter(named__in=keys)
 
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):

@@ -1,0 +1,34 @@
+"""What was answered to requests that may come a second time."""
+
+from collections.abc import Iterable
+from typing import Any, Self
+from uuid import UUID
+
+from django.db import models
+from django.db.models.fields.json import KT
+from django.utils import timezone
+
+
+class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
+    def naming(self, documents: Iterable[UUID]) -> Self:
+        """Keep requests that were answered with one of these documents."""
+        keys = [str(key) for key in documents]
+        return self.alias(named=KT("body__document_id")).filter(named__in=keys)
+
+
+class IdempotentRequest(models.Model):
+    """The answer given to a request that named an ``Idempotency-Key``."""
+
+    key = models.CharField(max_length=255, unique=True)
+    request_sha256 = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField()
+    body: "models.JSONField[Any, Any]" = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = IdempotentRequestQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(KT("body__document_id"), name="idempotent_document")]
+
+    def __str__(self) -> str:
+        return self.key
