@@ -82,14 +82,17 @@ def answer_question(
     ):
         state, steps = _run_parts(inputs, context, selected_text)
         draft: Draft | None = state.get("draft")
-        stored_id = record_answer(state["proved"], collection=found, steps=steps, draft=draft)
+        passages = tuple(state.get("passages", ()))
+        stored_id = record_answer(
+            state["proved"], collection=found, steps=steps, draft=draft, passages=passages
+        )
     if draft is not None:
         _count_tokens(draft, metric_labels(model=model, route=route))
     return AnsweredQuestion(
         id=stored_id,
         answer=state["proved"],
         searched=state["query"].text,
-        passages=tuple(state.get("passages", ())),
+        passages=passages,
         steps=tuple(steps),
         draft=draft,
     )

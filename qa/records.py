@@ -1,6 +1,6 @@
 """Keep answers with their citations, and what people say of them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from qa import models
 from qa.configuration import configuration_sha256
 from qa.context import EXTRACTIVE
 from qa.models import ERASED_ANSWER, ERASED_CITATION, Feedback
-from qa.types import Answer, Citation, Draft
+from qa.types import Answer, Citation, Draft, Passage
 
 
 @transaction.atomic
@@ -25,6 +25,7 @@ def record_answer(
     collection: Collection,
     steps: list[dict[str, Any]],
     draft: Draft | None = None,
+    passages: Sequence[Passage] = (),
 ) -> str:
     """Store the answer and return its id.
 
@@ -32,14 +33,19 @@ def record_answer(
 
     Args:
         draft: What was written first; kept if a language model wrote it.
+        passages: What the draft was written from.
     """
-    passages = [citation.passage for citation in answer.citations]
-    cited = {passage.document_id for passage in passages if not passage.is_selected}
-    chunks = {passage.chunk_id for passage in passages if not passage.is_selected}
+    quoted = [citation.passage for citation in answer.citations]
+    cited = {passage.document_id for passage in quoted if not passage.is_selected}
+    chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
+    told = tell_draft(draft, answer) if draft else None
+    read = {passage.document_id for passage in passages if passage.document_id} if told else set()
     # Held until the commit: a deletion finds the answer, or the answer finds it deleted.
-    here = Document.objects.keep_in_place(cited)
+    here = Document.objects.keep_in_place(cited | read)
     chunks_here = Chunk.objects.keep_in_place(chunks)
-    row = _new_answer(answer, draft, collection=collection, steps=steps)
+    row = _new_answer(answer, collection, steps)
+    if told and read <= here:
+        row.draft = {**told, "documents": sorted(read)}
     if cited - here:
         _blank(row, ERASED_ANSWER)
     row.save(force_insert=True)
@@ -54,7 +60,7 @@ def record_answer(
 
 
 def _new_answer(
-    answer: Answer, draft: Draft | None, *, collection: Collection, steps: list[dict[str, Any]]
+    answer: Answer, collection: Collection, steps: list[dict[str, Any]]
 ) -> models.Answer:
     short_start, short_end = answer.short or (None, None)
     return models.Answer(
@@ -69,7 +75,6 @@ def _new_answer(
         fallback=answer.fallback,
         embedding_model=collection.embedding_model,
         configuration_sha256=configuration_sha256(collection.embedding_model),
-        draft=tell_draft(draft, answer) if draft else None,
         steps=steps,
     )
 

@@ -31,6 +31,9 @@ def erase_what_was_said(sender: Any, *, documents: Sequence[UUID], **_: Any) -> 
     answers = list(citations.order_by().values_list("answer", flat=True).distinct())
     citations.update(**ERASED_CITATION)
     models.Answer.objects.filter(pk__in=answers).update(**ERASED_ANSWER)
+    # A draft may hold what no citation shows.
+    drafted = models.Answer.objects.filter(draft__documents__has_any_keys=list(map(str, documents)))
+    drafted.update(draft=None)
     _forget_in_sessions(answers)
     _forget_in_streams(answers, documents)
 

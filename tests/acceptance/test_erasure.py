@@ -270,7 +270,7 @@ def test_what_was_deleted_before_is_erased_by_the_migration(api: APIClient, inge
     kept = ask(api, "When does the bakery in Lindow open?")
     selected = ask(api, selected_text="The lighthouse at Rodabu was built by Maren Holt.")
     Citation.objects.filter(answer=erased).update(document=None, quote="")
-    migration = import_module("qa.migrations.0007_erase_answers")
+    migration = import_module("qa.migrations.0008_erase_answers")
     with connection.cursor() as cursor:
         cursor.execute(migration.ERASE)
     assert {str(a.pk): (a.kind, a.text) for a in Answer.objects.all()} == {

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from qa.models import Answer
 from tests.contracts.chat_server import Call, ChatServer, chat_server, hang
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +146,7 @@ CHAFF = "Bananas are yellow."
 def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    stored = ingest(LIGHTHOUSE)
     answer = ask(api, settings, says(f"{FACT} {LIE} {CHAFF}", ["S1"]))
     draft = Answer.objects.get().draft
     assert (draft["answerer"], draft["text"]) == ("openai/test", f"{FACT} {LIE} {CHAFF}")
@@ -157,9 +157,10 @@ def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(
         (CHAFF, "dropped"),
     ]
     assert draft["sentences"][1]["reason"] == "not in the source: always"
-    assert answer["debug"]["draft"] == draft
-    stored = api.get(f"/answers/{answer['id']}").json()
-    assert stored["debug"]["draft"] == draft
+    assert draft["documents"] == [stored.document_id]
+    assert answer["debug"]["draft"] == {k: draft[k] for k in draft if k != "documents"}
+    again = api.get(f"/answers/{answer['id']}").json()
+    assert again["debug"]["draft"] == draft
     settings.IS_DEV = False
     assert api.get(f"/answers/{answer['id']}").json()["debug"] == {"steps": []}
 
@@ -171,6 +172,19 @@ def test_a_draft_is_kept_where_the_extract_took_its_place(
     assert ask(api, settings, says(CHAFF, ["S1"]))["answerer"] == "extractive"
     (sentence,) = Answer.objects.get().draft["sentences"]
     assert (sentence["text"], sentence["outcome"]) == (CHAFF, "dropped")
+
+
+def test_a_draft_goes_with_any_document_it_was_written_from(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    read = ingest(BAKERY, title="Lindow")
+    ask(api, settings, says(CHAFF, ["S2"]))
+    answer = Answer.objects.get()
+    assert (answer.kind, answer.draft["text"]) == ("answer", CHAFF)
+    assert api.delete(f"/documents/{read.document_id}").status_code == 204
+    answer.refresh_from_db()
+    assert (answer.kind, answer.draft) == ("answer", None)
 
 
 def test_without_a_language_model_there_is_no_draft(api: APIClient, ingest: Ingest) -> None:
