@@ -10,6 +10,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
+from corpus.api.origins import REFUSAL, is_foreign
+from pkb.http.problems import plain_problem
+
 
 class LogMiddleware(RequestMiddleware):
     """Logs the path alone: a query string may hold a question."""
@@ -34,6 +37,37 @@ class RequestIdMiddleware:
         if request_id:
             response.headers["X-Request-ID"] = request_id
         return response
+
+
+# Where a GET stores something: an answer.
+WRITING_GETS = frozenset({"/answer"})
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+class OriginMiddleware:
+    """Answer 403 to pages of other sites that would write."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        sent = request.headers
+        if _writes(request) and is_foreign(
+            origin=sent.get("Origin"),
+            fetch_site=sent.get("Sec-Fetch-Site"),
+            host=sent.get("Host", ""),
+        ):
+            return plain_problem(403, detail=REFUSAL)
+        return self.get_response(request)
+
+
+def _writes(request: HttpRequest) -> bool:
+    if request.method in _SAFE_METHODS:
+        return request.method != "OPTIONS" and request.path in WRITING_GETS
+    return True
 
 
 class PolicyMiddleware(CSPMiddleware):

@@ -184,13 +184,25 @@ INITIALIZE = {
     [
         ({}, 200),
         ({"Origin": "http://localhost:3000"}, 403),
-        ({"Origin": "https://www.kb.example"}, 200),
+        ({"Origin": PAGES, "Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Origin": "https://www.kb.example"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Host": "evil.example"}, 421),
         ({"Host": "www.kb.example:8443"}, 200),
     ],
-    ids=["plain", "other-local", "own", "foreign", "null", "foreign-host", "own-host"],
+    ids=[
+        "plain",
+        "other-local",
+        "own",
+        "other-name",
+        "cross-site",
+        "foreign",
+        "null",
+        "foreign-host",
+        "own-host",
+    ],
 )
 def test_only_allowed_hosts_and_origins_come_in(
     address: str, headers: dict[str, str], status: int

@@ -9,10 +9,11 @@ import json
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
+
+from corpus.api.origins import REFUSAL, is_foreign
 
 PROBLEM_TYPE = b"application/problem+json"
 
@@ -52,9 +53,12 @@ def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | Non
     """Find out whether a page of another site reached us by a name it made point here."""
     if not _is_ours(headers.get("host", "")):
         return 421, "This host is not in ALLOWED_HOSTS."
-    origin = headers.get("origin")
-    if origin is not None and not _is_ours(urlsplit(origin).netloc):
-        return 403, "This origin is not in ALLOWED_HOSTS."
+    if is_foreign(
+        origin=headers.get("origin"),
+        fetch_site=headers.get("sec-fetch-site"),
+        host=headers.get("host", ""),
+    ):
+        return 403, REFUSAL
     if method != "POST":
         return 405, "There are no sessions and no streams of the server's own: POST."
     return None
