@@ -1,3 +1,8 @@
+from threading import Lock
+from typing import Any
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from drf_spectacular.renderers import (
     OpenApiJsonRenderer,
     OpenApiJsonRenderer2,
@@ -5,8 +10,15 @@ from drf_spectacular.renderers import (
 )
 from drf_spectacular.views import SpectacularAPIView
 
+# drf-spectacular loads its extensions when it is first asked, and not for two threads at once.
+_making = Lock()
+
 
 class SchemaView(SpectacularAPIView):
     """The OpenAPI document: JSON, or YAML where a client asks for it."""
 
     renderer_classes = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        with _making:
+            return super().dispatch(request, *args, **kwargs)

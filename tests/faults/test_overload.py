@@ -115,7 +115,11 @@ def call_tool(address: str) -> httpx.Response:
     return httpx.post(f"{address}/mcp", json=message, headers=accepted, timeout=120)
 
 
-@pytest.mark.parametrize("door", [ask, search, chat, call_tool])
+def show_schema(address: str) -> httpx.Response:
+    return httpx.get(f"{address}/schema", timeout=120)
+
+
+@pytest.mark.parametrize("door", [ask, search, chat, call_tool, show_schema])
 def test_of_too_many_some_are_answered_and_the_others_told_to_come_again(
     address: str, door: Any
 ) -> None:
