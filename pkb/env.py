@@ -141,10 +141,7 @@ class Env(BaseSettings):
         description="what tells whether a passage answers, and where: its name, a file, `none`",
     )
     pkb_model_timeout_s: float = Field(
-        default=60,
-        gt=0,
-        le=600,
-        description="seconds for one try at an embedding or reranking server",
+        default=60, gt=0, le=600, description="seconds for one try at a server of such models"
     )
     pkb_model_threads: int = Field(
         default=0,
@@ -267,16 +264,10 @@ class Env(BaseSettings):
     )
 
     pkb_session_minutes: int = Field(
-        default=30,
-        ge=1,
-        le=10_080,
-        description="minutes after its last use at which a session ends",
+        default=30, ge=1, le=10_080, description="minutes without use after which a session ends"
     )
     pkb_chat_heartbeat_s: float = Field(
-        default=15,
-        ge=0.1,
-        le=300,
-        description="seconds of silence after which a stream sends a heartbeat",
+        default=15, ge=0.1, le=300, description="seconds of silence before a stream's heartbeat"
     )
     pkb_retention_days: int | None = Field(
         default=None,
