@@ -133,8 +133,7 @@ class Env(BaseSettings):
     )
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_token_vectors: Literal["off", "lazy", "all"] = Field(
-        default="all",
-        description="token vectors that are kept: of `all` chunks, or (`lazy`) of those found",
+        default="all", description="keep token vectors of `all` chunks, or of those found (`lazy`)"
     )
     pkb_reader: str = Field(
         default="minilm-l12-reader",
@@ -165,10 +164,7 @@ class Env(BaseSettings):
         description="seconds for a whole answer of the language model, further tries included",
     )
     pkb_lm_pause_s: float = Field(
-        default=120,
-        ge=0,
-        le=3_600,
-        description="seconds without asking the language model after a timeout or three failures",
+        default=120, ge=0, le=3_600, description="seconds of rest for a model that does not answer"
     )
     pkb_lm_max_tokens: int = Field(
         default=400, ge=16, le=8_192, description="longest answer of the language model, in tokens"
@@ -276,10 +272,7 @@ class Env(BaseSettings):
         description="days that answers and sessions are kept; unset: for ever",
     )
     pkb_tombstone_days: int = Field(
-        default=90,
-        ge=0,
-        le=36_500,
-        description="days that hashes of a deleted text are kept for verify_erasure; 0: none are",
+        default=90, ge=0, le=36_500, description="days that hashes of deleted texts are kept"
     )
 
     chunk_size: int = Field(
