@@ -1,0 +1,45 @@
+"""How many requests run and wait, from the settings, the cores and the connections."""
+
+import os
+from typing import Any
+
+import pytest
+
+from pkb.http.bounds import place_bounds
+from pkb.http.costs import Cost
+
+
+def running(settings: Any) -> dict[Cost, int]:
+    return {cost: bounds.running for cost, bounds in place_bounds(settings).items()}
+
+
+@pytest.mark.parametrize("cores", [1, 2, 64])
+def test_those_that_run_have_a_connection_each(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, cores: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    settings.PKB_DB_POOL_SIZE = 20
+    counts = running(settings)
+    replays = counts.pop(Cost.REPLAY)  # threads of their own ask for them, each for a moment
+    assert all(count >= 2 for count in (*counts.values(), replays))
+    assert sum(counts.values()) < settings.PKB_DB_POOL_SIZE
+    assert counts[Cost.SEARCH] == {1: 2, 2: 2, 64: 5}[cores]
+
+
+def test_the_least_pool_leaves_a_place_of_each_cost(settings: Any) -> None:
+    settings.PKB_DB_POOL_SIZE = 2
+    settings.PKB_ANSWER_CONCURRENCY = 1
+    assert all(count >= 1 for count in running(settings).values())
+
+
+def test_what_the_settings_say_holds(settings: Any) -> None:
+    settings.PKB_ANSWER_CONCURRENCY = 3
+    settings.PKB_SEARCH_CONCURRENCY = 4
+    settings.PKB_ENCODING_CONCURRENCY = 5
+    settings.PKB_LIGHT_CONCURRENCY = 6
+    settings.PKB_WAITING_PER_PLACE = 7
+    settings.PKB_MAX_WAIT_S = 8
+    bounds = place_bounds(settings)
+    assert [bounds[cost].running for cost in (Cost.ANSWER, Cost.SEARCH)] == [3, 4]
+    assert [bounds[cost].running for cost in (Cost.ENCODE, Cost.LIGHT)] == [5, 6]
+    assert (bounds[Cost.ANSWER].waiting, bounds[Cost.ANSWER].wait_s) == (21, 8)
