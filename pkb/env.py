@@ -43,13 +43,11 @@ class Env(BaseSettings):
         default="", description="origins whose pages may call the API, comma-separated; `*` is any"
     )
     pkb_public_url: str = Field(
-        default="",
-        description="where people reach the pages, for links; unset: APP_HOST and APP_PORT",
+        default="", description="where people reach the pages; unset: APP_HOST and APP_PORT"
     )
     pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot take texts in")
     pkb_https: bool = Field(
-        default=False,
-        description="served behind a proxy that ends TLS: redirects, HSTS, secure cookies",
+        default=False, description="behind a proxy that ends TLS: redirects, HSTS, secure cookies"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="least severe messages that are logged"
@@ -266,10 +264,7 @@ class Env(BaseSettings):
         default=15, ge=0.1, le=300, description="seconds of silence before a stream's heartbeat"
     )
     pkb_retention_days: int | None = Field(
-        default=None,
-        ge=1,
-        le=36_500,
-        description="days that answers and sessions are kept; unset: for ever",
+        default=None, ge=1, le=36_500, description="days answers and sessions stay; unset: for ever"
     )
     pkb_tombstone_days: int = Field(
         default=90, ge=0, le=36_500, description="days that hashes of deleted texts are kept"
