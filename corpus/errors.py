@@ -33,6 +33,7 @@ The errors the product raises, with the HTTP status each maps to.
   x AskerLeft                      499, seen in a stream that is read again
   x BackendError                   502
     - BackendUnavailable           503, with Retry-After
+      - DatabaseUnavailable        503, with Retry-After
     - NotReady                     503, with Retry-After
 
 A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
@@ -281,6 +282,12 @@ class BackendUnavailable(BackendError):
     status = 503
     code = "backend_unavailable"
     retry_after_s = 5
+
+
+class DatabaseUnavailable(BackendUnavailable):
+    """The database does not answer; trying again may work."""
+
+    code = "database_unavailable"
 
 
 class NotReady(BackendError):

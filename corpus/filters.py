@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any
 
+from corpus.storable import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
 
 Scalar = str | int | float | bool | datetime
@@ -167,7 +168,7 @@ def _parse_text(given: object, path: tuple[str, ...], needed: str = "Text is nee
         raise FilterError(path, needed)
     if len(given) > MAX_TEXT_CHARS:
         raise FilterError(path, f"At most {MAX_TEXT_CHARS} characters are taken.")
-    if "\x00" in given or any("\ud800" <= char <= "\udfff" for char in given):
+    if not is_storable(given):
         raise FilterError(path, "Holds a character that cannot be stored.")
     return given
 

@@ -35,6 +35,7 @@ from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
 from corpus.languages import character_ngrams
 from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, LexicalQuery, OpenPhrase
+from corpus.storable import is_storable
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -112,7 +113,7 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         Raises:
             CollectionNotFound: There is none.
         """
-        collection = self.filter(name=name).first()
+        collection = self.filter(name=name).first() if is_storable(name) else None
         if collection is None:
             raise CollectionNotFound(f"There is no collection {name!r}.")
         return collection

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from corpus.errors import DocumentNotFound, InvalidInput
 from corpus.models import Chunk, ChunkTag, Document, Tag
+from corpus.storable import is_storable
 
 MAX_TAG_CHARS = 64
 
@@ -16,12 +17,14 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     """Return the tags trimmed, in NFC and lower case, each once, empty ones left out.
 
     Raises:
-        InvalidInput: One has more than 64 characters.
+        InvalidInput: One has more than 64 characters, or one that cannot be stored.
     """
     spelled = [unicodedata.normalize("NFC", " ".join(name.split()).lower()) for name in names]
     long = next((name for name in spelled if len(name) > MAX_TAG_CHARS), None)
     if long is not None:
         raise InvalidInput(f"The tag {long[:20]!r}... has more than {MAX_TAG_CHARS} characters.")
+    if not all(map(is_storable, spelled)):
+        raise InvalidInput("A tag holds a character that cannot be stored.")
     return tuple(dict.fromkeys(name for name in spelled if name))
 
 

@@ -1,6 +1,16 @@
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 
 from corpus.api import collections, documents, ingest, jobs, tags
+
+
+class NameConverter(StringConverter):
+    """A part of a path that can be somebody's name: it holds no NUL."""
+
+    regex = r"[^/\0]+"
+
+
+register_converter(NameConverter, "name")
 
 urlpatterns = [
     path("ingest", ingest.IngestView.as_view(), name="ingest"),
@@ -12,7 +22,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/retry", jobs.JobRetryView.as_view(), name="job_retry"),
     path("jobs/<uuid:job_id>/cancel", jobs.JobCancelView.as_view(), name="job_cancel"),
     path("collections", collections.CollectionsView.as_view(), name="collections"),
-    path("collections/<str:name>", collections.CollectionView.as_view(), name="collection"),
+    path("collections/<name:name>", collections.CollectionView.as_view(), name="collection"),
     path("documents", documents.DocumentsView.as_view(), name="documents"),
     path("documents/stats", collections.StatsView.as_view(), name="stats"),
     path("documents/<uuid:document_id>", documents.DocumentView.as_view(), name="document"),
@@ -22,5 +32,5 @@ urlpatterns = [
     ),
     path("chunks/<uuid:chunk_id>", documents.ChunkView.as_view(), name="chunk"),
     path("tags", tags.TagsView.as_view(), name="tags"),
-    path("tags/<str:name>", tags.TagView.as_view(), name="tag"),
+    path("tags/<name:name>", tags.TagView.as_view(), name="tag"),
 ]

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
+from corpus.api.outages import DATABASE_AWAY, report_outage
 from corpus.errors import PkbError
 
 
@@ -23,12 +24,18 @@ class PageErrorMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match = request.resolver_match
-        if not isinstance(exception, PkbError) or match is None or match.app_name != "web":
+        if match is None or match.app_name != "web":
+            return None
+        if isinstance(exception, DATABASE_AWAY):
+            exception = report_outage(exception)
+        if not isinstance(exception, PkbError):
             return None
         is_part = "HX-Request" in request.headers
         template = "web/parts/problem.html" if is_part else "web/problem.html"
         shown = {"title": exception.title, "detail": str(exception)}
         reply = render(request, template, shown, status=exception.status)
+        if exception.retry_after_s:
+            reply["Retry-After"] = str(exception.retry_after_s)
         # The address of what was refused is no page to come back to.
         reply["HX-Push-Url"] = "false"
         return reply

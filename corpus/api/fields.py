@@ -4,8 +4,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.fields import empty
+from rest_framework.utils import json
 
 from corpus.models import NAME_PATTERN
+from corpus.storable import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
 
 
@@ -83,25 +86,33 @@ class ZonedDateTime(serializers.DateTimeField):
 
 
 class JsonObject(serializers.DictField):
-    """A JSON object that Postgres can hold: no NUL and no lone surrogate in it."""
+    """A JSON object that can be stored."""
 
-    default_error_messages = {"character": "Holds a character that cannot be stored."}
+    default_error_messages = {
+        "storable": "Holds a character, a number or a depth that cannot be stored."
+    }
 
     def to_internal_value(self, data: Any) -> Any:
-        found = super().to_internal_value(data)
-        if not _is_storable(found):
-            self.fail("character")
-        return found
+        # Looked at first: what goes too deep, others would read by calling themselves.
+        if not is_storable(data):
+            self.fail("storable")
+        return super().to_internal_value(data)
 
 
-def _is_storable(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\x00" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
-    if isinstance(value, dict):
-        return all(map(_is_storable, value)) and all(map(_is_storable, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_storable, value))
-    return True
+class WrittenObject(JsonObject):
+    """A JSON object, written out in a field of a form."""
+
+    default_error_messages = {"json": "A JSON object is needed."}
+
+    def get_value(self, dictionary: Any) -> Any:
+        return dictionary.get(self.field_name, empty)
+
+    def to_internal_value(self, data: Any) -> Any:
+        try:
+            written = json.loads(data)
+        except (ValueError, TypeError, RecursionError):
+            self.fail("json")
+        return super().to_internal_value(written)
 
 
 class TagList(serializers.ListField):

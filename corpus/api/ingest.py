@@ -11,7 +11,15 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, JsonObject, RawText, TagList, Text, ZonedDateTime
+from corpus.api.fields import (
+    CollectionName,
+    JsonObject,
+    RawText,
+    TagList,
+    Text,
+    WrittenObject,
+    ZonedDateTime,
+)
 from corpus.api.idempotency import MAX_KEY_CHARS, answered_once
 from corpus.api.jobs import IngestFolder, JobShown, ingest_folder
 from corpus.errors import (
@@ -44,10 +52,7 @@ class IngestText(_DocumentAttributes):
 
 class IngestFile(_DocumentAttributes):
     file = serializers.FileField(allow_empty_file=True)
-    metadata = serializers.JSONField(default=dict)  # type: ignore[assignment]
-
-    def validate_metadata(self, value: Any) -> Any:
-        return JsonObject().run_validation(value)
+    metadata = WrittenObject(default=dict)
 
 
 class Ingested(serializers.Serializer[Any]):

@@ -1,11 +1,15 @@
 """Lists in pages that a cursor leads through, whatever is added or removed meanwhile."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from rest_framework import exceptions
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+
+from corpus.storable import is_storable
+from corpus.times import can_be_stored
 
 MAX_LIMIT = 200
 _LIMITS = {str(number) for number in range(1, MAX_LIMIT + 1)}
@@ -29,9 +33,18 @@ class ByCreation(CursorPagination):
 
     def decode_cursor(self, request: Request) -> Any:
         try:
-            return super().decode_cursor(request)
-        except exceptions.NotFound as exc:
+            cursor = super().decode_cursor(request)
+            if cursor is not None and cursor.position is not None:
+                self.check_position(str(cursor.position))
+        except (exceptions.NotFound, ValueError) as exc:
             raise exceptions.ValidationError({"cursor": [self.invalid_cursor_message]}) from exc
+        return cursor
+
+    def check_position(self, position: str) -> None:
+        """Raise ValueError unless it can be where a page of this list ended: a time in UTC."""
+        moment = datetime.fromisoformat(position)
+        if moment.utcoffset() != timedelta() or not can_be_stored(moment):
+            raise ValueError(position)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
         limit = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": self.page_size}
@@ -57,9 +70,18 @@ class ByCreation(CursorPagination):
 class ByName(ByCreation):
     ordering = ("name",)
 
+    def check_position(self, position: str) -> None:
+        if not is_storable(position):
+            raise ValueError(position)
+
 
 class ByOrdinal(ByCreation):
     ordering = ("ordinal",)
+
+    def check_position(self, position: str) -> None:
+        # As many as the column takes.
+        if not 0 <= int(position) < 2**31:
+            raise ValueError(position)
 
 
 class NewestFirst(ByCreation):

@@ -1,14 +1,18 @@
 """What is known of a document besides its text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Self
 
 from corpus.ingestion.disk import FileContent
+from corpus.ingestion.normal_form import clean_json, clean_line
 from corpus.loaders.base import LoadedDocument
 from corpus.models import Document
-from corpus.tags import normalize_tags
+from corpus.tags import MAX_TAG_CHARS, normalize_tags
+
+# As many as a request may name.
+MAX_STATED_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +55,11 @@ class Attributes:
         return replace(
             self,
             media_type=media_type,
-            title=self.title or loaded.title,
-            chapter=self.chapter or loaded.chapter,
-            section=self.section or loaded.section,
-            tags=normalize_tags((*self.tags, *loaded.tags)),
-            metadata={**loaded.metadata, **self.metadata},
+            title=self.title or _line_of(loaded.title, "title"),
+            chapter=self.chapter or _line_of(loaded.chapter, "chapter"),
+            section=self.section or _line_of(loaded.section, "section"),
+            tags=normalize_tags((*self.tags, *_fitting(loaded.tags))),
+            metadata={**clean_json(dict(loaded.metadata)), **self.metadata},
         )
 
     def write_to(self, document: Document) -> None:
@@ -66,3 +70,15 @@ class Attributes:
 
 
 ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
+
+
+def _line_of(stated: str, column: str) -> str:
+    """What a file says of itself, cleaned like its text and cut to what the column holds."""
+    most = Document._meta.get_field(column).max_length  # type: ignore[union-attr]
+    return clean_line(stated)[:most].rstrip()
+
+
+def _fitting(stated: Iterable[str]) -> list[str]:
+    """The tags that can be tags: whole sentences are left out, and all but the first hundred."""
+    cleaned = map(clean_line, stated)
+    return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_STATED_TAGS]

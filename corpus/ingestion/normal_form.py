@@ -8,6 +8,7 @@ from typing import Any
 
 from corpus.errors import BinaryText
 from corpus.loaders.base import Block
+from corpus.storable import MAX_DEPTH, is_storable
 
 # Controls that are dropped in silence may make up this share of a text; more means binary.
 MAX_CONTROL_SHARE = 0.01
@@ -102,10 +103,6 @@ def _normal_form(text: str) -> str:
     return text.strip()
 
 
-def _words(text: str) -> str:
-    return " ".join(_normal_form(text).split())
-
-
 def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     """Normalize blocks and join them by one empty line.
 
@@ -127,11 +124,11 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         piece = _normal_form(block.text)
         if not piece:
             continue
-        labels.add([_words(label) for label in block.under], start, start + len(piece))
+        labels.add([clean_line(label) for label in block.under], start, start + len(piece))
         if block.page is not None and (not pages or pages[-1][1] != block.page):
             pages.append((start, block.page))
         if block.heading_level is not None:
-            words = _words(block.heading_text or block.text)
+            words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
         pieces.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
@@ -160,3 +157,19 @@ class _Labels:
     def found(self) -> tuple[Label, ...]:
         labels = self._found + self._open
         return tuple(sorted(labels, key=lambda label: (label.start, -label.end)))
+
+
+def clean_line(text: str) -> str:
+    """Return what a file says of itself in one line: what text may not hold is left out."""
+    return " ".join(_normal_form(_BINARY.sub("", text)).split())
+
+
+def clean_json(value: Any, *, depth: int = MAX_DEPTH) -> Any:
+    """Return a JSON value with clean texts and keys, as deep as is stored; the rest is null."""
+    if isinstance(value, str):
+        return _normal_form(_BINARY.sub("", value))
+    if isinstance(value, dict) and depth:
+        return {clean_line(key): clean_json(v, depth=depth - 1) for key, v in value.items()}
+    if isinstance(value, list) and depth:
+        return [clean_json(each, depth=depth - 1) for each in value]
+    return value if is_storable(value, depth=0) else None

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
+from corpus.api.outages import DATABASE_AWAY, report_outage
 from corpus.errors import InvalidInput, PkbError
 
 MEDIA_TYPE = "application/problem+json"
@@ -23,6 +24,22 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         The response, or None for an unexpected error: Django then logs it once, with its
         traceback, and answers 500.
     """
+    response = _render(report_outage(exc) if isinstance(exc, DATABASE_AWAY) else exc, context)
+    if response is not None:
+        response.data = _sendable(response.data)
+    return response
+
+
+def _sendable(value: Any) -> Any:
+    """Write out what UTF-8 does not know: a message may name what was sent."""
+    if isinstance(value, dict):
+        return {_sendable(key): _sendable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return list(map(_sendable, value))
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+
+
+def _render(exc: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(exc, PkbError):
         set_rollback()
         headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None

@@ -9,6 +9,7 @@ from drf_spectacular.renderers import (
     OpenApiYamlRenderer,
 )
 from drf_spectacular.views import SpectacularAPIView
+from rest_framework.request import Request
 
 # drf-spectacular loads its extensions when it is first asked, and not for two threads at once.
 _making = Lock()
@@ -22,3 +23,6 @@ class SchemaView(SpectacularAPIView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         with _making:
             return super().dispatch(request, *args, **kwargs)
+
+    def _get_version_parameter(self, request: Request) -> None:
+        """There is one version, whatever is asked for."""

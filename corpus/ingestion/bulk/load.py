@@ -47,14 +47,14 @@ def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> Do
         raise EmptyDocument(f"{file.path.name} holds no text.")
     if len(text) > limits.max_chars:
         raise TextTooLong(f"{len(text):,} characters; at most {limits.max_chars:,} are taken.")
+    attributes = Attributes.of_file(file, tags=tags).filled_by(loaded, media_type=media_type)
     chunks = cut_chunks(
         text,
-        title=loaded.title,
+        title=attributes.title,
         outline=outline,
         collection=collection,
         embedder=get_embedder(collection.embedding_model),
     )
-    attributes = Attributes.of_file(file, tags=tags).filled_by(loaded, media_type=media_type)
     version = Version(text, outline, sha256(text.encode()).hexdigest(), chunks)
     try:
         return DocumentEntry.of(attributes, version)

@@ -9,12 +9,14 @@ from django.db import connections
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from corpus.api.ingest import Ingested
+from corpus.api.outages import DATABASE_AWAY, report_outage
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
 from qa.api.mcp.results import (
@@ -38,9 +40,17 @@ SOURCE = "mcp"
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 
-Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+
+def _refuse_unstorable(text: str) -> str:
+    if not is_storable(text):
+        raise ValueError("holds a character that cannot be stored")
+    return text
+
+
+Storable = Annotated[str, AfterValidator(_refuse_unstorable)]
+Words = Annotated[Storable, Field(min_length=1, max_length=2_000)]
 AnswerResult = Annotated[CallToolResult, dict[str, Any]]
-CollectionArgument = Annotated[str, Field(description="which collection", max_length=100)]
+CollectionArgument = Annotated[Storable, Field(description="which collection", max_length=100)]
 
 
 def build_server() -> MCPServer[Any]:
@@ -64,6 +74,8 @@ def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returne
             return act(*args, **kwargs)
         except PkbError as exc:
             raise ToolError(str(exc) or exc.title) from exc
+        except DATABASE_AWAY as exc:
+            raise ToolError(str(report_outage(exc))) from exc
         finally:
             connections.close_all()
 
@@ -101,9 +113,9 @@ def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION)
 @as_tool
 def ingest(
     text: str,
-    title: Annotated[str, Field(max_length=512)] = "",
-    source_uri: Annotated[str, Field(max_length=2_048)] = "",
-    tags: Annotated[list[str], Field(max_length=100)] = [],  # noqa: B006  (never changed)
+    title: Annotated[Storable, Field(max_length=512)] = "",
+    source_uri: Annotated[Storable, Field(max_length=2_048)] = "",
+    tags: Annotated[list[Storable], Field(max_length=100)] = [],  # noqa: B006  (never changed)
     collection: CollectionArgument = DEFAULT_COLLECTION,
 ) -> IngestedText:
     """Take a text in. A known source_uri with another text replaces that document."""

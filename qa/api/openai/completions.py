@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.conf import settings
 
 from corpus.embedders import get_embedder
-from corpus.errors import ModelNotFound, PkbError
+from corpus.errors import CollectionNotFound, ModelNotFound, PkbError
 from corpus.models import Collection
 from qa.answer_question import answer_question
 from qa.api.openai.errors import openai_error
@@ -214,10 +214,11 @@ def find_collection(model: str) -> Collection:
         ModelNotFound: None is.
     """
     name = model.removeprefix(PREFIX)
-    found = Collection.objects.filter(name=name).first() if model != name else None
-    if found is None:
-        raise ModelNotFound(f"There is no model {model!r}; /v1/models lists what there is.")
-    return found
+    try:
+        return Collection.objects.named(name if model != name else "")
+    except CollectionNotFound as exc:
+        message = f"There is no model {model!r}; /v1/models lists what there is."
+        raise ModelNotFound(message) from exc
 
 
 def complete_chat(messages: Messages, *, collection: Collection) -> CompletedChat:
