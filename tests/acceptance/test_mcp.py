@@ -153,11 +153,31 @@ def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPat
         ("fetch", {"id": "6a50f511-3018-4a63-8095-956467a384db"}),
         ("search", {"query": "q", "collection": "absent"}),
         ("search", {"query": ""}),
+        ("search", {"query": "a\0"}),
+        ("search", {"query": "a", "collection": "\0"}),
+        ("answer", {"question": "a\0"}),
+        ("fetch", {"id": "\0"}),
+        ("ingest", {"text": LIGHTHOUSE, "title": "\0"}),
+        ("ingest", {"text": LIGHTHOUSE, "tags": ["\0"]}),
         ("ingest", {"text": "short"}),
         ("answer", {}),
         ("nothing", {}),
     ],
-    ids=["no-id", "absent-id", "collection", "empty", "short", "missing", "unknown-tool"],
+    ids=[
+        "no-id",
+        "absent-id",
+        "collection",
+        "empty",
+        "nul",
+        "nul-collection",
+        "nul-question",
+        "nul-id",
+        "nul-title",
+        "nul-tag",
+        "short",
+        "missing",
+        "unknown-tool",
+    ],
 )
 def test_wrong_calls_are_errors_a_model_can_read(
     address: str, tool: str, arguments: dict[str, Any]
@@ -165,6 +185,8 @@ def test_wrong_calls_are_errors_a_model_can_read(
     result = call(f"{address}/mcp", tool, **arguments)
     assert result.is_error
     assert "Traceback" not in str(result.content)
+    # What nobody expected is told in these words alone.
+    assert str(result.content[0].text) != f"Error executing tool {tool}"  # type: ignore[union-attr]
 
 
 INITIALIZE = {
