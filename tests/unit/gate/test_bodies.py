@@ -1,0 +1,185 @@
+"""How bodies come through the gate: counted and timed as they arrive."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pkb.http.bodies import LEAST_BYTES_PER_S
+from pkb.http.gate import LINGER_S, BodyBounds
+from tests.unit.gate import (
+    DISCONNECT,
+    TIMEOUT_S,
+    Client,
+    Service,
+    answer,
+    gate,
+    in_loop,
+    read_all,
+    settle,
+)
+
+
+def test_half_sent_bodies_hold_no_place() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        halves = [Client().say(b"half", more=True).go(door) for _ in range(20)]
+        await settle()
+        whole = Client().say(b"whole").go(door)
+        await settle()
+        assert service.running == [whole]
+        assert [client.status for client in halves] == [None] * 20
+        answer(whole)
+        await asyncio.sleep(TIMEOUT_S + 1)
+        assert {client.status for client in halves} == {408}
+        assert {client.told["connection"] for client in halves} == {"close"}
+
+    in_loop(test)
+
+
+def test_a_large_body_has_the_longer_the_more_of_it_has_come() -> None:
+    async def send_slowly(client: Client, *, bytes_per_s: int) -> None:
+        for _ in range(40):
+            client.say(b"x" * bytes_per_s, more=True)
+            await asyncio.sleep(1)
+        client.say()
+
+    async def test() -> None:
+        size = LEAST_BYTES_PER_S * 50
+        bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+        service = Service()
+        door = gate(service, bodies=bodies, running=2)
+        steady, slow = Client().go(door), Client().go(door)
+        await asyncio.gather(
+            send_slowly(steady, bytes_per_s=LEAST_BYTES_PER_S),
+            send_slowly(slow, bytes_per_s=LEAST_BYTES_PER_S // 2),
+        )
+        await settle()
+        assert service.running == [steady]
+        assert slow.status == 408
+        assert slow.read_count < size / 4
+
+    in_loop(test)
+
+
+def test_a_client_that_leaves_before_its_body_is_whole_is_forgotten() -> None:
+    async def test() -> None:
+        service = Service()
+        client = Client().say(b"half", more=True).go(gate(service))
+        client.leave()
+        await settle()
+        assert client.task
+        assert client.task.done()
+        assert (client.sent, service.bodies) == ([], [])
+
+    in_loop(test)
+
+
+@pytest.mark.parametrize("path", ["/health", "/answer", "/mcp", "/nowhere", "/ingest"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_body_over_the_bound_is_413_before_all_of_it_came(path: str, method: str) -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        declared = Client(path, method=method, headers={"content-length": "1001"}).go(door)
+        chunked = Client(path, method=method).go(door)
+        for _ in range(4):
+            chunked.say(b"x" * 300, more=True)
+        await settle()
+        assert (declared.status, chunked.status) == (413, 413)
+        assert declared.read_count == 0
+        assert declared.told["connection"] == "close"
+        assert declared.told["content-type"] == "application/problem+json"
+        assert service.bodies == []
+
+    in_loop(test)
+
+
+def test_files_have_a_bound_of_their_own_where_files_are_taken() -> None:
+    form = {"content-type": "multipart/form-data; boundary=x", "content-length": "5000"}
+
+    async def test() -> None:
+        service = Service()
+        door = gate(service, running=2)
+        taken = Client("/ingest", headers=form).say(b"x" * 5_000).go(door)
+        refused = Client("/answer", headers=form).say(b"x" * 5_000).go(door)
+        await settle()
+        assert service.running == [taken]
+        assert refused.status == 413
+
+    in_loop(test)
+
+
+def test_bodies_that_are_held_are_bounded_together() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service, running=100)
+        clients = [Client().say(b"x" * 900, more=True).go(door) for _ in range(112)]
+        await settle()
+        assert [client.status for client in clients].count(503) == 1  # 111 * 900 < 20 * 5,000
+        for client in clients:
+            client.leave()
+        await asyncio.sleep(LINGER_S)
+        await settle()
+        later = Client().say(b"x" * 900).go(door)
+        await settle()
+        assert service.running == [later]
+
+    in_loop(test)
+
+
+def test_a_body_comes_whole_from_memory_or_disk() -> None:
+    async def test() -> None:
+        size = 200_000
+        bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+        service = Service()
+        door = gate(service, bodies=bodies, running=2)
+        content = bytes(range(250)) * (size // 250)
+        Client().say(content[:70_000], more=True).say(content[70_000:]).go(door)
+        Client().say(b"small").go(door)
+        await settle()
+        assert sorted(service.bodies, key=len) == [b"small", content]
+
+    in_loop(test)
+
+
+def test_a_refused_client_may_go_on_sending_for_a_moment() -> None:
+    async def test() -> None:
+        client = Client(headers={"content-length": "9999"}).go(gate(Service()))
+        await settle()
+        assert client.status == 413
+        client.say(b"x" * 5_000, more=True)
+        await settle()
+        assert client.read_count == 5_000
+        await asyncio.sleep(LINGER_S + 1)
+        assert client.task
+        assert client.task.done()
+
+    in_loop(test)
+
+
+def test_who_does_not_read_what_it_is_sent_is_given_up() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        stream = Client()
+
+        async def tell(scope: Any, receive: Any, send: Any) -> None:
+            await read_all(receive)
+            watch = asyncio.ensure_future(receive())
+            telling = asyncio.ensure_future(send({"type": "http.response.start", "status": 200}))
+            await asyncio.wait({watch, telling}, return_when=asyncio.FIRST_COMPLETED)
+            assert watch.result() == DISCONNECT
+            telling.cancel()
+            service.left.append(stream)
+
+        door = gate(tell)
+        stream.reads_on = False
+        stream.say().go(door)
+        await asyncio.sleep(TIMEOUT_S - 1)
+        assert service.left == []
+        await asyncio.sleep(2)
+        assert service.left == [stream]
+
+    in_loop(test)

@@ -1,0 +1,246 @@
+"""Who runs, who waits and who is refused at the gate."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from pkb.http.costs import TOOL_CALL_BYTES, Cost
+from pkb.http.gate import BodyBounds
+from tests.unit.gate import (
+    TIMEOUT_S,
+    WAIT_S,
+    Client,
+    Service,
+    answer,
+    full,
+    gate,
+    in_loop,
+    settle,
+)
+
+
+def test_what_runs_and_waits_is_bounded() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        clients = [Client().say().go(door) for _ in range(4)]
+        await settle()
+        assert service.running == clients[:1]
+        assert [client.status for client in clients] == [None, None, None, 429]
+        answer(clients[0])
+        await settle()
+        assert clients[0].status == 200
+        assert service.running == clients[1:2]
+        answer(clients[1])
+        await settle()
+        answer(clients[2])
+        await settle()
+        assert [client.status for client in clients] == [200, 200, 200, 429]
+
+    in_loop(test)
+
+
+def test_a_refusal_is_problem_details_with_the_time_to_come_again() -> None:
+    async def test() -> None:
+        async with full() as (_, door):
+            refused = Client().say().go(door)
+            more = [Client(address=f"10.0.1.{each}").say().go(door) for each in range(2)]
+            await settle()
+        shown = next(client for client in (refused, *more) if client.status == 503)
+        assert shown.told["content-type"] == "application/problem+json"
+        assert int(shown.told["retry-after"]) > 0
+        body = json.loads(shown.sent[1]["body"])
+        assert (body["status"], body["error"]) == (503, "service_unavailable")
+
+    in_loop(test)
+
+
+def test_openai_clients_are_refused_in_their_shape() -> None:
+    async def test() -> None:
+        async with full() as (_, door):
+            refused = Client(path="/v1/chat/completions", address="10.9.9.9").say().go(door)
+            await settle()
+        assert refused.status == 429
+        assert json.loads(refused.sent[1]["body"])["error"]["type"] == "rate_limit_error"
+
+    in_loop(test)
+
+
+def test_a_page_of_an_allowed_origin_may_read_the_refusal(settings: Any) -> None:
+    settings.CORS_ALLOWED_ORIGINS = ["https://app.example"]
+
+    async def test() -> None:
+        async with full() as (_, door):
+            ours, other = (
+                Client(address="10.9.9.9", headers={"origin": origin}).say().go(door)
+                for origin in ("https://app.example", "https://evil.example")
+            )
+            await settle()
+        assert ours.told["access-control-allow-origin"] == "https://app.example"
+        assert "access-control-allow-origin" not in other.told
+
+    in_loop(test)
+
+
+def test_who_is_refused_has_no_byte_read_before_it_is_told() -> None:
+    async def test() -> None:
+        async with full() as (_, door):
+            refused = Client(address="10.9.9.9").go(door)
+            await settle()
+            assert refused.status == 429
+            assert refused.read_count == 0
+
+    in_loop(test)
+
+
+def test_classes_do_not_wait_for_each_other_and_health_for_nobody() -> None:
+    async def test() -> None:
+        async with full() as (service, door):
+            others = [
+                Client(path=path, method="GET").say().go(door)
+                for path in ("/search", "/ingest", "/documents", "/chat/1", "/health", "/ready")
+            ]
+            healths = [Client(path="/health", method="GET").say().go(door) for _ in range(9)]
+            await settle()
+            assert all(client in service.running for client in (*others, *healths))
+
+    in_loop(test)
+
+
+def test_addresses_take_turns() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service, waiting=4)
+        many = [Client(address="10.0.0.1").say().go(door) for _ in range(4)]
+        await settle()
+        one = Client(address="10.0.0.2").say().go(door)
+        await settle()
+        served = []
+        for _ in range(5):
+            served.append(service.running[0])
+            answer(service.running[0])
+            await settle()
+        assert served.index(one) == 2
+        assert served[0] == many[0]
+
+    in_loop(test)
+
+
+def test_who_has_most_places_to_wait_makes_room_for_another() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        many = [Client(address="10.0.0.1").say().go(door) for _ in range(3)]
+        await settle()
+        one = Client(address="10.0.0.2").say().go(door)
+        await settle()
+        assert [client.status for client in (*many, one)] == [None, None, 429, None]
+
+    in_loop(test)
+
+
+def test_a_waiter_that_leaves_makes_room_and_is_not_served() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service, waiting=1)
+        running, leaver = (Client().say().go(door) for _ in range(2))
+        await settle()
+        leaver.leave()
+        await settle()
+        assert leaver.task
+        assert leaver.task.done()
+        following = Client().say().go(door)
+        await settle()
+        assert following.status is None
+        answer(running)
+        await settle()
+        assert service.running == [following]
+        assert leaver.sent == []
+
+    in_loop(test)
+
+
+def test_nobody_waits_longer_than_told() -> None:
+    async def test() -> None:
+        waiting = Client().say().go(gate(Service(), running=0))
+        await asyncio.sleep(WAIT_S - 1)
+        assert waiting.status is None
+        await asyncio.sleep(2)
+        assert waiting.status == 503
+
+    in_loop(test)
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+def test_a_request_that_ends_badly_gives_its_place_back(end: str) -> None:
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        if scope["asked_by"].headers:
+            await asyncio.Event().wait()
+        raise LookupError
+
+    async def test() -> None:
+        door = gate(fail)
+        for _ in range(3):
+            client = Client(headers={"x": "y"} if end == "cancelled" else {}).say().go(door)
+            await settle()
+            assert client.task
+            client.task.cancel()
+            await settle()
+            assert client.status is None  # it was let in
+        assert door._places[Cost.ANSWER].running_count == 0
+
+    in_loop(test)
+
+
+def test_a_place_that_comes_as_its_waiter_is_cancelled_goes_on() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        first, second, third = (Client().say().go(door) for _ in range(3))
+        await settle()
+        answer(first)
+        while not first.task.done():  # type: ignore[union-attr]
+            await asyncio.sleep(0)
+        second.task.cancel()  # type: ignore[union-attr]
+        await settle()
+        assert service.running == [third]
+
+    in_loop(test)
+
+
+def call(name: Any) -> bytes:
+    return json.dumps({"method": "tools/call", "params": {"name": name}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "cost"),
+    [
+        (call("answer"), Cost.ANSWER),
+        (call("search"), Cost.SEARCH),
+        (call("ingest"), Cost.ENCODE),
+        (call("fetch"), Cost.LIGHT),
+        (call(["answer"]), Cost.LIGHT),
+        (b'{"method": "tools/call", "params": []}', Cost.LIGHT),
+        (b'{"method": "initialize"}', Cost.LIGHT),
+        (b'[{"method": "tools/call"}]', Cost.ANSWER),
+        (b"no json", Cost.LIGHT),
+        (b"[" * 50_000, Cost.LIGHT),
+        (b" " * (TOOL_CALL_BYTES + 1), Cost.ENCODE),
+    ],
+)
+def test_a_tool_call_of_mcp_takes_a_place_of_its_cost(content: bytes, cost: Cost) -> None:
+    async def test() -> None:
+        bodies = BodyBounds(body_bytes=100_000, file_bytes=100_000, timeout_s=TIMEOUT_S)
+        service = Service()
+        door = gate(service, bodies=bodies)
+        client = Client("/mcp").say(content).go(door)
+        await settle()
+        taken = [each for each, places in door._places.items() if places.running_count]
+        assert taken == [cost]
+        assert service.bodies == [content]
+        client.leave()
+        await settle()
+
+    in_loop(test)
