@@ -18,7 +18,7 @@ class Block:
         heading_text: The heading without its mark-up, where the block is one.
         page: The page it stands on, from 1, where the source has pages.
         under: What the source calls this block and its neighbours besides headings, outermost
-            first: the term it defines, the caption, the lead-in of its list. The block that says
+            first: the term it defines, its caption, the header of its table. The block that says
             these words is under them too.
     """
 

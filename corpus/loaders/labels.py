@@ -1,8 +1,10 @@
 """
-What lines call the text around them: questions, lead-ins of lists, terms with what is said of them.
+What lines call the text around them: questions, captions, terms with what is said of them.
 
-A passage that is cut out of a list, a table or an answer does not say what it is of; the line that
-does is kept as its heading, or as its label where it stands for a few blocks only.
+A passage that is cut out of a table, a definition or an answer does not say what it is of; the line
+that does is kept as its heading, or as its label where it stands for a few blocks only. The
+sentence before a list ("The following are supported:") is not: it did not help
+(docs/decisions/0011).
 """
 
 import re
@@ -41,13 +43,12 @@ _HEADER = re.compile(r"\A\|[^\n]*\|\n\|[ \t]*:?-[-:| \t]*\|(?:\n|$)")
 # A term is no sentence, and no line of code.
 _TERM = re.compile(r"\A[\w*[(<\"'`$%@](?:(?!: )[^\n])*[\w)\]>\"'`*?]$")
 _CAPTION = re.compile(r"\A(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
-_SENTENCE_END = re.compile(r"[.!?]\s+|\n\n")
 _MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 
 def name_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Say of each block what its neighbours call it, and make questions headings."""
-    return tuple(_under_lead_ins(list(_under_own_names(_with_questions(blocks)))))
+    return tuple(_under_captions(list(_under_own_names(_with_questions(blocks)))))
 
 
 def as_label(text: str) -> str:
@@ -118,48 +119,18 @@ def _is_item(text: str) -> bool:
     return any(mark.match(text) for mark in (_BULLET, _NUMBER, _ROW))
 
 
-def _under_lead_ins(blocks: list[Block]) -> list[Block]:
-    """Lists, tables and listings under the line before them that says what they are."""
+def _under_captions(blocks: list[Block]) -> list[Block]:
+    """Tables and listings under the line before them that numbers and names them."""
     named = list(blocks)
-    # From behind, so that an inner lead-in comes behind the outer one.
-    for at in range(len(blocks) - 2, -1, -1):
-        lead = _lead_in(blocks[at])
-        outer = blocks[at].under
-        end = _end_of_list(blocks, at) if lead else at
+    for at, block in enumerate(blocks[:-1]):
+        caption = "" if block.heading_level else _caption(block.text)
+        end = at + 2 if caption and not blocks[at + 1].heading_level else at
+        while at < end < len(blocks) and _ROW.match(blocks[end].text):
+            end += 1
         for place in range(at, end):
-            under = named[place].under
-            own = (*outer, lead, *under[len(outer) :])
-            named[place] = replace(named[place], under=own)
+            named[place] = replace(named[place], under=(caption, *named[place].under))
     return named
 
 
-def _lead_in(block: Block) -> str:
-    text = block.text.strip()
-    if block.heading_level or _is_item(text):
-        return ""
-    if _CAPTION.match(text):
-        return as_label(text)
-    if not text.endswith(":"):
-        return ""
-    sentence = _SENTENCE_END.split(text)[-1].rstrip(":")
-    # What goes on with a sentence above says nothing by itself.
-    return "" if sentence[:1].islower() else as_label(sentence)
-
-
-def _end_of_list(blocks: Sequence[Block], at: int) -> int:
-    """Where that ends which a block leads in; where the block begins if that is nothing."""
-    outer = blocks[at].under
-    end = at + 1
-    while end < len(blocks) and _is_listed(blocks[end], outer):
-        end += 1
-    if end == at + 1:  # a listing, or a paragraph of its own
-        following = blocks[end]
-        leads = following.heading_level is None and not _lead_in(following)
-        return end + 1 if leads and following.under == outer else at
-    return end
-
-
-def _is_listed(block: Block, outer: tuple[str, ...]) -> bool:
-    if block.heading_level or block.under[: len(outer)] != outer:
-        return False
-    return _is_item(block.text) or len(block.under) > len(outer)
+def _caption(text: str) -> str:
+    return as_label(text) if _CAPTION.match(text) else ""

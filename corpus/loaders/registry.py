@@ -45,7 +45,7 @@ class Format:
         is_zip: The zip directory is checked before the loader sees the file.
         in_process: Read without a child process: our own code over plain text, or the
             standard library's, linear in its input.
-        is_prose: People read it: its questions, terms and lead-ins name what is beside them.
+        is_prose: People read it: its questions, terms and captions name what is beside them.
     """
 
     module: str

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
@@ -28,8 +29,10 @@ def paragraphs(text: str) -> list[str]:
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a text file in any encoding."""
-    return LoadedDocument(tuple(_blocks(paragraphs(decode(content)))))
+    """Read a text file in any encoding; its name is its title."""
+    # Not its first title: that is often "Overview", and the path of headings has it too.
+    blocks = tuple(_blocks(paragraphs(decode(content))))
+    return LoadedDocument(blocks, title=PurePath(filename).stem)
 
 
 def _blocks(pieces: list[str]) -> Iterator[Block]:

@@ -45,45 +45,20 @@ def test_a_question_above_a_heading_is_not_answered() -> None:
     assert [b.heading_level for b in blocks] == [None, 1, None]
 
 
-def test_a_list_and_its_lead_in_are_under_the_lead_in() -> None:
-    lead = "The following modes exist"
-    assert named(f"Pick one. {lead}:", "- fast", "1. slow", "Other text.") == [
-        (lead,), (lead,), (lead,), ()
-    ]  # fmt: skip
-
-
-def test_a_listing_is_under_the_sentence_that_leads_to_it() -> None:
-    assert named("To stop it, type:", "$ stop now", "It stops.") == [
-        ("To stop it, type",), ("To stop it, type",), ()
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("lead", ["is the same as:", "x" * MOST_LABEL_CHARS + " is:", "- See:"])
-def test_half_sentences_long_ones_and_items_lead_to_nothing(lead: str) -> None:
-    assert named(lead, "$ stop now") == [(), ()]
-
-
-def test_a_lead_in_before_another_or_before_a_heading_leads_to_nothing() -> None:
-    assert named("First:", "Second:", "Text.") == [(), ("Second",), ("Second",)]
-    blocks = name_blocks([Block("First:"), Block("# Next", 1, "Next")])
-    assert [b.under for b in blocks] == [(), ()]
-
-
-def test_a_lead_in_is_outside_of_the_terms_it_leads_to() -> None:
-    blocks = [Block("These options:"), Block("-v", under=("-v",)), Block("Talk.", under=("-v",))]
-    lead = "These options"
-    assert [b.under for b in name_blocks(blocks)] == [(lead,), (lead, "-v"), (lead, "-v")]
-
-
-def test_a_lead_in_inside_of_a_term_does_not_lead_out_of_it() -> None:
-    blocks = [Block("See:", under=("-v",)), Block("- item")]
-    assert [b.under for b in name_blocks(blocks)] == [("-v",), ()]
-
-
 def test_a_caption_goes_with_its_table() -> None:
     caption = "Table 3. Signals"
     rows = "| Signal | Effect |\n| --- | --- |\n| HUP | reload |"
     assert named(caption, rows, "Text.") == [(caption,), (caption, "Signal | Effect"), ()]
+
+
+def test_all_pieces_of_a_long_table_go_by_its_caption() -> None:
+    rows = "| Signal |\n| --- |\n| HUP |"
+    assert [under[0] for under in named("Table 3. Signals", rows, rows)] == ["Table 3. Signals"] * 3
+
+
+def test_a_caption_above_a_heading_names_nothing() -> None:
+    blocks = name_blocks([Block("Figure 1. A duck"), Block("# Next", 1, "Next")])
+    assert [b.under for b in blocks] == [(), ()]
 
 
 def test_a_table_is_under_its_header() -> None:

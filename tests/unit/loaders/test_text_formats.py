@@ -18,6 +18,7 @@ def test_a_line_with_a_rule_as_long_as_it_is_a_heading_of_plain_text() -> None:
     source = "A Guide\n=======\n\n1. Start\n~~~~~~~~\nNow.\n\nName\n----------------\nx"
     document = loaded(source.encode(), "guide.txt")
     assert headings(document) == [(1, "A Guide"), (2, "1. Start")]
+    assert document.title == "guide"
     assert texts(document)[1:3] == ["1. Start\n~~~~~~~~", "Now."]
 
 
