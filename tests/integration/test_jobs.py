@@ -29,7 +29,7 @@ from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.tasks import rescue_jobs
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from tests.integration.token_vectors import (
     waiting_fillings,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]
 
 
 class TestInTheBackground:
