@@ -10,10 +10,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.job_querysets import RUNNER_LOCKS
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.traces import blank_item
 from corpus.models import Document, Job, JobItem
+from corpus.models.job_querysets import RUNNER_LOCKS
 
 # A file that kills its worker so often is put aside; two may be bad luck.
 MAX_ATTEMPTS = 3

@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import Future, Task
+from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -86,15 +87,14 @@ class BodyReader:
             Refused: It has more than ``max_bytes``, or did not come in its time.
             ClientLeft: Its client left before its end.
         """
-        body = Body(receive)
-        try:
-            await self._fill(body, receive, max_bytes)
-        except TimeoutError:
-            self.close(body)
-            raise Refused(408, "The body did not come within its time.") from None
-        except BaseException:
-            self.close(body)
-            raise
+        with ExitStack() as unread:
+            body = Body(receive)
+            unread.callback(self.close, body)
+            try:
+                await self._fill(body, receive, max_bytes)
+            except TimeoutError:
+                raise Refused(408, "The body did not come within its time.") from None
+            unread.pop_all()
         body.file.seek(0)
         return body
 

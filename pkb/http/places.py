@@ -70,13 +70,13 @@ class Places:
             self._waiting[self._heaviest()].pop().set_result(False)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(address, deque()).append(turn)
+        is_taken = False
         try:
             await self._wait(turn, left)
-        except BaseException:
-            if turn.done() and not turn.cancelled() and turn.result():
-                self.give_back()
-            raise
+            is_taken = True
         finally:
+            if not is_taken and turn.done() and not turn.cancelled() and turn.result():
+                self.give_back()
             self._forget(address, turn)
 
     def give_back(self) -> None:

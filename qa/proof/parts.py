@@ -93,11 +93,11 @@ def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:
     least_first = sorted(
         (close for answer in answers for close in answer.closest), key=lambda close: close.score
     )
-    best_first = reversed({close.passage.chunk_id: close for close in least_first}.values())
+    nearest = {close.passage.chunk_id: close for close in least_first}
     surest = max(answers, key=lambda answer: answer.confidence)
     return replace(
         surest,
         question=question,
-        closest=tuple(sorted(best_first, key=lambda close: -close.score)[:CLOSEST_COUNT]),
+        closest=tuple(sorted(nearest.values(), key=lambda close: -close.score)[:CLOSEST_COUNT]),
         is_unsure=any(answer.is_unsure for answer in answers),
     )

@@ -8,7 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
-from corpus.job_querysets import JobItemQuerySet, JobQuerySet
+from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
 
 ERRORS_KEPT = 100
 

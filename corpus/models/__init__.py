@@ -19,9 +19,11 @@ from django.db.models.functions import Left
 from django.utils import timezone
 from pgvector.django import VectorField
 
-from corpus.idempotent_requests import IdempotentRequest
-from corpus.job_models import Job, JobItem
 from corpus.languages import ENGLISH, LANGUAGES
+from corpus.models.idempotent_requests import IdempotentRequest
+from corpus.models.jobs import Job, JobItem
+from corpus.models.token_vectors import TokenVectors
+from corpus.models.tombstones import Tombstone
 from corpus.querysets import (
     ChunkQuerySet,
     CollectionQuerySet,
@@ -31,8 +33,6 @@ from corpus.querysets import (
     delete_without_text,
 )
 from corpus.times import EARLIEST, LATEST
-from corpus.token_vector_models import TokenVectors
-from corpus.tombstones import Tombstone
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
