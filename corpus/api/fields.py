@@ -24,12 +24,13 @@ class Text(serializers.CharField):
 
 
 class Whole(serializers.IntegerField):
-    """A JSON whole number; a string or a truth value is none."""
+    """A JSON whole number, which 2.0 is too; a string or a truth value is none."""
 
     def to_internal_value(self, data: Any) -> int:
-        if isinstance(data, (bool, str, float)):
+        is_whole = isinstance(data, int) or (isinstance(data, float) and data.is_integer())
+        if not is_whole or isinstance(data, bool):
             self.fail("invalid")
-        return int(super().to_internal_value(data))
+        return int(super().to_internal_value(int(data)))
 
 
 class Truth(serializers.BooleanField):

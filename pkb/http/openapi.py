@@ -9,7 +9,7 @@ from rest_framework import serializers
 from corpus.errors import PkbError
 
 BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
-TOO_LARGE, BAD_TYPE, TOO_MANY = 413, 415, 429
+TOO_LARGE, TOO_LONG, BAD_TYPE, TOO_MANY = 413, 414, 415, 429
 SERVER_ERRORS = "5XX"
 
 
@@ -56,6 +56,9 @@ class ProblemAutoSchema(AutoSchema):
         bodies = super()._get_response_bodies(direction)
         for status, description in sorted(self._errors().items()):
             bodies.setdefault(status, self._error_body(description))
+        if any(parameter["in"] == "query" for parameter in self._get_parameters()):
+            # The server's own: no application has seen it.
+            bodies.setdefault(str(TOO_LONG), {"description": HTTPStatus(TOO_LONG).phrase})
         return bodies
 
     def _errors(self) -> dict[str, str]:
