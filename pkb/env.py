@@ -248,7 +248,7 @@ class Env(BaseSettings):
         default=0, ge=0, le=200, description="other requests at once; 0: what the pool has left"
     )
     pkb_waiting_per_place: int = Field(
-        default=50, ge=0, le=1_000, description="requests that wait, for each that may run"
+        default=10, ge=0, le=1_000, description="requests of a burst that wait, for each that runs"
     )
     pkb_max_wait_s: float = Field(
         default=30, gt=0, le=600, description="seconds that a request waits at most to begin"

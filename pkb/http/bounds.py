@@ -37,10 +37,16 @@ def place_bounds(settings: Any) -> dict[Cost, Bounds]:
         cost: Bounds(
             running=count,
             waiting=count * settings.PKB_WAITING_PER_PLACE,
+            standing=_standing(count) if settings.PKB_WAITING_PER_PLACE else 0,
             wait_s=settings.PKB_MAX_WAIT_S,
         )
         for cost, count in running.items()
     }
+
+
+def _standing(running: int) -> int:
+    """Half of those that run: the wait is half of the time that one takes."""
+    return max(1, running // 2)
 
 
 def body_bounds(settings: Any) -> BodyBounds:

@@ -6,15 +6,26 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from pkb.http.refusals import ClientLeft, busy
+from pkb.http.refusals import RETRY_AFTER_S, ClientLeft, busy
+
+# Seconds without a refusal after which a burst may wait again: twice as long as who was refused
+# is told to stay away.
+CALM_S = 2 * RETRY_AFTER_S
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How many requests run at once, how many more wait, and for how many seconds at most."""
+    """How many requests run at once, how many more wait, and for how many seconds at most.
+
+    Attributes:
+        waiting: Of a burst: all of it is served, the last after all others.
+        standing: Where more came than could wait, until nobody was refused for ``CALM_S``: who
+            is let in then is served about as fast as ever, and the others are told at once.
+    """
 
     running: int
     waiting: int
+    standing: int
     wait_s: float
 
 
@@ -28,6 +39,8 @@ class Places:
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._running = 0
+        # More came than could wait; on the event loop's clock.
+        self._crowded_until = 0.0
         # Whose turn is next is first. A turn's result: the place is given, or taken back.
         self._waiting: dict[str, deque[Future[bool]]] = {}
 
@@ -40,17 +53,17 @@ class Places:
         return sum(map(len, self._waiting.values()))
 
     def check(self, address: str) -> None:
-        """Say what ``take`` would say now, and change nothing.
+        """Say what ``take`` would say now.
 
         Raises:
             Refused: There is no place to wait in.
         """
-        has_room = self.waiting_count < self._bounds.waiting
-        if self._running < self._bounds.running or has_room:
+        if self._running < self._bounds.running or self.waiting_count < self._room:
             return
+        self._crowded_until = asyncio.get_running_loop().time() + CALM_S
         own_count = len(self._waiting.get(address, ()))
         if own_count + 1 >= len(self._waiting.get(self._heaviest(), ())):
-            raise busy(is_clients_own=own_count * 2 > self._bounds.waiting)
+            raise busy(is_clients_own=own_count * 2 > self._room)
 
     async def take(self, address: str, *, left: "Future[None]") -> None:
         """Take a place, or wait for one; ``give_back`` must follow.
@@ -66,7 +79,7 @@ class Places:
         if self._running < self._bounds.running:
             self._running += 1
             return
-        if self.waiting_count >= self._bounds.waiting:
+        if self.waiting_count >= self._room:
             self._waiting[self._heaviest()].pop().set_result(False)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(address, deque()).append(turn)
@@ -91,6 +104,11 @@ class Places:
                 turn.set_result(True)
                 return
         self._running -= 1
+
+    @property
+    def _room(self) -> int:
+        is_crowded = asyncio.get_running_loop().time() < self._crowded_until
+        return self._bounds.standing if is_crowded else self._bounds.waiting
 
     async def _wait(self, turn: "Future[bool]", left: "Future[None]") -> None:
         try:

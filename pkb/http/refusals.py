@@ -11,8 +11,8 @@ from corpus.telemetry import refused_requests
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
 
-# Seconds: most queues are empty by then.
-RETRY_AFTER_S = 5
+# Seconds: of two cores' answers, a queue that is full is empty by then.
+RETRY_AFTER_S = 2
 
 
 class Refused(Exception):

@@ -43,3 +43,11 @@ def test_what_the_settings_say_holds(settings: Any) -> None:
     assert [bounds[cost].running for cost in (Cost.ANSWER, Cost.SEARCH)] == [3, 4]
     assert [bounds[cost].running for cost in (Cost.ENCODE, Cost.LIGHT)] == [5, 6]
     assert (bounds[Cost.ANSWER].waiting, bounds[Cost.ANSWER].wait_s) == (21, 8)
+    assert (bounds[Cost.ANSWER].standing, bounds[Cost.LIGHT].standing) == (1, 3)
+
+
+def test_nobody_waits_where_nobody_may(settings: Any) -> None:
+    settings.PKB_WAITING_PER_PLACE = 0
+    assert {(bounds.waiting, bounds.standing) for bounds in place_bounds(settings).values()} == {
+        (0, 0)
+    }

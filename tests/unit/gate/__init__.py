@@ -129,8 +129,16 @@ async def read_all(receive: Any) -> bytes:
             return bytes(content)
 
 
-def gate(service: Any, *, running: int = 1, waiting: int = 2, bodies: BodyBounds = BODIES) -> Gate:
-    bounds = Bounds(running=running, waiting=waiting, wait_s=WAIT_S)
+def gate(
+    service: Any,
+    *,
+    running: int = 1,
+    waiting: int = 2,
+    standing: int | None = None,
+    bodies: BodyBounds = BODIES,
+) -> Gate:
+    standing = waiting if standing is None else standing
+    bounds = Bounds(running=running, waiting=waiting, standing=standing, wait_s=WAIT_S)
     return Gate(service, places=dict.fromkeys(Cost, bounds), bodies=bodies)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pkb.http.costs import TOOL_CALL_BYTES, Cost
 from pkb.http.gate import BodyBounds
+from pkb.http.places import CALM_S
 from tests.unit.gate import (
     TIMEOUT_S,
     WAIT_S,
@@ -137,6 +138,31 @@ def test_who_has_most_places_to_wait_makes_room_for_another() -> None:
         one = Client(address="10.0.0.2").say().go(door)
         await settle()
         assert [client.status for client in (*many, one)] == [None, None, 429, None]
+
+    in_loop(test)
+
+
+def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service, waiting=3, standing=1)
+        burst = [Client().say().go(door) for _ in range(5)]
+        await settle()
+        assert [client.status for client in burst] == [None, None, None, None, 429]
+        for client in burst[:4]:
+            answer(client)
+            await settle()
+        assert [client.status for client in burst[:4]] == [200] * 4
+        runs, stands, refused = (Client().say().go(door) for _ in range(3))
+        await settle()
+        assert (runs.status, stands.status, refused.status) == (None, None, 429)
+        for client in (runs, stands):
+            answer(client)
+            await settle()
+        await asyncio.sleep(CALM_S + 1)
+        another = [Client().say().go(door) for _ in range(4)]
+        await settle()
+        assert [client.status for client in another] == [None] * 4
 
     in_loop(test)
 
