@@ -1,5 +1,9 @@
-"""One client that asks too much, too slowly or too largely: others are served, and it is told."""
+"""One client that harms others, if it can: they are served, and it is told.
 
+``scripts/attack`` attacks in more ways, and longer.
+"""
+
+import asyncio
 import json
 import os
 import resource
@@ -15,6 +19,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from tests.attacks.content import damage_requests, poison
+from tests.attacks.deletion import read_deleted
+from tests.attacks.reach import write_from_elsewhere
+from tests.attacks.target import Target
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import own_database, served
 
@@ -30,7 +38,7 @@ REFUSED = {429, 503}
 
 @pytest.fixture(scope="module")
 def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
-    name = f"test_overload_{os.getpid()}"
+    name = f"test_attacks_{os.getpid()}"
     bounds = {
         "MAX_BODY_BYTES": str(BODY_BYTES),
         "PKB_BODY_TIMEOUT_S": "5",
@@ -147,3 +155,10 @@ def test_streams_that_vanish_leave_their_places(address: str) -> None:
     while not replies or replies[-1].status_code in REFUSED:
         replies.append(chat(address))
     assert "event: done" in replies[-1].text
+
+
+@pytest.mark.parametrize("attack", [write_from_elsewhere, poison, damage_requests, read_deleted])
+def test_an_attack_is_held(address: str, attack: Any) -> None:
+    outcome = asyncio.run(attack(Target(address, seconds=1)))
+    assert outcome.tried > 10
+    assert outcome.failures == []
