@@ -1,12 +1,14 @@
 """What starting costs, and what a wrong setting says."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from pkb.preload import models_of_a_question
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -126,3 +128,15 @@ def test_commands_that_answer_do_not_start_with_what_would_fail(
     assert done.returncode == 1
     assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in done.stderr
     assert "(qa.E003) PKB_LM: there is no file /nowhere.gguf." in done.stderr
+
+
+def test_serve_refuses_an_address_that_another_server_has() -> None:
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CommandError, match=f"127.0.0.1:{port}: Address already in use"):
+            call_command("serve", host="127.0.0.1", port=port)
+
+
+def test_serve_names_a_host_that_is_none() -> None:
+    with pytest.raises(CommandError, match=r"Cannot serve on no\.such\.host\.invalid:8000"):
+        call_command("serve", host="no.such.host.invalid", port=8000)

@@ -1,11 +1,12 @@
 import os
 import resource
+import socket
 import subprocess
 import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from qa.checks import CONFIGURATION
 
@@ -29,6 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=settings.PKB_PORT)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _check_is_free(options["host"], options["port"])
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
         os.execv(  # noqa: S606  (no shell: the arguments go as they are)
@@ -41,6 +43,22 @@ class Command(BaseCommand):
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
         )  # fmt: skip
+
+
+def _check_is_free(host: str, port: int) -> None:
+    """Refuse an address that another server has: Granian would share it, a request to each.
+
+    Raises:
+        CommandError: The address is taken, is not this machine's, or may not be listened on.
+    """
+    try:
+        for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            with socket.socket(family, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(address)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(f"Cannot serve on {host}:{port}: {reason}. Set APP_PORT.") from error
 
 
 def _raise_connections() -> int:
