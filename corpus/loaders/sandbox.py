@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -76,8 +77,8 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> dict[str, Any]:
-        """Send a file and wait for the reply.
+    def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
+        """Send a file and wait for the reply; returns what its lines say.
 
         Raises:
             WorkerLost: None came.
@@ -89,8 +90,7 @@ class Worker:
         except OSError as error:
             raise WorkerLost from error
         length = int.from_bytes(self._receive(_LENGTH_BYTES, deadline), "big")
-        reply: dict[str, Any] = json.loads(self._receive(length, deadline))
-        return reply
+        return [json.loads(line) for line in self._receive(length, deadline).splitlines()]
 
     def close(self) -> None:
         """End the process and every child of it."""
@@ -173,9 +173,9 @@ def read_in_child(
         "content_bytes": len(content),
     }
     with _pool.at_work:
-        reply = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
+        reply, *blocks = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
     if "document" in reply:
-        return _document(reply["document"])
+        return _document(reply["document"], blocks)
     if "error" in reply:
         raise _ERRORS.get(reply["error"], UnreadableFile)(reply["detail"])
     if "traceback" in reply:
@@ -183,7 +183,7 @@ def read_in_child(
     raise UnreadableFile(f"The file could not be read: {reply['failure']}.")
 
 
-def _ask(request: dict[str, Any], content: bytes, *, within_s: float) -> dict[str, Any]:
+def _ask(request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
     """Ask a worker; a fresh one where the first, started earlier, has gone meanwhile."""
     while True:
         worker, is_fresh = _pool.take()
@@ -196,7 +196,7 @@ def _ask(request: dict[str, Any], content: bytes, *, within_s: float) -> dict[st
 
 def _ask_one(
     worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
-) -> dict[str, Any]:
+) -> list[Any]:
     """Ask a worker, and keep it; one that did not answer to the end is of no more use."""
     answered = False
     try:
@@ -210,12 +210,12 @@ def _ask_one(
             worker.close()
 
 
-def _document(reply: dict[str, Any]) -> LoadedDocument:
+def _document(fields: dict[str, Any], lines: list[Any]) -> LoadedDocument:
     blocks = tuple(
         Block(text, level, words, page, tuple(under))
-        for text, level, words, page, under in reply.pop("blocks")
+        for text, level, words, page, under in chain.from_iterable(lines)
     )
-    return LoadedDocument(blocks=blocks, **{**reply, "tags": tuple(reply["tags"])})
+    return LoadedDocument(blocks=blocks, **{**fields, "tags": tuple(fields["tags"])})
 
 
 def _sink(process: subprocess.Popen[bytes]) -> IO[bytes]:

@@ -3,8 +3,9 @@ The process that parses: started by ``sandbox``, it forks once for each file.
 
 It waits with the parsers imported, so that a file costs a fork and no start-up. Only the forked
 child sees what is in a file; it is bound by resource limits, writes one reply and ends. A request
-on standard input is a line of JSON and the file's bytes; a reply on standard output is the length
-of a JSON object, and that.
+on standard input is a line of JSON and the file's bytes; a reply on standard output is its length,
+and lines of JSON: an object, and where that is a document, its blocks, some hundreds a line. The
+parent decodes line by line, and its other threads have a turn between.
 
 Django is never imported here, and the environment is empty: a parser that is taken over by a
 hostile file finds no password.
@@ -32,6 +33,7 @@ from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section")
+BLOCKS_PER_LINE = 500
 # Parsers need a few: fonts, libraries. They may write none (RLIMIT_FSIZE is 0).
 _MAX_OPEN_FILES = 64
 # Documents nest deeper than programs: unclosed tags in old pages do by hundreds.
@@ -80,9 +82,9 @@ def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     if not finished:
-        return _encoded({"failure": f"reading it takes more than {limits.wall_s:g} s"})
+        return _line({"failure": f"reading it takes more than {limits.wall_s:g} s"})
     if os.WIFSIGNALED(status) or not reply:
-        return _encoded({"failure": _death(status, limits)})
+        return _line({"failure": _death(status, limits)})
     return reply
 
 
@@ -132,9 +134,9 @@ def _be_the_child(
     os.dup2(quiet, 2)  # parsers print what they make of a file
     _restrict(limits)
     try:
-        reply = _encoded(_outcome(request, content, limits))
+        reply = _outcome(request, content, limits)
     except MemoryError:
-        reply = _encoded({"failure": _needs_more_than(limits)})
+        reply = _line({"failure": _needs_more_than(limits)})
     pipe.write(reply)
     pipe.flush()
     os._exit(0)
@@ -148,7 +150,7 @@ def _reporting_to(pipe: BinaryIO) -> Any:
     ) -> None:
         lines = traceback.format_exception(kind, error, trace)
         crash = {"failure": f"{kind.__name__} in the parser", "traceback": "".join(lines)}
-        pipe.write(_encoded(crash))
+        pipe.write(_line(crash))
         pipe.flush()
         os._exit(1)
 
@@ -172,7 +174,7 @@ def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> Non
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
 
 
-def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> dict[str, Any]:
+def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> bytes:
     try:
         _restrict_time(content, request["media_type"], limits)
         document = read(
@@ -182,12 +184,15 @@ def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> d
             limits=limits,
         )
     except PkbError as error:
-        return {"error": error.code, "detail": str(error)}
+        return _line({"error": error.code, "detail": str(error)})
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [(b.text, b.heading_level, b.heading_text, b.page, b.under) for b in document.blocks]
-    return {"document": {**fields, "blocks": blocks}}
+    parts = [
+        blocks[start : start + BLOCKS_PER_LINE] for start in range(0, len(blocks), BLOCKS_PER_LINE)
+    ]
+    return b"".join(map(_line, ({"document": fields}, *parts)))
 
 
-def _encoded(reply: dict[str, Any]) -> bytes:
-    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace")
+def _line(reply: object) -> bytes:
+    return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

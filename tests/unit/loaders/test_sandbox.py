@@ -122,7 +122,7 @@ def test_a_parser_that_fails_is_reported_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     crash = {"failure": "KeyError in the parser", "traceback": "Traceback: KeyError: 'x'"}
-    monkeypatch.setattr(sandbox, "_ask", lambda *_, **__: crash)
+    monkeypatch.setattr(sandbox, "_ask", lambda *_, **__: [crash])
     with pytest.raises(UnreadableFile, match="KeyError in the parser"):
         in_child(PAGE, "a.html")
     assert "Traceback: KeyError" in caplog.text
@@ -132,13 +132,14 @@ def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     worker = sandbox.Worker()
     request = {"media_type": registry.PLAIN, "limits": {}, "content_bytes": 4}
     try:
-        crash = worker.ask({**request, "filename": 7}, b"text", within_s=30)
-        reply = worker.ask({**request, "filename": "a.txt"}, b"text", within_s=30)
+        (crash,) = worker.ask({**request, "filename": 7}, b"text", within_s=30)
+        reply, blocks = worker.ask({**request, "filename": "a.txt"}, b"text", within_s=30)
     finally:
         worker.close()
     assert crash["failure"] == "TypeError in the parser"
     assert "read.py" in crash["traceback"]
     assert reply["document"]["title"] == "a"
+    assert [block[0] for block in blocks] == ["text"]
 
 
 def test_a_worker_that_ends_before_it_replies_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
