@@ -119,6 +119,8 @@ class BodyReader:
                 body.file.write(piece)
                 if not message.get("more_body", False):
                     return
+                # Pieces that are there already are had without a turn of the loop: others need one.
+                await asyncio.sleep(0)
                 allowed_s = self._timeout_s + body.byte_count / LEAST_BYTES_PER_S
                 limit.reschedule(started + allowed_s)
 

@@ -151,4 +151,4 @@ async def _linger(receive: Any, refused: Refused) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(LINGER_S):
             while (await receive()).get("more_body", False):
-                pass
+                await asyncio.sleep(0)
