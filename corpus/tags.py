@@ -1,11 +1,11 @@
 """Tags: their one spelling, and putting them on documents and chunks."""
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.db import transaction
 
+from corpus.characters import normalize
 from corpus.errors import DocumentNotFound, InvalidInput
 from corpus.models import Chunk, ChunkTag, Document, Tag
 from corpus.storable import is_storable
@@ -19,7 +19,7 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: One has more than 64 characters, or one that cannot be stored.
     """
-    spelled = [unicodedata.normalize("NFC", " ".join(name.split()).lower()) for name in names]
+    spelled = [normalize("NFC", " ".join(name.split()).lower()) for name in names]
     long = next((name for name in spelled if len(name) > MAX_TAG_CHARS), None)
     if long is not None:
         raise InvalidInput(f"The tag {long[:20]!r}... has more than {MAX_TAG_CHARS} characters.")

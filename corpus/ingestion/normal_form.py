@@ -1,11 +1,12 @@
 """Bring text into the one form that is stored and that all offsets refer to."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
+from corpus.characters import normalize, pieces
 from corpus.errors import BinaryText
 from corpus.loaders.base import Block
 from corpus.storable import MAX_DEPTH, is_storable
@@ -75,7 +76,8 @@ def normalize_text(text: str) -> str:
     """Return ``text`` in Unicode form NFC, with plain spaces and line breaks.
 
     Tabs and line breaks stay, other control characters go; lines lose trailing space, more
-    than one empty line becomes one, and the whole is trimmed. Doing it twice changes nothing.
+    than one empty line becomes one, and the whole is trimmed; of more than 30 combining marks in a
+    row the rest goes. Doing it twice changes nothing.
     Typographic quotes stay: a citation is to be found in the source letter by letter.
 
     Raises:
@@ -85,22 +87,25 @@ def normalize_text(text: str) -> str:
     return _normal_form(text)
 
 
-def _refuse_binary(pieces: Sequence[str]) -> None:
+def _refuse_binary(texts: Sequence[str]) -> None:
     controls = 0
-    for piece in pieces:
+    for piece in chain.from_iterable(map(pieces, texts)):
         found = _BINARY.search(piece)
         if found:
-            raise BinaryText(f"Character U+{ord(found.group()):04X} at offset {found.start()}.")
+            raise BinaryText(f"It holds the character U+{ord(found.group()):04X}.")
         controls += len(_CONTROL.findall(piece))
-    if controls > MAX_CONTROL_SHARE * sum(map(len, pieces)):
+    if controls > MAX_CONTROL_SHARE * sum(map(len, texts)):
         raise BinaryText(f"{controls} control characters.")
 
 
 def _normal_form(text: str) -> str:
+    return "".join(map(_normal_piece, pieces(text))).strip()
+
+
+def _normal_piece(text: str) -> str:
     text = _CONTROL.sub("", _LINE_BREAKS.sub("\n", text))
     text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
-    text = _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", unicodedata.normalize("NFC", text)))
-    return text.strip()
+    return _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", normalize("NFC", text)))
 
 
 def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
@@ -115,7 +120,7 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     blocks = list(blocks)
     # One stray control in a short block is not yet binary: the share is of the whole.
     _refuse_binary([block.text for block in blocks])
-    pieces: list[str] = []
+    texts: list[str] = []
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
     labels = _Labels()
@@ -130,10 +135,10 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
-        pieces.append(piece)
+        texts.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
     outline = Outline(tuple(headings), tuple(pages), labels.found())
-    return BLOCK_SEPARATOR.join(pieces), outline
+    return BLOCK_SEPARATOR.join(texts), outline
 
 
 class _Labels:

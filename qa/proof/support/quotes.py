@@ -1,10 +1,10 @@
 """Compare a claim with a sentence that it may quote: word for word, shortened, or altered."""
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from corpus.characters import normalize
 from qa.proof.support.language import is_english
 from qa.proof.support.numbers import find_strange_numbers, read_numbers
 from qa.proof.support.omissions import PREPOSITIONS, may_leave_out_rest, split_clauses
@@ -90,7 +90,7 @@ def _compare_aligned(
 
 def _fold(text: str) -> str:
     """Leave nothing of the letters' case, the white space, and the marks at both ends."""
-    plain = unicodedata.normalize("NFC", text).translate(PLAIN).casefold()
+    plain = normalize("NFC", text).translate(PLAIN).casefold()
     return " ".join(plain.split()).strip(" .!?\"'\u3002\uff01\uff1f\u061f\u0964")
 
 

@@ -1,10 +1,11 @@
 """Read a sentence as words that can be compared: folded, stemmed, with its clauses marked."""
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
+
+from corpus.characters import normalize
 
 _TOKEN = re.compile(
     r"""
@@ -113,7 +114,7 @@ def read_words(sentence: str) -> tuple[Word, ...]:
 def _fold(sentence: str) -> str:
     """Write characters plainly, prefixes and their words together, and ISO dates out."""
     text = _RAISED.sub(lambda m: f"^{m[0]}", _MIXED_FRACTION.sub(" ", sentence))
-    text = unicodedata.normalize("NFKC", text).translate(PLAIN)
+    text = normalize("NFKC", text).translate(PLAIN)
     text = _PREFIXED.sub(r"\1", text)
     return _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
 

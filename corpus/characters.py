@@ -1,0 +1,58 @@
+"""Characters in their composed forms, in time that is in proportion to their number."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Literal
+
+# Combining marks after one another; what Unicode's stream-safe form allows (UAX 15), and more
+# than any language puts on one letter. Marks are sorted by exchanging neighbours: 80,000 of
+# them, which are 160 kB, would stop all threads for minutes.
+MOST_MARKS = 30
+# Characters that are worked on at once, so that other threads have a turn between: some 10 ms.
+PIECE_CHARS = 2**18
+
+# Wherever so many marks could stand: neither letters nor digits, white space nor ASCII.
+_UNUSUAL = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
+# Vowels and finals of Korean, which join the letter before.
+_JOINING = ("\u1160", "\u11ff")
+
+
+def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """Return a text in a form of Unicode; of more than 30 marks in a row the rest goes."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize(form, _UNUSUAL.sub(_drop_marks, text))
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in pieces that can be normalized, and blanks trimmed, one by one.
+
+    A piece ends with a letter, digit or sign of ASCII, before what does not join it; where there
+    is no such place it goes on.
+    """
+    start = 0
+    while start < len(text):
+        end = start + PIECE_CHARS
+        while end < len(text) and not _may_be_parted(text[end - 1], text[end]):
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def _may_be_parted(before: str, after: str) -> bool:
+    return _stands_alone(before) and (after.isascii() or _stands_alone(after))
+
+
+def _stands_alone(character: str) -> bool:
+    is_joining = _JOINING[0] <= character <= _JOINING[1]
+    return "!" <= character <= "~" or (character.isalnum() and not is_joining)
+
+
+def _drop_marks(run: re.Match[str]) -> str:
+    kept, marks = [], 0
+    for character in run[0]:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
