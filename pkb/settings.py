@@ -155,6 +155,9 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.pkb_https
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.pkb_https
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+# Naming the user of a line would read the session for it: with a cookie, every path would need the
+# database, /health too.
+DJANGO_STRUCTLOG_USER_ID_FIELD = ""
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
 
 # All bodies are bounded by pkb.http.gate, which answers 413.

@@ -9,6 +9,9 @@ from django.shortcuts import render
 from corpus.api.outages import DATABASE_AWAY, report_outage
 from corpus.errors import PkbError
 
+# Where people look: the others answer with problem details.
+_APPS_OF_PAGES = frozenset({"web", "admin"})
+
 
 class PageErrorMiddleware:
     """Render the product's errors as pages, or as a line of one that asked for a part."""
@@ -24,7 +27,7 @@ class PageErrorMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match = request.resolver_match
-        if match is None or match.app_name != "web":
+        if match is None or match.app_name not in _APPS_OF_PAGES:
             return None
         if isinstance(exception, DATABASE_AWAY):
             exception = report_outage(exception)

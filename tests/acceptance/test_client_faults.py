@@ -160,18 +160,28 @@ def database_away() -> Iterator[None]:
     [
         ("get", "/documents"), ("get", "/answer?q=Who"), ("get", "/tags"), ("get", "/v1/models"),
         ("post", "/ingest"), ("post", "/search"), ("post", "/ask"), ("get", "/ui/library"),
-        ("get", "/ui/ask"), ("get", "/ui/jobs"),
+        ("get", "/ui/ask"), ("get", "/ui/jobs"), ("get", "/admin/"),
+        ("get", "/admin/corpus/document/"), ("get", "/admin/login/"),
     ],
 )  # fmt: skip
 def test_while_the_database_is_away_it_is_503(
     api: APIClient, database_away: None, method: str, path: str
 ) -> None:
+    api.cookies["sessionid"] = "of-somebody-who-is-logged-in"
     body = {"text": LIGHTHOUSE, "query": "lamp", "question": "Who lights it?"}
     sent = {"data": body, "format": "json"} if method == "post" else {}
     reply = getattr(api, method)(path, **sent)
     assert reply.status_code == 503
     assert reply["Retry-After"] == "5"
     assert b"server closed" not in reply.content
+
+
+@pytest.mark.parametrize("path", ["/health", "/docs", "/admin"])
+def test_a_cookie_asks_for_no_database_where_none_is_needed(
+    api: APIClient, database_away: None, path: str
+) -> None:
+    api.cookies["sessionid"] = "of-somebody-who-is-logged-in"
+    assert api.get(path).status_code in {200, 302}
 
 
 def test_a_tool_tells_that_the_database_is_away() -> None:

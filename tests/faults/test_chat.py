@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
@@ -102,7 +103,16 @@ def lose_the_database_while_the_model_thinks(database: str, port: int, lm: ChatS
         )
         lm.released.set()
         text = response.read().decode()
+        for page in ("/admin/", "/ui/library", "/documents"):
+            assert answer_without_a_database(port, page) == (503, "5")
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
     assert re.findall(r"event: (\w+)", text)[-1] == "error"
     assert "The database does not answer." in text
     wait_until(lambda: is_ready(port))
+
+
+def answer_without_a_database(port: int, path: str) -> tuple[int, str | None]:
+    """Return the status and ``Retry-After`` that somebody who is logged in is told."""
+    session = {"Cookie": "sessionid=of-somebody-who-is-logged-in"}
+    reply = httpx.get(f"http://127.0.0.1:{port}{path}", headers=session, timeout=60)
+    return reply.status_code, reply.headers.get("Retry-After")
