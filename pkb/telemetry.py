@@ -16,6 +16,8 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
 
+from pkb.redaction import RedactingExporter
+
 
 @cache
 def set_up() -> None:
@@ -28,7 +30,7 @@ def set_up() -> None:
         spans, points = _exporters(settings.PKB_OTEL_EXPORTER, settings.PKB_OTEL_ENDPOINT)
         readers.append(PeriodicExportingMetricReader(points))
         tracing = TracerProvider(resource=resource)
-        tracing.add_span_processor(BatchSpanProcessor(spans))
+        tracing.add_span_processor(BatchSpanProcessor(RedactingExporter(spans)))
         trace.set_tracer_provider(tracing)
         DjangoInstrumentor().instrument()
         PsycopgInstrumentor().instrument()
