@@ -1,16 +1,23 @@
 """Every environment variable the service reads: name, type, bound, default.
 
-The only reader of the environment and of ``.env``. An unknown ``PKB_`` name or a value out of
-bounds stops the start with one clear line.
+The only reader of the environment and of ``.env``. An empty value is unset; an unknown ``PKB_``
+name or a value out of bounds stops the start with one clear line.
 """
 
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -326,6 +333,12 @@ class Env(BaseSettings):
     django_superuser_password: SecretStr = Field(
         default=SecretStr(""), description="password of the superuser"
     )
+
+    # Not pydantic's env_ignore_empty: an empty variable goes before what the file says, too.
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_empty(cls, given: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in given.items() if value != ""}
 
     @field_validator("pkb_cors_origins")
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core import checks
+from django.core.management import call_command
 
 from qa.checks import CONFIGURATION
 from qa.context import LANGUAGE_MODEL
@@ -97,3 +98,28 @@ def test_a_language_model_that_cannot_be_is_named(
     ((code, message),) = found()
     assert code == "qa.E003"
     assert message.startswith(reason)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "::1", "[::1]"])
+def test_an_address_of_this_machine_alone_is_right(settings: Any, host: str) -> None:
+    settings.PKB_HOST = host
+    assert found() == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "kb.example.org"])  # noqa: S104
+def test_an_address_that_others_reach_is_warned_of(settings: Any, host: str) -> None:
+    settings.PKB_HOST = host
+    ((code, message),) = found()
+    assert code == "pkb.W001"
+    assert message.startswith(f"APP_HOST: {host} is no loopback address, and there is no login")
+
+
+def test_serving_elsewhere_than_the_settings_say_is_warned_of(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.PKB_WORKER = "off"
+    monkeypatch.setattr("os.execv", lambda *command: None)
+    call_command("serve", host="127.0.0.1")
+    assert "pkb.W001" not in capsys.readouterr().err
+    call_command("serve", host="0.0.0.0")  # noqa: S104
+    assert "(pkb.W001) APP_HOST: 0.0.0.0 is no loopback" in capsys.readouterr().err

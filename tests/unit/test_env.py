@@ -1,5 +1,7 @@
 """What may stand in the settings of models and origins."""
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
@@ -80,3 +82,20 @@ def test_other_phrasings_are_none_to_four(count: object) -> None:
     assert read(pkb_query_expansions=4).pkb_query_expansions == 4
     with pytest.raises(ValidationError, match="pkb_query_expansions"):
         read(pkb_query_expansions=count)
+
+
+@pytest.mark.parametrize("name", sorted(Env.model_fields))
+def test_an_empty_value_is_unset(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.delenv(name.upper(), raising=False)
+    default = getattr(read(), name)
+    monkeypatch.setenv(name.upper(), "")
+    assert getattr(read(), name) == default
+
+
+def test_an_empty_variable_goes_before_what_the_file_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("PKB_LM=openai/m\nPKB_SECRET_KEY=\n")
+    monkeypatch.setenv("PKB_LM", "")
+    env = Env(_env_file=tmp_path / ".env")  # type: ignore[call-arg]
+    assert (env.pkb_lm, env.pkb_secret_key) == ("", None)

@@ -9,9 +9,9 @@ PAGE = BASE_DIR / "docs" / "settings.md"
 HEAD = """\
 # Settings
 
-Environment variables, or lines of `.env`; the environment goes before the file. An unknown `PKB_`
-name or a value out of bounds stops the start with one line. `manage.py document_settings` writes
-this page from `pkb/env.py`.
+Environment variables, or lines of `.env`; the environment goes before the file. An empty value is
+unset. An unknown `PKB_` name or a value out of bounds stops the start with one line.
+`manage.py document_settings` writes this page from `pkb/env.py`.
 
 | name | value | default | what it does |
 |---|---|---|---|

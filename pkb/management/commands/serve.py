@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from pkb.checks import warn_of_open_address
 from qa.checks import CONFIGURATION
 
 # Connections at once, those that are idle or half-sent among them; and those that wait for one.
@@ -31,6 +32,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_is_free(options["host"], options["port"])
+        if options["host"] != settings.PKB_HOST:  # the checks told of that one
+            for warning in warn_of_open_address(options["host"]):
+                self.stderr.write(str(warning))
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
         os.execv(  # noqa: S606  (no shell: the arguments go as they are)

