@@ -47,7 +47,8 @@ def create_collection(
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
         known = ", ".join(embedders.names)
-        raise InvalidInput(f"Unknown model {model!r}; there are {known}.", field="embedding_model")
+        detail = f"The model {model!r} is not configured; there are {known}."
+        raise InvalidInput(detail, field="embedding_model")
     embedder = get_embedder(model)
     if dimension not in {None, embedder.dimension}:
         raise InvalidInput(

@@ -107,7 +107,7 @@ class Env(BaseSettings):
         description="dimension of EMBEDDING_MODEL, checked; shortens vectors of `openai/...`",
     )
     pkb_embedding_models: str = Field(
-        default="", description="further models that collections may have, comma-separated"
+        default="", description="further models, `openai/...` too, that collections may have"
     )
     pkb_embedding_api_base: str = Field(
         default="https://api.openai.com/v1",
@@ -115,8 +115,7 @@ class Env(BaseSettings):
         description="server of `openai/...` embedding models",
     )
     pkb_embedding_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        description="key of that server; once set, collections may have `openai/...` models",
+        default=SecretStr(""), description="key of that server"
     )
     pkb_embedding_max_tokens: int = Field(
         default=8_191,
@@ -355,11 +354,6 @@ class Env(BaseSettings):
     @property
     def further_embedding_models(self) -> list[str]:
         return [name.strip() for name in self.pkb_embedding_models.split(",") if name.strip()]
-
-    @property
-    def has_embedding_api(self) -> bool:
-        is_wanted = self.embedding_model.startswith("openai/")
-        return is_wanted or bool(self.pkb_embedding_api_key.get_secret_value())
 
     @property
     def full_embedding_model(self) -> str:

@@ -3,6 +3,7 @@
 An entry with a PATTERN stands for every name that matches; what its groups find are options.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,13 @@ CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
 READER = "minilm-l12-reader"
 LATE_INTERACTION = "answerai-colbert-small-v1"
 # An index takes up to 4,000 dimensions.
-_DIMENSION = r"(?P<dimension>[1-9]\d{0,2}|[1-3]\d{3}|4000)"
+_DIMENSION = r"[1-9]\d{0,2}|[1-3]\d{3}|4000"
 _OWN_PREFIXES = ("hashing-", "openai/")
+# OpenAI's own models, and any other whose dimension is named.
+_OPENAI = re.compile(
+    r"openai/(?P<model>text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
+    rf"|[^@]+(?=@))(?:@(?P<dimension>{_DIMENSION}))?"
+)
 
 
 def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
@@ -23,14 +29,14 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     found = _packaged_embedders(env, cache_dir)
     found["hashing-<dimension>"] = {
         "BACKEND": "corpus.embedders.hashing.build_hashing",
-        "PATTERN": rf"hashing-{_DIMENSION}",
+        "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
     }
-    # Texts leave this machine only where that was configured.
-    if env.has_embedding_api:
-        found["openai/<model>"] = _openai_embedder(env)
-    for model in [env.embedding_model, *env.further_embedding_models]:
+    for model in [env.full_embedding_model, *env.further_embedding_models]:
         if not model.startswith(_OWN_PREFIXES):
             found.setdefault(model, _sentence_transformer(env, model))
+        # By name, not by a pattern: who asks may not choose what the key is spent on.
+        elif named := _OPENAI.fullmatch(model):
+            found[model] = _openai_embedder(env, **named.groupdict())
     return found
 
 
@@ -62,13 +68,12 @@ def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
     }
 
 
-def _openai_embedder(env: Env) -> dict[str, Any]:
-    """OpenAI's own models, and any other whose dimension is named."""
-    own = "text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
+def _openai_embedder(env: Env, model: str, dimension: str | None) -> dict[str, Any]:
     return {
         "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
-        "PATTERN": rf"openai/(?P<model>{own}|[^@]+(?=@))(?:@{_DIMENSION})?",
         "OPTIONS": {
+            "model": model,
+            "dimension": dimension,
             "api_base": env.pkb_embedding_api_base,
             "api_key": env.pkb_embedding_api_key.get_secret_value(),
             "max_tokens": env.pkb_embedding_max_tokens,

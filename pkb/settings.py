@@ -197,6 +197,7 @@ SPECTACULAR_SETTINGS = {
 MODEL_DIR = env.pkb_model_dir or DATA_DIR / "models"
 PKB_EMBEDDERS = embedders(env, cache_dir=MODEL_DIR)
 PKB_EMBEDDING_MODEL = env.full_embedding_model
+PKB_EMBEDDING_MODELS = env.further_embedding_models
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model

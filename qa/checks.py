@@ -29,6 +29,7 @@ def check_configuration(**kwargs: Any) -> list[CheckMessage]:
 def _check_models() -> Iterator[CheckMessage]:
     for setting, value, known in (
         ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
+        *(("PKB_EMBEDDING_MODELS", each, embedders) for each in settings.PKB_EMBEDDING_MODELS),
         ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),
         ("PKB_READER", settings.PKB_READER_MODEL, readers),
     ):

@@ -73,7 +73,10 @@ def test_unknown_models_are_named(settings: Any) -> None:
     ((code, message),) = found()
     assert code == "qa.E001"
     assert message.startswith("EMBEDDING_MODEL: there is no 'bge-tiny', but ")
-    settings.PKB_EMBEDDING_MODEL, settings.PKB_RERANKER_MODEL = "hashing-64", "best"
+    settings.PKB_EMBEDDING_MODEL, settings.PKB_EMBEDDING_MODELS = "hashing-64", ["openai/m"]
+    ((_, message),) = found()
+    assert message.startswith("PKB_EMBEDDING_MODELS: there is no 'openai/m', but ")
+    settings.PKB_EMBEDDING_MODELS, settings.PKB_RERANKER_MODEL = [], "best"
     ((_, message),) = found()
     assert message.startswith("RERANKER_MODEL: there is no 'best', but ")
     settings.PKB_RERANKER_MODEL, settings.PKB_READER_MODEL = "none", "best"

@@ -49,12 +49,6 @@ def test_the_dimension_is_part_of_a_remote_model_s_name(
 ) -> None:
     env = read(embedding_model=model, embedding_dim=dimension)
     assert env.full_embedding_model == full
-    assert env.has_embedding_api == model.startswith("openai/")
-
-
-def test_a_key_makes_the_api_known_beside_a_local_model() -> None:
-    assert read(pkb_embedding_api_key="sk-1").has_embedding_api
-    assert not read().has_embedding_api
 
 
 @pytest.mark.parametrize(

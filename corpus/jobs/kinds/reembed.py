@@ -70,7 +70,8 @@ def start_reembed(collection: Collection, model: str) -> Job | None:
 def _embedder(model: str) -> Embedder:
     if model not in embedders:
         known = ", ".join(embedders.names)
-        raise InvalidInput(f"Unknown model {model!r}; there are {known}.", field="model")
+        detail = f"The model {model!r} is not configured; there are {known}."
+        raise InvalidInput(detail, field="model")
     embedder = get_embedder(model)
     if embedder.name != model:
         raise InvalidInput(f"{model!r} is called {embedder.name!r}.", field="model")

@@ -1,0 +1,54 @@
+"""Which models there are by which settings: a provider's only where they are named."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkb.env import Env
+from pkb.model_catalogue import embedders
+
+SMALL = "openai/text-embedding-3-small"
+
+
+def catalogue(**given: Any) -> dict[str, dict[str, Any]]:
+    env = Env(_env_file=None, **given)  # type: ignore[call-arg]
+    return embedders(env, cache_dir=Path("/nowhere"))
+
+
+def remote(**given: Any) -> dict[str, tuple[str, str | None]]:
+    """Return model and dimension at the server of all that is known of an API."""
+    found = {name: spec["OPTIONS"] for name, spec in catalogue(**given).items() if "openai" in name}
+    return {name: (each["model"], each["dimension"]) for name, each in found.items()}
+
+
+def test_a_key_alone_makes_no_model_known() -> None:
+    assert remote(pkb_embedding_api_key="sk-1") == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [
+        ({"embedding_model": SMALL}, {SMALL: ("text-embedding-3-small", None)}),
+        (
+            {"embedding_model": SMALL, "embedding_dim": 512},
+            {f"{SMALL}@512": ("text-embedding-3-small", "512")},
+        ),
+        (
+            {"pkb_embedding_models": "openai/org/m@768, all-mpnet-base-v2"},
+            {"openai/org/m@768": ("org/m", "768")},
+        ),
+        ({"pkb_embedding_models": "openai/m, openai/m@0, openai/m@4001, openai/@8"}, {}),
+    ],
+    ids=["of new collections", "shorter", "further", "no dimension"],
+)
+def test_models_of_an_api_are_those_that_are_named(
+    given: dict[str, Any], known: dict[str, Any]
+) -> None:
+    assert remote(**given) == known
+
+
+def test_no_pattern_stands_for_models_of_an_api() -> None:
+    found = catalogue(pkb_embedding_api_key="sk-1", pkb_embedding_models=f"{SMALL},openai/m@8")
+    patterns = {name for name, spec in found.items() if "PATTERN" in spec}
+    assert patterns == {"hashing-<dimension>"}
