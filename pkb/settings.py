@@ -45,6 +45,7 @@ ROOT_URLCONF = "pkb.urls"
 ASGI_APPLICATION = "pkb.asgi.application"
 
 INSTALLED_APPS = [
+    "pkb",  # before django.contrib.auth, whose createsuperuser it replaces
     "corsheaders",
     "unfold",
     "django.contrib.admin",
@@ -61,7 +62,6 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "procrastinate.contrib.django",
     "rest_framework",
-    "pkb",
     "corpus",
     "qa",
     "evaluation",
@@ -155,6 +155,12 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.pkb_https
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.pkb_https
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
+_RULES = "django.contrib.auth.password_validation"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": f"{_RULES}.CommonPasswordValidator"},
+    {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
+]
 # Naming the user of a line would read the session for it: with a cookie, every path would need the
 # database, /health too.
 DJANGO_STRUCTLOG_USER_ID_FIELD = ""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
@@ -82,6 +82,48 @@ def test_the_environment_makes_a_first_superuser_once(db: None, settings: Any) -
     user = get_user_model().objects.get(username="ida")
     assert user.is_superuser
     assert user.check_password("long-enough-1")
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("", "too short"),
+        ("long-enough", "too short. It must contain at least 12 characters."),
+        ("qwertyuiop123", "too common"),
+        ("ida-of-the-library", "too similar to the username"),
+    ],
+)
+def test_a_superuser_with_a_weak_password_is_refused(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, password: str, reason: str
+) -> None:
+    chosen = {"username": "ida-of-the-library", "email": "ida@example.org", "password": password}
+    settings.PKB_SUPERUSER = chosen
+    for name, value in chosen.items():
+        monkeypatch.setenv(f"DJANGO_SUPERUSER_{name.upper()}", value)
+    for command in (["ensure_superuser"], ["createsuperuser", "--noinput"]):
+        with pytest.raises(CommandError, match=f"^DJANGO_SUPERUSER_PASSWORD: .*{reason}"):
+            call_command(*command)
+    assert not get_user_model().objects.exists()
+
+
+def test_a_superuser_with_a_password_by_the_rules_is_made_by_djangos_command(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = {"username": "ida", "email": "ida@example.org", "password": "long-enough-1"}
+    settings.PKB_SUPERUSER = chosen
+    for name, value in chosen.items():
+        monkeypatch.setenv(f"DJANGO_SUPERUSER_{name.upper()}", value)
+    call_command("createsuperuser", "--noinput")
+    assert get_user_model().objects.get().check_password("long-enough-1")
+
+
+def test_a_weak_password_cannot_be_set_in_the_admin(admin_client: Client) -> None:
+    user = get_user_model().objects.get()
+    passwords = dict.fromkeys(("password1", "password2"), "short")
+    url = reverse("admin:auth_user_password_change", args=[user.pk])
+    page = admin_client.post(url, {"usable_password": "true", **passwords})
+    assert "This password is too short." in page.content.decode()
+    assert user.check_password("password")
 
 
 def test_documents_are_exported_with_their_text(admin_client: Client, stored: Any) -> None:

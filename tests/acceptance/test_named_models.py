@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from pydantic import SecretStr
 from rest_framework.test import APIClient
 
 from corpus.models import Collection
@@ -26,7 +27,7 @@ def provider(settings: Any) -> Iterator[ChatServer]:
         env = Env(
             _env_file=None,  # type: ignore[call-arg]
             pkb_embedding_api_base=f"{server.root}/v1",
-            pkb_embedding_api_key=KEY,
+            pkb_embedding_api_key=SecretStr(KEY),
             pkb_embedding_models=NAMED,
         )
         settings.PKB_EMBEDDERS = embedders(env, cache_dir=Path("/nowhere"))

@@ -4,6 +4,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
 
+from pkb.superuser import check_superuser
+
 
 class Command(BaseCommand):
     help = "Make the superuser that DJANGO_SUPERUSER_USERNAME names, unless there is one."
@@ -13,5 +15,6 @@ class Command(BaseCommand):
         users = get_user_model().objects
         if not chosen["username"] or users.filter(username=chosen["username"]).exists():
             return
+        check_superuser()
         users.create_superuser(chosen["username"], chosen["email"], chosen["password"])
         self.stdout.write(f"Superuser {chosen['username']} made.")

@@ -1,0 +1,14 @@
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+
+from pkb.superuser import check_superuser
+
+
+class Command(createsuperuser.Command):
+    """Django's own asks for no rules where nobody is asked for the password."""
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        if not options["interactive"]:
+            check_superuser()
+        return super().handle(*args, **options)
