@@ -229,7 +229,7 @@ def write_report(result: Result, folder: Path) -> None:
         REPORT_FILE: render_report(result, plots).encode(),
         RESULT_FILE: json.dumps(result.to_json(), ensure_ascii=False).encode(),
     }
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for stale in set(folder.glob("*.png")) - {folder / name for name in plots}:
         stale.unlink(missing_ok=True)
     for name, content in files.items():

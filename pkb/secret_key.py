@@ -28,7 +28,6 @@ def read_secret_key(env: Env) -> str:
 
 def _write_once(path: Path) -> None:
     """Write a key that concurrent first starts agree on: the first link wins."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(get_random_secret_key(), encoding="ascii")

@@ -9,6 +9,7 @@ from corsheaders.defaults import default_headers
 
 from corpus.filters import FILTER_SCHEMA
 from pkb import __version__
+from pkb.data_folder import make_data_folder
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
 from pkb.logs import logging_config
@@ -39,6 +40,7 @@ if (_litellm := find_spec("litellm")) and _litellm.origin:
 VERSION = __version__
 DEBUG = False
 IS_DEV = env.app_env == "dev"
+DATA_DIR = make_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
 ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
 ROOT_URLCONF = "pkb.urls"
@@ -106,7 +108,6 @@ UNFOLD = {
     "DASHBOARD_CALLBACK": "pkb.dashboard.add_counts",
 }
 
-DATA_DIR = env.pkb_data_dir.resolve()
 PKB_POSTGRES_DIR: Path | None
 DATABASES, PKB_POSTGRES_DIR = read_databases(env, DATA_DIR)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -58,7 +58,9 @@ def _folder() -> Path:
 def _keep(file: "UploadedFile[Any]") -> Path:
     """A folder for each: files of one name do not replace each other."""
     path = _folder() / uuid.uuid4().hex / _fit_name(file.name or "")
-    path.parent.mkdir(parents=True)
+    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700)
+    path.touch(mode=0o600)
     with path.open("wb") as kept:
         for part in file.chunks():
             kept.write(part)

@@ -80,7 +80,7 @@ def store_program(
     Args:
         state: What DSPy saves of a program.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     content = json.dumps({**state, PROVENANCE: provenance}, indent=2, ensure_ascii=False)
     with NamedTemporaryFile("w", dir=folder, suffix=".part", encoding="utf-8") as part:
         part.write(content + "\n")

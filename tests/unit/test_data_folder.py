@@ -1,0 +1,58 @@
+"""What is kept is closed to other users of the machine, whatever the umask."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from corpus.jobs import uploads
+from pkb.data_folder import make_data_folder
+from pkb.env import Env
+from pkb.secret_key import read_secret_key
+from qa.answerers.program_files import store_program
+
+OWNER_ONLY = 0o700
+
+
+@pytest.fixture(autouse=True)
+def open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_data_folder_shows_nothing_to_others(tmp_path: Path) -> None:
+    made = make_data_folder(tmp_path / "srv" / "var")
+    # Root's Postgres passes through to its own folder, and lists nothing.
+    assert mode(made) == (0o711 if os.geteuid() == 0 else OWNER_ONLY)
+
+
+def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    tmp_path.chmod(0o750)
+    assert make_data_folder(tmp_path) == tmp_path
+    assert mode(tmp_path) == 0o750
+
+
+def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit, match="bad setting PKB_DATA_DIR"):
+        make_data_folder(tmp_path / "file" / "var")
+
+
+def test_uploads_the_key_and_programs_are_the_owner_s(tmp_path: Path, settings: Any) -> None:
+    settings.DATA_DIR = tmp_path
+    kept = uploads._keep(SimpleUploadedFile("letter.txt", b"private"))
+    read_secret_key(Env(_env_file=None, pkb_data_dir=tmp_path))  # type: ignore[call-arg]
+    program = store_program({}, name="mine", provenance={}, folder=tmp_path / "programs")
+    files = [kept, tmp_path / "secret_key", program.path]
+    assert {mode(path) for path in files} == {0o600}
+    folders = [kept.parent, tmp_path / "uploads", tmp_path / "programs"]
+    assert {mode(path) for path in folders} == {OWNER_ONLY}
