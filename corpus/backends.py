@@ -1,6 +1,7 @@
 """The registries of swappable parts, configured like Django's ``CACHES``."""
 
 import re
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any, Protocol
 
@@ -8,6 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
+from pydantic import SecretStr
 
 
 class Model(Protocol):
@@ -33,7 +35,7 @@ class BackendRegistry:
 
     The setting maps a name to ``{"BACKEND": dotted path, "OPTIONS": {...}}``. An entry with a
     ``PATTERN``, a regular expression, stands for every name that matches it as a whole; the
-    pattern's named groups are options as well, as text.
+    pattern's named groups are options as well, as text. A secret stays one until it is handed over.
     """
 
     def __init__(self, setting: str) -> None:
@@ -66,7 +68,7 @@ class BackendRegistry:
                 f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
             )
         try:
-            return import_string(spec["BACKEND"])(**spec.get("OPTIONS", {}))
+            return import_string(spec["BACKEND"])(**_revealed(spec.get("OPTIONS", {})))
         except (KeyError, ImportError, TypeError) as exc:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
@@ -85,3 +87,10 @@ class BackendRegistry:
         if setting == self._setting:
             with self._lock:
                 self._instances.clear()
+
+
+def _revealed(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in options.items()
+    }

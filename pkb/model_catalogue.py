@@ -75,7 +75,7 @@ def _openai_embedder(env: Env, model: str, dimension: str | None) -> dict[str, A
             "model": model,
             "dimension": dimension,
             "api_base": env.pkb_embedding_api_base,
-            "api_key": env.pkb_embedding_api_key.get_secret_value(),
+            "api_key": env.pkb_embedding_api_key,
             "max_tokens": env.pkb_embedding_max_tokens,
             "timeout_s": env.pkb_model_timeout_s,
         },
@@ -114,7 +114,7 @@ def rerankers(env: Env) -> Catalogue:
             "PATTERN": r"cohere/(?P<model>.+)",
             "OPTIONS": {
                 "api_base": env.pkb_reranker_api_base,
-                "api_key": env.pkb_reranker_api_key.get_secret_value(),
+                "api_key": env.pkb_reranker_api_key,
                 "timeout_s": env.pkb_model_timeout_s,
             },
         },
@@ -159,7 +159,7 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
             "OPTIONS": {
                 "model": env.pkb_lm,
                 "api_base": env.pkb_lm_api_base,
-                "api_key": env.pkb_lm_api_key.get_secret_value(),
+                "api_key": env.pkb_lm_api_key,
                 "timeout_s": env.pkb_lm_timeout_s,
                 "pause_s": env.pkb_lm_pause_s,
                 "max_tokens": env.pkb_lm_max_tokens,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from pydantic import SecretStr
 
 from corpus.embedders import embedders
 from qa.answerers.program_files import find_program
@@ -29,6 +30,7 @@ DECIDING_SETTINGS = {
     "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
 }
 
+# Secrets of our own settings are told by their type; one that somebody writes out, by its name.
 _SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 # What an address may hold beside host and path.
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
@@ -93,7 +95,9 @@ def _told(spec: Mapping[str, Any]) -> dict[str, Any]:
     told = {
         name: _without_credentials(value)
         for name, value in options.items()
-        if name not in _OF_THE_MACHINE and not _SECRET.search(name)
+        if name not in _OF_THE_MACHINE
+        and not isinstance(value, SecretStr)
+        and not _SECRET.search(name)
     }
     return {**spec, "OPTIONS": told}
 

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from pkb import settings as configured
+from pkb.env import Env
+from pkb.model_catalogue import answerers, embedders, rerankers
 from qa.configuration import DECIDING_SETTINGS, configuration_sha256, read_configuration
 from qa.context import LANGUAGE_MODEL
 
@@ -158,7 +161,30 @@ def test_what_decides_no_answer_is_not_told(
 def test_no_secret_is_in_what_is_hashed(settings: Any, apis: dict[str, dict[str, Any]]) -> None:
     settings.PKB_SUPERUSER = {**settings.PKB_SUPERUSER, "password": "secret of the superuser"}
     for options in apis.values():
-        options |= {"access_token": "secret", "api_base": "https://me:secret@h.example/?key=secret"}
+        options |= {
+            "access_token": "secret",
+            "signed_by": SecretStr("secret"),
+            "api_base": "https://me:secret@h.example/?key=secret",
+        }
     hashed = json.dumps(read_configuration(EMBEDDER), default=str)
     assert "https://h.example/" in hashed
     assert "secret" not in hashed
+    assert "signed_by" not in hashed  # not a hash of it, nor its stars
+
+
+def test_another_secret_of_any_setting_decides_nothing(settings: Any, tmp_path: Path) -> None:
+    secrets = [name for name, field in Env.model_fields.items() if "SecretStr" in str(field)]
+    assert len(secrets) == 7
+    hashes = set()
+    for said in ("tulip", "heron"):
+        given = dict.fromkeys(secrets, f"postgresql://ida:{said}@h/notes")
+        named = {"embedding_model": EMBEDDER, "pkb_lm": "openai/m", "reranker_model": "cohere/r"}
+        env = Env(_env_file=None, **given, **named)  # type: ignore[arg-type, call-arg]
+        settings.PKB_EMBEDDERS = embedders(env, cache_dir=tmp_path)
+        settings.PKB_RERANKERS = rerankers(env)
+        settings.PKB_RERANKER_MODEL = "cohere/r"
+        settings.PKB_ANSWERERS = answerers(env, programs_dir=tmp_path)
+        hashes.add(told())
+        shown = repr([settings.PKB_EMBEDDERS, settings.PKB_RERANKERS, settings.PKB_ANSWERERS])
+        assert said not in shown
+    assert len(hashes) == 1
