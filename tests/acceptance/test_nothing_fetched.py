@@ -1,0 +1,67 @@
+"""No address that a document or a request names is fetched."""
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
+
+from corpus.catalogue import create_collection
+from corpus.models import Collection
+from tests.factories import LIGHTHOUSE
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def collection(db: None) -> Collection:
+    """Where texts are encoded without a model: addresses are new with each run."""
+    return create_collection("notes", embedding_model="hashing-64")
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+def was_asked(listener: socket.socket) -> bool:
+    try:
+        listener.accept()
+    except BlockingIOError:
+        return False
+    return True
+
+
+FILES = {
+    "page.html": '<base href="{at}"><link rel=stylesheet href="{at}/a.css"><script src="{at}/a.js">'
+    '</script><meta http-equiv=refresh content="0; {at}"><iframe src="{at}"></iframe>'
+    '<p><img src="{at}/a.png">{text}</p>',
+    "notes.md": "# Bavoke\n\n![plan]({at}/a.png) [there]({at})\n\n{text}",
+    "feed.xml": '<!DOCTYPE r [<!ENTITY e SYSTEM "{at}/e">]><r xml:base="{at}"><p>{text}</p></r>',
+    "notes.rst": "Bavoke\n======\n\n.. include:: {at}/a\n.. image:: {at}/a.png\n\n{text}\n",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_addresses_in_a_file_are_not_fetched(
+    api: APIClient, listener: socket.socket, name: str
+) -> None:
+    at = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    content = FILES[name].format(at=at, text=LIGHTHOUSE)
+    sent: dict[str, Any] = {"file": SimpleUploadedFile(name, content.encode()), "source_uri": at}
+    sent["collection"] = "notes"
+    assert api.post("/ingest", sent, format="multipart").status_code in {201, 422}
+    assert not was_asked(listener)
+
+
+def test_addresses_in_a_request_are_not_fetched(api: APIClient, listener: socket.socket) -> None:
+    at = f"http://127.0.0.1:{listener.getsockname()[1]}/document"
+    sent = {"text": LIGHTHOUSE, "source_uri": at, "collection": "notes"}
+    stored = api.post("/ingest", sent, format="json")
+    assert stored.status_code == 201
+    assert api.post("/ingest", {"content_path": at}, format="json").status_code in {400, 403, 404}
+    assert not was_asked(listener)
