@@ -72,6 +72,8 @@ def test_a_run_prints_figures_and_is_kept(dataset: Path, tmp_path: Path) -> None
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
     assert "http" not in page
+    # It tells questions and what they were answered.
+    assert kept.folder.stat().st_mode & 0o077 == 0
 
 
 def test_a_run_says_where_right_answers_are_lost(dataset: Path, tmp_path: Path) -> None:
