@@ -23,11 +23,12 @@ from corpus.errors import (
     PathNotFound,
     UnprocessableContent,
 )
-from corpus.ingestion.disk import find_allowed
 from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.roots.allowed import find_allowed
+from corpus.roots.names import shown_path
 from corpus.tags import normalize_tags
 
 PATH_CHARS = 4096
@@ -80,6 +81,9 @@ class JobError(serializers.Serializer[Any]):
     document_id = serializers.UUIDField(required=False, help_text="where no file is meant")
     reason = serializers.CharField()
 
+    def to_representation(self, instance: dict[str, Any]) -> dict[str, Any]:
+        return super().to_representation({**instance, "path": shown_path(instance["path"])})
+
 
 class JobShown(serializers.ModelSerializer[Job]):
     collection = serializers.CharField(source="collection.name")
@@ -120,7 +124,8 @@ def shown_job(request: Request, job: Job) -> Response:
 def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> Job:
     folder = find_allowed(path, folder=True)
     options = SyncOptions(
-        paths=(str(folder),),
+        paths=(str(folder.path),),
+        root=str(folder.root),
         mirror=True,
         force=given["force_reindex"],
         batch_size=given["batch_size"],
@@ -141,11 +146,11 @@ class EncodeDocView(APIView):
         form = EncodeDoc(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        path = find_allowed(given["document_path"], folder=False)
+        found = find_allowed(given["document_path"], folder=False)
         collection = Collection.objects.named(given["index_name"])
-        options = SyncOptions(paths=(str(path),), source=SOURCE)
+        options = SyncOptions(paths=(str(found.path),), root=str(found.root), source=SOURCE)
         try:
-            result = sync_file(path, collection=collection, options=options)
+            result = sync_file(found.path, collection=collection, options=options)
         except OSError as exc:
             raise PathNotFound("There is no such file below an allowed root.") from exc
         body = {

@@ -1,23 +1,28 @@
-"""Files of this machine: find them, read them, and say which may be named over HTTP."""
+"""Files of this machine: find them and read them."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from django.conf import settings
-
-from corpus.errors import PathIngestionOff, PathNotFound, PkbError, TooLarge, UnreadableFile
+from corpus.errors import PkbError, TooLarge, UnreadableFile
 from corpus.loaders import supported_extensions
+from corpus.roots.descent import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
+
+# What a document's address holds.
+MAX_URI_CHARS = 2_048
+# What an item of a job holds, less one name.
+MAX_FOLDER_BYTES = 4_096 - 256
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file as it was read; ``path`` is absolute, with no symbolic link in it."""
+    """A file as it was read; ``path`` is absolute."""
 
     path: Path
     content: bytes
@@ -28,47 +33,80 @@ class FileContent:
         return sha256(self.content).hexdigest()
 
 
-def find_files(paths: Iterable[Path]) -> Iterator[Path]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that was found, or a folder that could not be opened, with the reason."""
+
+    path: Path
+    error: OSError | None = None
+
+
+def find_files(paths: Iterable[Path], *, root: Path | None = None) -> Iterator[Found]:
     """Yield the files named, and those in the folders named that some loader reads.
 
-    Hidden files and folders, and symbolic links inside folders, are passed over. A folder that
-    cannot be opened is yielded itself, so that reading it fails with its reason.
+    Hidden files and folders, and symbolic links, are passed over inside folders.
+
+    Args:
+        paths: Absolute, with no link in them.
+        root: Where given, the paths lie below it, and links are followed nowhere below it.
     """
     known = set(supported_extensions())
     for path in paths:
-        if path.is_dir():
-            yield from _below(path, known)
+        start = root or path
+        if is_folder(path, root=start):
+            yield from _below(path, start, known)
         else:
-            yield path
+            # Where it is no file, reading it says what it is.
+            yield Found(path)
 
 
-def _below(folder: Path, known: set[str]) -> Iterator[Path]:
-    closed: list[OSError] = []
-    for parent, folders, names in os.walk(folder, onerror=closed.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            found = Path(parent, name)
-            if name.startswith(".") or found.is_symlink() or not found.is_file():
-                continue
-            if found.suffix.lower().lstrip(".") in known:
-                yield found
-        yield from (Path(error.filename) for error in closed)
-        closed.clear()
-    yield from (Path(error.filename) for error in closed)
+def _below(top: Path, root: Path, known: set[str]) -> Iterator[Found]:
+    # Each is opened from the root on when its turn comes: however deep, few files are open.
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            folders, files = _list_folder(folder, root)
+        except OSError as error:
+            yield Found(folder, error)
+            continue
+        waiting += [folder / name for name in reversed(folders)]
+        for name in files:
+            if os.path.splitext(name)[1].lower().lstrip(".") in known:  # noqa: PTH122  (no path)
+                yield Found(folder / name)
 
 
-def read_file(path: Path, *, max_bytes: int) -> FileContent:
+def _list_folder(folder: Path, root: Path) -> tuple[list[str], list[str]]:
+    """Return the names of folders and of regular files, in order."""
+    if len(os.fsencode(folder)) > MAX_FOLDER_BYTES:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    descriptor = open_folder(folder, root=root)
+    try:
+        with os.scandir(descriptor) as entries:
+            seen = [entry for entry in entries if not entry.name.startswith(".")]
+            folders = [entry.name for entry in seen if entry.is_dir(follow_symlinks=False)]
+            files = [entry.name for entry in seen if entry.is_file(follow_symlinks=False)]
+    finally:
+        os.close(descriptor)
+    return sorted(folders), sorted(files)
+
+
+def read_file(path: Path, *, root: Path, max_bytes: int) -> FileContent:
     """Read a regular file.
 
+    Args:
+        path: Absolute, below ``root``.
+        root: From here on no link is followed; there is none in it.
+
     Raises:
-        UnreadableFile: It is a folder, a device, a pipe, a link that was put there meanwhile; or
-            its name is not UTF-8.
+        UnreadableFile: It is a folder, a device, a pipe; or its path cannot be stored.
         TooLarge: It is over ``max_bytes``.
+        LinkFound: A link is in its place, or on the way to it.
         OSError: It is not there or not readable.
     """
-    absolute = path.resolve()
-    # A pipe would be waited for, and a link put in its place since would be followed.
-    descriptor = os.open(absolute, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if reason := why_unkept(path):
+        raise UnreadableFile(reason)
+    descriptor = open_file(path, root=root)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -79,16 +117,21 @@ def read_file(path: Path, *, max_bytes: int) -> FileContent:
             content = file.read(max_bytes + 1)
     finally:
         os.close(descriptor)
-    # Such names come as surrogates, which Postgres does not take.
-    if printable(absolute) != absolute:
-        raise UnreadableFile("Its name is not UTF-8.")
-    return FileContent(absolute, content, _moment(status.st_mtime))
+    return FileContent(path, content, _moment(status.st_mtime))
 
 
 def _moment(seconds: float) -> datetime:
     """Of what a file system says, which may lie thousands of years off, the nearest bound."""
     within = min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp())
     return datetime.fromtimestamp(within, tz=UTC)
+
+
+def why_unkept(path: Path) -> str:
+    """Say why a path cannot be stored with a document, or nothing."""
+    # Such names come as surrogates, which Postgres does not take.
+    if printable(path) != path:
+        return "Its name is not UTF-8."
+    return "Its path is too long." if len(path.as_uri()) > MAX_URI_CHARS else ""
 
 
 def printable(path: Path) -> Path:
@@ -101,59 +144,3 @@ def reason_of(error: PkbError | OSError) -> str:
     if isinstance(error, PkbError):
         return str(error) or error.title
     return error.strerror or str(error) or type(error).__name__
-
-
-def find_allowed(given: str, *, folder: bool) -> Path:
-    """Return the absolute path of a file or folder that is named over HTTP.
-
-    Args:
-        given: Relative to an allowed root, or absolute below one.
-        folder: Whether a folder is meant; else a regular file.
-
-    Raises:
-        PathIngestionOff: No root is allowed.
-        PathNotFound: There is nothing of that kind there; what is refused is told in the same
-            words as what is absent.
-    """
-    roots: list[Path] = settings.PKB_INGEST_ROOTS
-    if not roots:
-        raise PathIngestionOff("PKB_INGEST_ROOTS names no folder.")
-    for root in roots:
-        found = _below_root(root, given, folder=folder)
-        if found is not None:
-            return found
-    kind = "folder" if folder else "file"
-    raise PathNotFound(f"There is no such {kind} below an allowed root.")
-
-
-def _below_root(root: Path, given: str, *, folder: bool) -> Path | None:
-    pure = PurePosixPath(given)
-    if "\0" in given or not given.strip() or ".." in pure.parts:
-        return None
-    if pure.is_absolute():
-        if not pure.is_relative_to(root):
-            return None
-        pure = pure.relative_to(root)
-    here = root
-    for part in pure.parts:
-        # One component at a time: a link anywhere on the way could lead out of the root.
-        if not _is_folder(here):
-            return None
-        here /= part
-    return here if (_is_folder(here) if folder else _is_regular(here)) else None
-
-
-def _is_folder(path: Path) -> bool:
-    return stat.S_ISDIR(_mode(path))
-
-
-def _is_regular(path: Path) -> bool:
-    return stat.S_ISREG(_mode(path))
-
-
-def _mode(path: Path) -> int:
-    """The type of what is there, links not followed; 0 for nothing."""
-    try:
-        return path.lstat().st_mode
-    except (OSError, ValueError):
-        return 0

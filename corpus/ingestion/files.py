@@ -1,7 +1,6 @@
 """Bring one file in: unchanged, renamed, replaced or new; and by which options."""
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -13,11 +12,20 @@ from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
 from corpus.ingestion.attributes import Attributes
-from corpus.ingestion.disk import FileContent, read_file, reason_of
+from corpus.ingestion.disk import FileContent, read_file, reason_of, why_unkept
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_processing
+from corpus.ingestion.placeholders import (
+    drop_placeholder,
+    mark_failed,
+    mark_gone,
+    mark_processing,
+)
 from corpus.models import Collection, Document
+from corpus.roots.descent import LinkFound, is_folder
+
+# What reading a file raises that is not there.
+GONE = (FileNotFoundError, NotADirectoryError)
 
 
 def find_same(file: FileContent, *, collection: Collection) -> list[Document]:
@@ -27,21 +35,24 @@ def find_same(file: FileContent, *, collection: Collection) -> list[Document]:
     return list(others.defer("raw_text", "outline").order_by("created_at", "pk"))
 
 
-def has_moved(document: Document, *, roots: list[Path]) -> bool:
-    """Tell whether the document's file, below one of the folders, is gone or another one now."""
+def has_moved(document: Document, *, options: "SyncOptions") -> bool:
+    """Tell whether the document's file, below a mirrored folder, is gone or another one now."""
     path = Path(document.file_path)
-    return any(path.is_relative_to(root) for root in roots) and not _still_holds(document, path)
+    folders = options.named if options.mirror else []
+    if not any(path.is_relative_to(folder) for folder in folders):
+        return False
+    return not _still_holds(document, path, root=options.root_of(path))
 
 
-def _still_holds(document: Document, path: Path) -> bool:
+def _still_holds(document: Document, path: Path, *, root: Path) -> bool:
     try:
-        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
+        file = read_file(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except (*GONE, LinkFound):
         return False
     except (PkbError, OSError):
         # Not to be read today: that says nothing of where it is.
-        return not os.path.isdir(path)  # noqa: PTH112  (never raises)
-    return file.path == path and file.file_hash == document.file_hash
+        return not is_folder(path, root=root)
+    return file.file_hash == document.file_hash
 
 
 @transaction.atomic
@@ -88,7 +99,9 @@ class SyncOptions:
     """How files are brought in.
 
     Attributes:
-        paths: Files and folders, absolute.
+        paths: Files and folders, absolute, with no link in them.
+        root: The allowed folder that they lie in; below it no link is followed. Empty where
+            somebody named them at the terminal: then none is followed below each of them.
         mirror: Documents of files that are gone from the folder are removed, and a file that
             was renamed keeps its document.
         force: Files are taken in again even if nothing has changed.
@@ -98,6 +111,7 @@ class SyncOptions:
     """
 
     paths: tuple[str, ...]
+    root: str = ""
     mirror: bool = False
     force: bool = False
     source: str = ""
@@ -105,8 +119,17 @@ class SyncOptions:
     batch_size: int = DEFAULT_BATCH_SIZE
 
     @property
-    def roots(self) -> list[Path]:
+    def named(self) -> list[Path]:
         return [Path(path) for path in self.paths]
+
+    @property
+    def allowed_root(self) -> Path | None:
+        return Path(self.root) if self.root else None
+
+    def root_of(self, path: Path) -> Path:
+        """Return the folder from which on no link is followed to a file of ``paths``."""
+        above = (folder for folder in path.parents if str(folder) in self.paths)
+        return self.allowed_root or next(above, path.parent)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -133,9 +156,12 @@ def sync_file(
         OSError: It cannot be read; its document says so.
     """
     try:
-        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        file = read_file(path, root=options.root_of(path), max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except GONE as exc:
+        mark_gone(path, collection_id=collection.pk, reason=reason_of(exc))
+        raise
     except (PkbError, OSError) as exc:
-        _note_failure(path.absolute(), exc, collection, options)
+        _note_failure(path, exc, collection, options)
         raise
     fingerprint = settings_sha256(collection, tags=options.tags)
     settled = None if options.force else _settle(file, fingerprint, collection, options)
@@ -162,6 +188,8 @@ def _note_failure(
     options: SyncOptions,
     **known: str,
 ) -> None:
+    if why_unkept(path):
+        return
     mark_failed(
         path,
         collection_id=collection.pk,
@@ -180,9 +208,8 @@ def _settle(
     if result is not None and result.outcome == Outcome.UNCHANGED:
         return result
     same = find_same(file, collection=collection)
-    roots = options.roots if options.mirror else []
     for document in same:
-        if has_moved(document, roots=roots) and move_document(
+        if has_moved(document, options=options) and move_document(
             document, file, collection=collection
         ):
             is_settled = document.settings_sha256 == fingerprint

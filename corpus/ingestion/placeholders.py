@@ -52,6 +52,17 @@ def mark_failed(
         Document.objects.bulk_create([placeholder], ignore_conflicts=True)
 
 
+def mark_gone(path: Path, *, collection_id: int, reason: str) -> None:
+    """Let go of a file that was listed and is not there to be read: it may have been renamed.
+
+    A version from before stays what it is, and is found again by its bytes.
+    """
+    at_path = Document.objects.filter(collection_id=collection_id, source_uri=path.as_uri())
+    at_path.filter(content_sha256="").delete()
+    waiting = at_path.filter(status__in=[Status.PENDING, Status.PROCESSING])
+    waiting.update(status=Status.FAILED, error=reason)
+
+
 def drop_placeholder(path: Path, *, collection: Collection) -> None:
     """Remove the file's document if it never got a version."""
     at_path = Document.objects.filter(collection=collection, source_uri=path.as_uri())

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import InvalidInput
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Job
+from corpus.roots.names import uploads_folder
 
 SOURCE = "upload"
 # File systems take names of 255 bytes.
@@ -33,14 +33,14 @@ def start_upload(
     paths = tuple(str(_keep(file)) for file in files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
-    options = SyncOptions(paths=paths, source=SOURCE, tags=tuple(tags))
+    options = SyncOptions(paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags))
     return start_sync(collection, options)
 
 
 def drop_upload(file_path: str) -> None:
     """Remove a file that was uploaded; one that is from elsewhere stays."""
     path = Path(file_path)
-    if path.is_relative_to(_folder()) and path.parent != _folder():
+    if path.is_relative_to(uploads_folder()) and path.parent != uploads_folder():
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
@@ -48,17 +48,13 @@ def uploads_of(collection: Collection) -> list[str]:
     """Return the paths of all that was uploaded to a collection, taken in or not."""
     jobs = Job.objects.filter(collection=collection, kind=Job.Kind.SYNC)
     paths = [path for job in jobs.only("arguments") for path in job.arguments["paths"]]
-    return [path for path in paths if Path(path).is_relative_to(_folder())]
-
-
-def _folder() -> Path:
-    return Path(settings.DATA_DIR) / "uploads"
+    return [path for path in paths if Path(path).is_relative_to(uploads_folder())]
 
 
 def _keep(file: "UploadedFile[Any]") -> Path:
     """A folder for each: files of one name do not replace each other."""
-    path = _folder() / uuid.uuid4().hex / _fit_name(file.name or "")
-    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = uploads_folder() / uuid.uuid4().hex / _fit_name(file.name or "")
+    uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700)
     path.touch(mode=0o600)
     with path.open("wb") as kept:

@@ -1,6 +1,5 @@
 from datetime import timedelta
 
-from django.conf import settings
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -10,11 +9,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from corpus.catalogue import create_collection
 from corpus.ingestion import Attributes, ingest_text
-from corpus.ingestion.disk import find_allowed
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job, Tag
+from corpus.roots.allowed import find_allowed, find_root
+from corpus.roots.names import root_names
 from web.forms import (
     CollectionForm,
     FolderForm,
@@ -49,7 +49,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "documents": Paginator(documents, PAGE_SIZE).get_page(given["page"]),
         "jobs": jobs,
         "is_working": any(job.is_unfinished for job in jobs),
-        "roots": settings.PKB_INGEST_ROOTS,
+        "roots": root_names(),
     }
     return render(request, "web/library.html", shown)
 
@@ -79,8 +79,12 @@ def paste(request: HttpRequest) -> HttpResponse:
 def sync_folder(request: HttpRequest) -> HttpResponse:
     """Begin to mirror a folder of the server."""
     given = FolderForm.read(request.POST)
-    folder = find_allowed(given["content_path"], folder=True)
-    options = SyncOptions(paths=(str(folder),), mirror=True, tags=given["tags"])
+    path = given["content_path"]
+    # The page offers the roots by their names.
+    folder = find_root(path) or find_allowed(path, folder=True)
+    options = SyncOptions(
+        paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=given["tags"]
+    )
     job = start_sync(Collection.objects.named(given["collection"]), options)
     return redirect("web:job", job.pk)
 

@@ -12,7 +12,7 @@ from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunks import cut_chunks
-from corpus.ingestion.disk import printable, read_file, reason_of
+from corpus.ingestion.disk import Found, printable, read_file, reason_of
 from corpus.ingestion.normal_form import join_blocks
 from corpus.ingestion.store import Version
 from corpus.loaders import LoaderLimits, load_file
@@ -20,18 +20,25 @@ from corpus.models import Collection
 
 
 def cut_files(
-    paths: Iterable[Path], *, collection: Collection, tags: tuple[str, ...]
+    files: Iterable[Found], *, root: Path, collection: Collection, tags: tuple[str, ...]
 ) -> Iterator[DocumentEntry | FailedEntry]:
-    """Yield what became of each file; a failed one does not stop the rest."""
-    for path in paths:
+    """Yield what became of each file below ``root``; a failed one does not stop the rest."""
+    for found in files:
         try:
-            yield cut_file(path, collection=collection, tags=tags)
+            if found.error is not None:
+                raise found.error
+            yield cut_file(found.path, root=root, collection=collection, tags=tags)
         except (PkbError, OSError) as exc:
-            yield FailedEntry(path=str(printable(path)), reason=reason_of(exc))
+            yield FailedEntry(path=str(printable(found.path)), reason=reason_of(exc))
 
 
-def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> DocumentEntry:
+def cut_file(
+    path: Path, *, root: Path, collection: Collection, tags: tuple[str, ...]
+) -> DocumentEntry:
     """Load, normalize and cut one file by the collection's settings.
+
+    Args:
+        root: A folder above; from it on no link is followed.
 
     Raises:
         PkbError: It cannot be taken in, as ``ingest_file``.
@@ -40,7 +47,7 @@ def cut_file(path: Path, *, collection: Collection, tags: tuple[str, ...]) -> Do
     limits = LoaderLimits(
         max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
     )
-    file = read_file(path, max_bytes=limits.max_file_bytes)
+    file = read_file(path, root=root, max_bytes=limits.max_file_bytes)
     loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
     text, outline = join_blocks(loaded.blocks)
     if not text:

@@ -3,7 +3,7 @@
 What is new or changed becomes an item to do; what is neither is done when it is listed.
 """
 
-import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -12,17 +12,21 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import find_files, printable, read_file, reason_of
-from corpus.ingestion.files import SyncOptions, judge, settings_sha256, sync_file
+from corpus.ingestion.disk import Found, find_files, printable, read_file, reason_of, why_unkept
+from corpus.ingestion.files import GONE, SyncOptions, judge, settings_sha256, sync_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem
 from corpus.queue import enqueue_job
+from corpus.roots.allowed import is_allowed
+from corpus.roots.descent import is_folder, mode_of
+from corpus.roots.names import shown_path
 
 # A listing that was begun so often and did not end will not end the next time either.
 MAX_STARTS = 5
@@ -35,9 +39,10 @@ class SyncKind(JobKind):
 
     def refuse(self, job: Job) -> str:
         """A folder that is not there may be one that is not mounted: nothing is removed for it."""
-        missing = [path for path in job.arguments["paths"] if not os.path.lexists(path)]
+        options = SyncOptions.from_json(job.arguments)
+        missing = [path for path in options.named if not _is_there(path, options)]
         if missing:
-            return f"There is no {missing[0]}."
+            return f"There is no {shown_path(str(missing[0]))}."
         if job.start_count > MAX_STARTS:
             return "Listing the files was broken off again and again."
         return ""
@@ -46,11 +51,15 @@ class SyncKind(JobKind):
         plan_sync(job, should_stop=should_stop)
 
     def run(self, item: JobItem) -> ItemResult:
+        options = SyncOptions.from_json(item.job.arguments)
+        if not _may_read(options):
+            self.give_up(item, _FORBIDDEN)
+            return ItemResult(Outcome.FAILED, reason=_FORBIDDEN)
         try:
             return sync_file(
                 Path(item.path),
                 collection=item.job.collection,
-                options=SyncOptions.from_json(item.job.arguments),
+                options=options,
                 on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
             )
         except CollectionNotFound:
@@ -89,13 +98,39 @@ def start_sync(collection: Collection, options: SyncOptions, *, background: bool
     return job
 
 
+_FORBIDDEN = "Its folder is not allowed any more."
+
+
+def _may_read(options: SyncOptions) -> bool:
+    root = options.allowed_root
+    return root is None or is_allowed(root)
+
+
+def _is_there(path: Path, options: SyncOptions) -> bool:
+    if not _may_read(options):
+        return False
+    try:
+        mode = mode_of(path, root=options.allowed_root or path.parent)
+    except GONE:
+        return False
+    except OSError:
+        # Closed to us today.
+        return True
+    return not stat.S_ISLNK(mode)
+
+
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A file with its hash, or with the reason why it cannot be read."""
+    """A file with its hash, or with the reason why it or a folder cannot be read.
+
+    Attributes:
+        has_document: Whether its failure is to be seen in the list of documents.
+    """
 
     path: Path
     file_hash: str = ""
     reason: str = ""
+    has_document: bool = True
 
 
 def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
@@ -104,23 +139,31 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
     May be broken off and begun again: what is listed already stays as it is.
     """
     options = SyncOptions.from_json(job.arguments)
-    found = find_files(options.roots)
+    files = find_files(options.named, root=options.allowed_root)
     while not should_stop():
-        paths = list(islice(found, options.batch_size))
-        _plan_batch(job, options, [_look_at(path) for path in paths])
-        if len(paths) < options.batch_size:
+        batch = list(islice(files, options.batch_size))
+        _plan_batch(job, options, [_look_at(found, options) for found in batch])
+        if len(batch) < options.batch_size:
             break
     else:
         return
     Job.objects.filter(pk=job.pk).update(is_listed=True)
 
 
-def _look_at(path: Path) -> _Listed:
+def _look_at(found: Found, options: SyncOptions) -> _Listed:
+    path = printable(found.path)
+    if found.error is not None:
+        return _Listed(path, reason=reason_of(found.error), has_document=False)
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
-        file = read_file(path, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        file = read_file(
+            found.path,
+            root=options.root_of(found.path),
+            max_bytes=settings.PKB_MAX_FILE_BYTES,
+        )
     except (PkbError, OSError) as exc:
-        return _Listed(printable(path), reason=reason_of(exc))
+        has_document = not isinstance(exc, GONE) and not why_unkept(found.path)
+        return _Listed(path, reason=reason_of(exc), has_document=has_document)
     return _Listed(file.path, file.file_hash)
 
 
@@ -143,7 +186,7 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[_Listed]) -> None:
     JobItem.objects.bulk_create(items)
     _show_new(job, options, [listed for listed in fresh if listed.path.as_uri() not in known])
     for listed in fresh:
-        if listed.reason and not os.path.isdir(listed.path):  # noqa: PTH112  (never raises)
+        if listed.reason and listed.has_document:
             mark_failed(
                 listed.path,
                 collection_id=job.collection_id,
@@ -222,18 +265,19 @@ def _count(job: Job, items: list[JobItem]) -> None:
 def remove_gone(job: Job) -> None:
     """Remove the documents of files that are not in the mirrored folder any more."""
     options = SyncOptions.from_json(job.arguments)
-    for root in options.roots if options.mirror else []:
-        below = Document.objects.filter(collection_id=job.collection_id).below(root.as_uri())
+    for folder in options.named if options.mirror else []:
+        root = options.allowed_root or folder
+        below = Document.objects.filter(collection_id=job.collection_id).below(folder.as_uri())
         for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
             # One row at a time, each checked now: a file that is merely closed to us is not gone.
-            if root.is_dir() and _is_gone(Path(path)):
+            if is_folder(folder, root=root) and _is_gone(Path(path), root=root):
                 _remove(job, pk, path)
 
 
-def _is_gone(path: Path) -> bool:
+def _is_gone(path: Path, *, root: Path) -> bool:
     try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
+        mode_of(path, root=root)
+    except GONE:
         return True
     except OSError:
         return False
@@ -242,11 +286,20 @@ def _is_gone(path: Path) -> bool:
 
 @transaction.atomic
 def _remove(job: Job, document_id: UUID, path: str) -> None:
+    # It went while the folder was walked, perhaps to another name: the next sync knows.
+    if _has_seen(job, Path(path)):
+        return
     deleted, _ = Document.objects.filter(pk=document_id, file_path=path).delete()
-    if not deleted or job.items.filter(path=path).exists():
+    if not deleted:
         return
     item = JobItem.of_file(path, job=job)
     item.status, item.outcome = JobItem.Status.DONE, Outcome.REMOVED
     item.document_id, item.ended_at = document_id, timezone.now()
     item.save()
     Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)
+
+
+def _has_seen(job: Job, path: Path) -> bool:
+    """Tell whether the job listed the file, or could not list a folder that it was in."""
+    keys = [MD5(Value(str(place))) for place in (path, *path.parents)]
+    return job.items.alias(hashed=MD5("key")).filter(hashed__in=keys).exists()

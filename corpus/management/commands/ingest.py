@@ -49,8 +49,10 @@ class Command(BaseCommand):
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
-        paths = [path for path in options["paths"] if path != STDIN]
-        _check_usage(paths, options)
+        named = [path for path in options["paths"] if path != STDIN]
+        _check_usage(named, options)
+        # A link that is named is followed, here and once.
+        paths = [path.resolve() for path in named]
         if options["dry_run"]:
             self._list(paths, as_json=options["json"])
             return
@@ -73,7 +75,7 @@ class Command(BaseCommand):
         report: Report,
     ) -> None:
         wanted = SyncOptions(
-            paths=tuple(str(path.resolve()) for path in paths),
+            paths=tuple(map(str, paths)),
             mirror=options["sync"],
             force=options["force"],
             source=options["source"],
@@ -96,8 +98,9 @@ class Command(BaseCommand):
         report.add_errors(job)
 
     def _list(self, paths: list[Path], *, as_json: bool) -> None:
-        for path in find_files(paths):
-            self.stdout.write(json.dumps({"path": str(path)}) if as_json else str(path))
+        for found in find_files(paths):
+            path = str(found.path)
+            self.stdout.write(json.dumps({"path": path}) if as_json else path)
 
 
 def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
 from corpus.ingestion.bulk.load import cut_files
-from corpus.ingestion.disk import find_files
+from corpus.ingestion.disk import Found, find_files
 from corpus.ingestion.files import settings_sha256
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path, output = options["path"], options["output"]
+        path, output = options["path"].resolve(), options["output"]
         try:
             collection = Collection.objects.named(options["collection"])
             tags = normalize_tags(options["tag"])
@@ -52,7 +52,12 @@ class Command(BaseCommand):
             tags=tags,
             settings_sha256=settings_sha256(collection, tags=tags),
         )
-        entries = cut_files(_inputs(path, output), collection=collection, tags=tags)
+        entries = cut_files(
+            _inputs(path, output),
+            root=path if path.is_dir() else path.parent,
+            collection=collection,
+            tags=tags,
+        )
         loaded = failed = chunk_count = 0
         for entry in write_chunk_file(output, header=header, entries=entries):
             if isinstance(entry, FailedEntry):
@@ -68,7 +73,7 @@ class Command(BaseCommand):
         return failed
 
 
-def _inputs(path: Path, output: Path) -> Iterator[Path]:
+def _inputs(path: Path, output: Path) -> Iterator[Found]:
     """The files below ``path``, but for the output of the run before."""
     written = output.resolve()
-    return (found for found in find_files([path]) if found.resolve() != written)
+    return (found for found in find_files([path]) if found.path != written)
