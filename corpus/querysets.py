@@ -35,6 +35,7 @@ from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
 from corpus.languages import character_ngrams
 from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, LexicalQuery, OpenPhrase
+from corpus.roots.names import matching
 from corpus.storable import is_storable
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
@@ -198,9 +199,8 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         the last may be the beginning of a word.
         """
         in_text = _rows_of("Chunk").filter(_saying(text)).values("document_id")
-        return self.filter(
-            Q(title__icontains=text) | Q(source_uri__icontains=text) | Q(pk__in=in_text)
-        )
+        at_address = matching("source_uri", "icontains", text)
+        return self.filter(Q(title__icontains=text) | at_address | Q(pk__in=in_text))
 
 
 def _saying(text: str) -> Q:
@@ -372,7 +372,7 @@ def _condition(wanted: Filter, prefix: str) -> Q:
     if wanted.field is None:
         condition = Q(_metadata_matches(wanted, op, f"{prefix}metadata"))
     else:
-        condition = Q(**{f"{prefix}{wanted.field}__{_LOOKUPS[op]}": wanted.value})
+        condition = matching(wanted.field, _LOOKUPS[op], wanted.value, of=prefix)
     return ~condition if wanted.op in _NEGATIONS else condition
 
 

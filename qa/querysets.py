@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, F, Prefetch, Q, When
-from django.db.models.functions import Substr
+from django.db.models import Case, F, Prefetch, Q, Value, When
+from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from corpus.querysets import LockableQuerySet
@@ -47,6 +47,7 @@ class CitationQuerySet(models.QuerySet["Citation"]):
                 When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
             ),
             preview=F("chunk__text_preview"),
+            file_path=Coalesce(F("document__file_path"), Value("")),
         )
 
 

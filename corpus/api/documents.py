@@ -17,10 +17,13 @@ from corpus.api.pagination import ByCreation, ByOrdinal
 from corpus.catalogue import delete_document
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Chunk, Collection, Document
+from corpus.roots.names import shown_address, shown_path
 from corpus.tags import normalize_tags
 
 
 class DocumentShown(serializers.ModelSerializer[Document]):
+    source_uri = serializers.SerializerMethodField()
+    file_path = serializers.SerializerMethodField()
     collection = serializers.CharField(source="collection.name")
     tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     metadata = serializers.DictField()
@@ -33,6 +36,12 @@ class DocumentShown(serializers.ModelSerializer[Document]):
             "chapter", "section", "file_path", "file_hash", "last_modified", "user_created_at",
             "ingested_at", "created_at", "updated_at",
         ]  # fmt: skip
+
+    def get_source_uri(self, document: Document) -> str:
+        return shown_address(document.source_uri, file_path=document.file_path)
+
+    def get_file_path(self, document: Document) -> str:
+        return shown_path(document.file_path)
 
 
 class DocumentText(serializers.Serializer[Any]):

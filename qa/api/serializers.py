@@ -11,6 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from corpus.models import PREVIEW_CHARS
+from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
 from qa.questions import tell_abstention
@@ -31,6 +32,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
 
     selected = serializers.BooleanField(source="is_selected")
     heading_path = serializers.ListField(child=serializers.CharField())
+    source_uri = serializers.SerializerMethodField()
     preview = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
     state = serializers.SerializerMethodField()
@@ -52,6 +54,9 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
             "start_char": citation.context_start,
             "end_char": citation.context_end,
         }
+
+    def get_source_uri(self, citation: Any) -> str:
+        return shown_address(citation.source_uri, file_path=citation.file_path)
 
     def get_preview(self, citation: Any) -> str:
         return citation.preview or ""

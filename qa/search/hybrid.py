@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.models import Chunk, Collection
+from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span
 from qa.questions import find_sentences
 from qa.search.fusion import best_first, fuse_legs, keep_best
@@ -144,7 +145,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         document_id=str(document.pk),
         content_sha256=document.content_sha256,
         title=document.title,
-        source_uri=document.source_uri,
+        source_uri=shown_address(document.source_uri, file_path=document.file_path),
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
         text=chunk.text,

@@ -10,7 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from corpus.errors import BackendError
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import advance_job, begin_job
 from corpus.models import Document, Job
 from tests.factories import BAKERY, LIGHTHOUSE
 
@@ -128,6 +128,13 @@ ESCAPES: list[Callable[[Path], object]] = [
     lambda root: "linked/secret.txt",
     lambda root: "link.txt",
     lambda root: "pipe.txt",
+    lambda root: ".env",
+    lambda root: root / ".env",
+    lambda root: ".git",
+    lambda root: ".git/note.txt",
+    lambda root: "notes/.hidden.md",
+    lambda root: "inside/.env",
+    lambda root: "inside/../outside/secret.txt",
     lambda root: "a\u0001b",
     lambda root: "x" * 300,
 ]
@@ -140,6 +147,9 @@ def test_what_is_refused_reads_like_what_is_absent(
     (root / "linked").symlink_to(root.parent / "outside")
     (root / "link.txt").symlink_to(root.parent / "outside" / "secret.txt")
     os.mkfifo(root / "pipe.txt")
+    (root / ".git").mkdir()
+    for hidden in (".env", ".git/note.txt", "notes/.hidden.md"):
+        (root / hidden).write_text("A secret that begins with a dot, and is nobody's to take in.")
     path = escape(root)
     for send in (encode_doc, encode_batch, ingest):
         response = send(api, path)
@@ -151,6 +161,36 @@ def test_what_is_refused_reads_like_what_is_absent(
         assert response.json() == absent.json()
     assert not Job.objects.exists()
     assert not Document.objects.exists()
+
+
+def test_a_link_swapped_in_before_the_worker_comes_is_not_followed(
+    api: APIClient, root: Path
+) -> None:
+    encode_batch(api)
+    job = Job.objects.get()
+    begin_job(job.pk)
+    assert job.items.pending().count() == 2
+    (root / "notes" / "b.txt").unlink()
+    (root / "notes" / "b.txt").symlink_to(root.parent / "outside" / "secret.txt")
+    advance_job(job.pk)
+    shown = api.get(f"/jobs/{job.pk}").json()
+    assert (shown["status"], shown["done"], shown["failed"]) == ("failed", 1, 1)
+    assert shown["errors"] == [
+        {"path": "inside/notes/b.txt", "reason": "Symbolic links are not followed."}
+    ]
+    assert "secret" not in str(api.get("/documents").json())
+
+
+def test_a_path_may_be_named_as_it_is_shown(api: APIClient, root: Path) -> None:
+    assert encode_doc(api).status_code == 200
+    (shown,) = api.get("/documents").json()["results"]
+    assert shown["file_path"] == shown["source_uri"] == "inside/notes/a.md"
+    assert encode_doc(api, shown["file_path"]).json()["status"] == "unchanged"
+    assert encode_batch(api, "inside/notes").status_code == 202
+    # What it means below a root goes before what it means with the root's name.
+    (root / "inside" / "notes").mkdir(parents=True)
+    (root / "inside" / "notes" / "a.md").write_text("Another text of the same name below its root.")
+    assert encode_doc(api, shown["file_path"]).json()["status"] == "added"
 
 
 def test_a_folder_is_no_file_and_a_file_no_folder(api: APIClient, root: Path) -> None:

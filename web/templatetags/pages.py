@@ -5,7 +5,8 @@ from urllib.parse import unquote
 
 from django import template
 
-from corpus.models import Job
+from corpus.models import Job, JobItem
+from corpus.roots.names import shown_path
 
 register = template.Library()
 
@@ -51,4 +52,10 @@ def job_name(job: Job) -> str:
     if job.arguments.get("source") == "upload":
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"
-    return f"Sync {', '.join(paths)}"
+    return f"Sync {', '.join(map(shown_path, paths))}"
+
+
+@register.filter
+def item_place(item: JobItem) -> str:
+    """Where the file of an item is, from its root on; else what the item is about."""
+    return shown_path(item.path) or item.key
