@@ -37,12 +37,12 @@ def place(tmp_path: Path, settings: Any) -> Path:
 @pytest.fixture
 def filled(api: APIClient, place: Path, collection: Collection) -> Path:
     """What came in by every door, with a file and a job that failed."""
-    for folder in ("inbox/my notes", "inbox-2"):
-        body = {"directory_path": folder, "index_name": "default"}
+    for folder in ("my notes", place / "other" / "inbox"):
+        body = {"directory_path": str(folder), "index_name": "default"}
         reply = api.post("/encode_batch", body, format="json")
         advance_job(Job.objects.get(pk=reply.json()["job_id"]).pk)
     sync_tree(place / "home", collection=collection)
-    reply = api.post("/ingest", {"content_path": "inbox/my notes"}, format="json")
+    reply = api.post("/ingest", {"content_path": "my notes"}, format="json")
     (place / "inbox" / "my notes").rename(place / "inbox" / "letters")
     advance_job(Job.objects.get(pk=reply.json()["id"]).pk)
     (place / "inbox" / "letters").rename(place / "inbox" / "my notes")
