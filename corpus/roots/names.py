@@ -4,6 +4,7 @@ A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload as ``upload
 below no root, which somebody took in at the terminal, only its own name is shown.
 """
 
+import os
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -68,7 +69,7 @@ def _shown_column(column: str, of: str) -> Case:
         )
         for prefix, shown in (_paths() if column == "file_path" else _addresses())
     ]
-    last = Func(F(name), Value("^.*/"), Value(""), function="regexp_replace")
+    last = Func(F(name), Value("/"), Value(-1), function="split_part")
     return Case(*kept, *below, default=last, output_field=TextField())
 
 
@@ -94,7 +95,7 @@ def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
     """Name each by its last part; the second of a name gets a number."""
     names: dict[Path, str] = {}
     for root in dict.fromkeys(roots):
-        name = stem = root.name or _UNNAMED
+        name = stem = root.name.encode(errors="replace").decode() or _UNNAMED
         count = 1
         while name in names.values():
             count += 1
@@ -111,4 +112,4 @@ def _paths() -> list[tuple[str, str]]:
 
 def _addresses() -> list[tuple[str, str]]:
     """The same for addresses of files."""
-    return [(f"{Path(path).as_uri().rstrip('/')}/", quote(name)) for path, name in _paths()]
+    return [(f"file://{quote(os.fsencode(path))}", quote(name)) for path, name in _paths()]

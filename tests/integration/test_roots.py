@@ -11,6 +11,7 @@ from corpus.jobs.kinds.sync import plan_sync, start_sync
 from corpus.jobs.run import advance_job, begin_job
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
+from corpus.roots.names import matching, shown_address, shown_path
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
@@ -198,3 +199,19 @@ def test_a_path_too_long_for_an_address_stops_no_other(root: Path, collection: C
     assert outcomes(job)["c.txt"] == ("failed", "Its path is too long.")
     assert {outcomes(job)[other] for other in ("a.md", "b.txt")} == {("added", "")}
     assert Document.objects.count() == 2
+
+
+@pytest.mark.parametrize("roots", [[], ["/srv/inbox"], ["/srv/inbox", "/home/inbox", "/"]])
+def test_what_is_compared_is_what_is_shown(
+    collection: Collection, settings: Any, roots: list[str]
+) -> None:
+    settings.PKB_INGEST_ROOTS = [Path(root) for root in roots]
+    for path in ("/srv/inbox/ä b/1%.md", "/srv/inbox-2/2_.md", "/home/inbox/3.md", "/4.md", ""):
+        uri = Path(path).as_uri() if path else "file:///srv/inbox/given.md"
+        row = Document.objects.create(collection=collection, file_path=path, source_uri=uri)
+        shown = {
+            "file_path": shown_path(path), "source_uri": shown_address(uri, file_path=path),
+        }  # fmt: skip
+        for column, value in shown.items():
+            found = Document.objects.filter(matching(column, "exact", value))
+            assert list(found) == [row], (column, value)

@@ -55,6 +55,11 @@ def test_an_address_of_a_file_stays_encoded() -> None:
     assert shown_address(shown, file_path=str(path)) == shown
 
 
+def test_an_address_below_the_root_of_all_is_shown_whole() -> None:
+    path = Path("/opt/ä/a.md")
+    assert shown_address(path.as_uri(), file_path=str(path)) == "root/opt/%C3%A4/a.md"
+
+
 @pytest.mark.parametrize(
     ("uri", "file_path"),
     [("file:///srv/inbox/a.md", ""), ("note:1", ""), ("", ""), ("https://a.example/b", "/srv/b")],
