@@ -136,7 +136,7 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         )
 
 
-class TagQuerySet(models.QuerySet["Tag"]):
+class TagQuerySet(LockableQuerySet["Tag"]):
     def in_use(self) -> Self:
         """Keep tags that a document carries."""
         return self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))

@@ -1,9 +1,15 @@
-"""What stands in the database, whatever the models say of it."""
+"""What stands in the database, whatever the models say of it; and who waits for whom there."""
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from hashlib import sha256
+from time import sleep
 
-from django.db import connection
+from django.db import connection, transaction
 
+POLL_S = 0.02
+_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
 _TABLES = """
 SELECT quote_ident(table_name) FROM information_schema.tables
  WHERE table_schema = ANY(current_schemas(false)) AND table_type = 'BASE TABLE' ORDER BY 1
@@ -43,3 +49,29 @@ def fingerprint() -> dict[str, str]:
             cursor.execute(f"SELECT t::text FROM {table} t ORDER BY 1")  # noqa: S608
             hashes[table] = sha256(repr(cursor.fetchall()).encode()).hexdigest()
     return hashes
+
+
+@contextmanager
+def held_up(act: Callable[[], object]) -> Iterator[None]:
+    """Run ``act`` on another connection until it waits for what the block did; then commit."""
+
+    def act_elsewhere() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            yield
+            begun = pool.submit(act_elsewhere)
+            while not _someone_waits():
+                assert not begun.done()
+                sleep(POLL_S)
+        begun.result()
+
+
+def _someone_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(_WAITING)
+        return bool(cursor.fetchone()[0])

@@ -1,14 +1,9 @@
 """What is written while a document is deleted: whoever comes last, no word of it stays."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from time import sleep
 from uuid import UUID
 
 import pytest
-from django.db import connection, transaction
 from rest_framework.response import Response
 
 from corpus.api.idempotency import answered_once
@@ -20,39 +15,10 @@ from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem,
 from qa.models import Answer
 from qa.records import record_answer
 from qa.types import Answer as GivenAnswer
-from tests.database import places_of
+from tests.database import held_up, places_of
 from tests.factories import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-POLL_S = 0.02
-_WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-
-
-@contextmanager
-def held_up(act: Callable[[], object]) -> Iterator[None]:
-    """Run ``act`` on another connection until it waits for what the block did; then commit."""
-
-    def act_elsewhere() -> None:
-        try:
-            act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            yield
-            begun = pool.submit(act_elsewhere)
-            while not _someone_waits():
-                assert not begun.done()
-                sleep(POLL_S)
-        begun.result()
-
-
-def _someone_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
-        return bool(cursor.fetchone()[0])
 
 
 def answer_from(document_id: str, chunk_id: str) -> GivenAnswer:

@@ -1,0 +1,48 @@
+"""Tags are merged while documents that carry them come in: nothing fails, nothing is lost."""
+
+from uuid import UUID
+
+import pytest
+
+from corpus.invariants import find_violations
+from corpus.models import ChunkTag, Collection, Document, Tag
+from corpus.tags import merge_tags
+from tests.database import held_up
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def tags_of(document_id: str) -> tuple[list[str], list[str]]:
+    """What the document carries, and what its chunks do."""
+    assert list(find_violations()) == []
+    on_chunks = ChunkTag.objects.filter(chunk__document=UUID(document_id)).order_by("tag__name")
+    document = Document.objects.get(pk=document_id)
+    return (
+        list(document.tags.values_list("name", flat=True)),
+        list(on_chunks.values_list("tag__name", flat=True).distinct()),
+    )
+
+
+def merge(name: str, *, into: str) -> int:
+    return merge_tags(Tag.objects.filter(name=name).values_list("pk", flat=True), into=into)
+
+
+def test_a_document_that_comes_in_before_a_merge_has_the_tag_that_is_left(
+    ingest: Ingest, collection: Collection
+) -> None:
+    ingest(LIGHTHOUSE, tags=("coast",))
+    with held_up(lambda: merge("coast", into="sea")):
+        late = ingest(BAKERY, tags=("coast",)).document_id
+    assert tags_of(late) == (["sea"], ["sea"])
+
+
+def test_a_document_that_comes_in_after_a_merge_has_its_own_tag(
+    ingest: Ingest, collection: Collection
+) -> None:
+    first = ingest(LIGHTHOUSE, tags=("coast",)).document_id
+    with held_up(lambda: ingest(BAKERY, tags=("coast",))):
+        merge("coast", into="sea")
+    assert tags_of(first) == (["sea"], ["sea"])
+    late = Document.objects.exclude(pk=first).get()
+    assert tags_of(str(late.pk)) == (["coast"], ["coast"])
