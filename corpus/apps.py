@@ -4,6 +4,7 @@ from django.db.models.signals import post_migrate
 
 class CorpusConfig(AppConfig):
     name = "corpus"
+    verbose_name = "Knowledge base"
 
     def ready(self) -> None:
         from corpus import erasure  # noqa: F401, PLC0415  (its receivers connect themselves)

@@ -1,9 +1,18 @@
 from django.apps import AppConfig
 from django.conf import settings
+from django.contrib.admin import apps as admin_apps
+
+
+class OrderedAdminConfig(admin_apps.AdminConfig):
+    """The admin, by our own site; named in the settings."""
+
+    default = False
+    default_site = "pkb.dashboard.Site"
 
 
 class PkbConfig(AppConfig):
     name = "pkb"
+    default = True
 
     def ready(self) -> None:
         from pkb import checks  # noqa: F401, PLC0415  (it registers them)

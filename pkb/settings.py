@@ -49,8 +49,8 @@ ASGI_APPLICATION = "pkb.asgi.application"
 INSTALLED_APPS = [
     "pkb",  # before django.contrib.auth, whose createsuperuser it replaces
     "corsheaders",
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "pkb.apps.OrderedAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
@@ -106,6 +106,22 @@ UNFOLD = {
     "SITE_URL": "/ui/",
     "SHOW_HISTORY": False,
     "DASHBOARD_CALLBACK": "pkb.dashboard.add_counts",
+    # Shades of --accent of the pages, which is 600, and 400 on a dark ground.
+    "COLORS": {
+        "primary": {
+            "50": "#f4f7fd",
+            "100": "#e8eefa",
+            "200": "#cddaf5",
+            "300": "#b3c9f7",
+            "400": "#8fb4ff",
+            "500": "#5a8aeb",
+            "600": "#2456b8",
+            "700": "#1e4a9f",
+            "800": "#1b3f85",
+            "900": "#19356c",
+            "950": "#112145",
+        }
+    },
 }
 
 PKB_POSTGRES_DIR: Path | None

@@ -3,7 +3,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
@@ -36,7 +36,7 @@ class ReadOnlyInline(TabularInline):
 
 class CitationInline(ReadOnlyInline):
     model = models.Citation
-    fields = ["source", "passage", "quote", "start_char", "end_char", "support", "score"]
+    fields = ["source", "passage", "quote", "start_char", "end_char", "support", "score_shown"]
     readonly_fields = fields
 
     @admin.display(description="document")
@@ -45,7 +45,12 @@ class CitationInline(ReadOnlyInline):
 
     @admin.display(description="chunk")
     def passage(self, citation: models.Citation) -> str:
-        return _link("corpus_chunk_change", citation.chunk_id, "chunk")
+        where = " › ".join(citation.heading_path) or "chunk"
+        return _link("corpus_chunk_change", citation.chunk_id, where)
+
+    @admin.display(description="score")
+    def score_shown(self, citation: models.Citation) -> str:
+        return f"{citation.score:.2f}"
 
 
 class MessageInline(ReadOnlyInline):
@@ -57,15 +62,19 @@ class MessageInline(ReadOnlyInline):
 @admin.register(models.Answer)
 class AnswerAdmin(ReadOnlyAdmin):
     list_display = [
-        "question", "kind", "answer", "confidence", "answerer", "collection", "created_at"
+        "question", "kind", "answer", "surety", "answerer", "collection", "created_at"
     ]  # fmt: skip
     list_filter = ["kind", "collection", "answerer"]
     search_fields = ["question", "text"]
     date_hierarchy = "created_at"
     list_select_related = ["collection"]
     inlines = [CitationInline]
-    exclude = ["draft"]
-    readonly_fields = ["draft_text", "draft_sentences"]
+    exclude = ["draft", "confidence"]
+    readonly_fields = ["surety", "draft_text", "draft_sentences"]
+
+    @admin.display(description="confidence", ordering="confidence")
+    def surety(self, answer: models.Answer) -> str:
+        return f"{answer.confidence:.2f}"
 
     @admin.display(description="draft of the language model")
     def draft_text(self, answer: models.Answer) -> str:
@@ -95,9 +104,24 @@ class AnswerAdmin(ReadOnlyAdmin):
 
 @admin.register(Session)
 class SessionAdmin(ReadOnlyAdmin):
-    list_display = ["id", "created_at", "last_used_at"]
+    list_display = ["first_question", "message_count", "created_at", "last_used_at"]
     date_hierarchy = "last_used_at"
     inlines = [MessageInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
+        said = Message.objects.filter(session=OuterRef("pk")).order_by("created_at", "pk")
+        count = said.order_by().values("session").annotate(count=Count("*")).values("count")
+        return Session.objects.annotate(
+            first=Subquery(said.values("answer__question")[:1]), messages_said=Subquery(count)
+        )
+
+    @admin.display(description="first question")
+    def first_question(self, session: Any) -> str:
+        return session.first or "none yet"
+
+    @admin.display(description="questions", ordering="messages_said")
+    def message_count(self, session: Any) -> int:
+        return session.messages_said or 0
 
 
 @admin.register(Feedback)

@@ -306,7 +306,8 @@ class Chunk(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.document_id}[{self.start_char}:{self.end_char}]"
+        name = self.context.replace(" > ", " › ") or f"{self.text_preview[:40].strip()} …"
+        return f"{name} [{self.start_char}:{self.end_char}]"
 
     @property
     def heading_text(self) -> str:

@@ -1,18 +1,22 @@
 """The admin: what the corpus holds, and the re-ingest action."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from corpus.models import Chunk, Collection, Document
-from qa.models import Answer
-from tests.factories import LIGHTHOUSE_QUESTION, Ingest, long_text
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem, Tag
+from evaluation.models import Question
+from qa.models import Answer, Session
+from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
 
@@ -171,3 +175,150 @@ def test_the_first_page_counts(admin_client: Client, stored: Any) -> None:
     assert "Feedback" in page
     assert "0 to review" in page
     assert f">{stored.chunk_count}<" in page
+
+
+def listed(admin_client: Client, name: str, **lookups: str) -> str:
+    return admin_client.get(reverse(f"admin:{name}_changelist"), lookups).content.decode()
+
+
+def test_documents_are_listed_newest_first_with_tags_and_path(
+    admin_client: Client, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE, title="Old", tags=("coast", "towers"), source_uri="note:1")
+    ingest(BAKERY, title="New", source_uri="https://example.org/deep/lindow.html")
+    page = listed(admin_client, "corpus_document")
+    assert page.index(">New<") < page.index(">Old<")
+    assert "coast, towers" in page
+    assert 'title="https://example.org/deep/lindow.html">…/deep/lindow.html<' in page
+    assert ">note:1<" in page
+
+
+def test_a_document_begins_with_its_links_and_keeps_its_line_breaks(
+    admin_client: Client, ingest: Ingest
+) -> None:
+    stored = ingest(LIGHTHOUSE, title="Bavoke", tags=("coast",))
+    url = reverse("admin:corpus_document_change", args=[stored.document_id])
+    page = admin_client.get(url).content.decode()
+    places = [
+        page.index(part)
+        for part in (f"/ui/documents/{stored.document_id}", "citations__document", "Completed",
+                     "white-space: pre-wrap", LIGHTHOUSE[-200:])
+    ]  # fmt: skip
+    assert places == sorted(places)
+    assert LIGHTHOUSE in page
+
+
+def test_of_a_long_text_the_beginning_is_shown(
+    admin_client: Client, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corpus.admin.documents.TEXT_SHOWN_CHARS", 100)
+    stored = ingest(LIGHTHOUSE)
+    url = reverse("admin:corpus_document_change", args=[stored.document_id])
+    page = admin_client.get(url).content.decode()
+    assert f"{LIGHTHOUSE[:100]}\n\n… and {len(LIGHTHOUSE) - 100:,} more characters" in page
+    assert LIGHTHOUSE[:101] not in page
+
+
+def test_chunks_and_embeddings_are_called_by_title_and_headings(
+    admin_client: Client, ingest: Ingest
+) -> None:
+    ingest(BAKERY)
+    ingest(LIGHTHOUSE, title="Bavoke")
+    Chunk.objects.filter(context="Bavoke").update(context="Bavoke > The tower")
+    chunk = Chunk.objects.get(text__contains="basalt")
+    name = f"Bavoke › The tower [{chunk.start_char}:{chunk.end_char}]"
+    found = listed(admin_client, "corpus_embedding", q="bavoke")
+    assert f">{name}<" in found
+    assert "The bakery in Lindow" not in found
+    assert "The bakery in Lindow" in listed(admin_client, "corpus_embedding")
+    url = reverse("admin:corpus_chunk_change", args=[chunk.pk])
+    assert name in admin_client.get(url).content.decode()
+
+
+def test_confidence_has_two_digits(admin_client: Client, collection: Collection) -> None:
+    answer = Answer.objects.create(
+        question="Who?", kind="abstained", collection=collection, confidence=0.41807950426404855
+    )
+    shown = admin_client.get(reverse("admin:qa_answer_change", args=[answer.pk])).content.decode()
+    for page in (listed(admin_client, "qa_answer"), shown):
+        assert "0.42" in page
+        assert "0.418" not in page
+
+
+def test_conversations_are_called_by_their_first_question(
+    admin_client: Client, api: APIClient, stored: Any
+) -> None:
+    api.post("/ask", {"question": LIGHTHOUSE_QUESTION}, format="json")
+    assert LIGHTHOUSE_QUESTION in listed(admin_client, "qa_session")
+
+
+def test_sections_come_by_use(admin_client: Client) -> None:
+    sections = admin_client.get(reverse("admin:index")).context["app_list"]
+    assert [section["name"] for section in sections] == [
+        "Knowledge base", "Questions and answers", "Evaluation",
+        "Authentication and Authorization", "Procrastinate",
+    ]  # fmt: skip
+    assert [str(model["name"]) for model in sections[0]["models"]][:3] == [
+        "Documents", "Collections", "Tags",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "corpus_document", "corpus_collection", "corpus_tag", "corpus_chunk", "corpus_embedding",
+        "corpus_job", "corpus_jobitem", "qa_answer", "qa_session", "evaluation_question",
+    ],
+)  # fmt: skip
+def test_a_list_asks_the_database_no_more_often_for_more_rows(
+    admin_client: Client, collection: Collection, name: str
+) -> None:
+    asked = []
+    for count in (1, 4):
+        for number in range(count):
+            fill(collection, f"{count}-{number}")
+        with CaptureQueriesContext(connection) as queries:
+            listed(admin_client, name)
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
+
+
+def fill(collection: Collection, name: str) -> None:
+    """A row of each kind; nothing of it is searched."""
+    digest = sha256(name.encode()).hexdigest()
+    document = Document.objects.create(
+        collection=collection, title=name, raw_text=name, content_sha256=digest
+    )
+    tag = Tag.objects.create(name=name)
+    document.tags.add(tag)
+    chunk = Chunk.objects.create(
+        document=document, collection=collection, ordinal=0, start_char=0, end_char=len(name),
+        text=name, chunk_sha256=digest, token_count=1,
+    )  # fmt: skip
+    chunk.tags.add(tag)
+    Embedding.objects.create(
+        chunk=chunk, collection=collection, model="m", dimension=2, vector=[0, 1]
+    )
+    job = Job.objects.create(kind=Job.Kind.SYNC, collection=collection, total=1)
+    JobItem.of_file(f"/{name}", job=job).save()
+    answer = Answer.objects.create(
+        collection=collection, question=name, kind="abstained", confidence=0
+    )
+    Session.objects.create().messages.create(answer=answer, searched=name)
+    Question.objects.create(collection=collection, text=name)
+
+
+def test_a_deletion_is_told_by_counts(admin_client: Client, stored: Any) -> None:
+    url = reverse("admin:corpus_document_delete", args=[stored.document_id])
+    page = admin_client.get(url).content.decode()
+    assert f"Chunks: {stored.chunk_count}" in " ".join(page.split())
+    admin_client.post(url, {"post": "yes"})
+    assert not Document.objects.exists()
+
+
+def test_the_default_collection_cannot_be_deleted(
+    admin_client: Client, collection: Collection
+) -> None:
+    url = reverse("admin:corpus_collection_delete", args=[collection.pk])
+    assert "protected" in admin_client.post(url, {"post": "yes"}).content.decode()
+    assert Collection.objects.filter(pk=collection.pk).exists()

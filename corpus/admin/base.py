@@ -1,0 +1,86 @@
+"""What pages of the admin have in common."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from unfold.admin import ModelAdmin
+from unfold.forms import ActionForm
+
+from corpus.errors import InvalidInput
+from corpus.tags import MAX_TAG_CHARS, normalize_tags
+
+# (what goes, how many of each kind, kinds that one may not delete, rows that must stay)
+Deletion = tuple[list[str], dict[str, int], set[str], list[str]]
+
+# Looks like a link, which unfold leaves to whoever writes one.
+LINK = "text-primary-600 dark:text-primary-500"
+
+
+class ReadOnlyAdmin(ModelAdmin):
+    """Shows rows that are not written by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+def link(url_name: str, key: object, text: object) -> SafeString:
+    """Link to a row's page in the admin."""
+    url = reverse(f"admin:{url_name}", args=[key])
+    return format_html('<a class="{}" href="{}">{}</a>', LINK, url, text)
+
+
+def link_list(url_name: str, lookup: str, key: object, text: object) -> SafeString:
+    """Link to a list of the admin, filtered by one lookup."""
+    url = reverse(f"admin:{url_name}_changelist")
+    return format_html('<a class="{}" href="{}?{}={}">{}</a>', LINK, url, lookup, key, text)
+
+
+def link_citing(lookup: str, key: object) -> SafeString:
+    """Link to the answers that cite a document or chunk."""
+    return link_list("qa_answer", lookup, key, "Answers")
+
+
+def counted_deletion(
+    rows: Iterable[Any], *, protected: Iterable[Any] = (), **counts: int
+) -> Deletion:
+    """Tell what a deletion takes along by counts: Django would read every row of it."""
+    named = {name.replace("_", " "): count for name, count in counts.items()}
+    return [str(row) for row in rows], named, set(), [str(row) for row in protected]
+
+
+def tag_action_form(actions: list[str]) -> type[ActionForm]:
+    """Return the form of a list's actions with a field for a tag, which these actions take."""
+    looks = {
+        "class": "bg-white px-2 py-1 rounded-default text-base-700",
+        "placeholder": "tag",
+        "aria-label": "Tag",
+        "x-show": f"{actions}.includes(action)",
+    }
+    field = forms.CharField(
+        label="",
+        required=False,
+        max_length=MAX_TAG_CHARS,
+        widget=forms.TextInput(attrs=looks),
+    )
+    return type("TagActionForm", (ActionForm,), {"tag": field})
+
+
+def read_tag(request: HttpRequest) -> str:
+    """Return the tag that an action was given, normalized; empty after saying what is wrong."""
+    try:
+        names = normalize_tags([request.POST.get("tag", "")])
+    except InvalidInput as exc:
+        messages.error(request, str(exc))
+        return ""
+    if not names:
+        messages.error(request, "Name a tag beside the action.")
+    return "".join(names)
