@@ -87,13 +87,16 @@ class JobError(serializers.Serializer[Any]):
 
 class JobShown(serializers.ModelSerializer[Job]):
     collection = serializers.CharField(source="collection.name")
+    skipped = serializers.DictField(
+        child=serializers.IntegerField(), help_text="files of the folder passed over, by kind"
+    )
     errors = JobError(many=True)  # type: ignore[assignment]
 
     class Meta:
         model = Job
         fields = [
-            "id", "kind", "collection", "status", "stage", "total", "done", "failed", "errors",
-            "created_at", "started_at", "finished_at",
+            "id", "kind", "collection", "status", "stage", "total", "done", "failed", "skipped",
+            "errors", "created_at", "started_at", "finished_at",
         ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from corpus.errors import PkbError, TooLarge, UnreadableFile
+from corpus.ingestion.selection import AS_USUAL, Selection, tell_kind
 from corpus.loaders import supported_extensions
 from corpus.roots.descent import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
@@ -41,7 +43,13 @@ class Found:
     error: OSError | None = None
 
 
-def find_files(paths: Iterable[Path], *, root: Path | None = None) -> Iterator[Found]:
+def find_files(
+    paths: Iterable[Path],
+    *,
+    root: Path | None = None,
+    selection: Selection = AS_USUAL,
+    skipped: Counter[str] | None = None,
+) -> Iterator[Found]:
     """Yield the files named, and those in the folders named that some loader reads.
 
     Hidden files and folders, and symbolic links, are passed over inside folders.
@@ -49,31 +57,40 @@ def find_files(paths: Iterable[Path], *, root: Path | None = None) -> Iterator[F
     Args:
         paths: Absolute, with no link in them.
         root: Where given, the paths lie below it, and links are followed nowhere below it.
+        selection: What of a folder is wanted.
+        skipped: Counts, by kind, what else is passed over in folders.
     """
-    known = set(supported_extensions())
+    skipped = Counter() if skipped is None else skipped
     for path in paths:
         start = root or path
         if is_folder(path, root=start):
-            yield from _below(path, start, known)
+            yield from _below(path, start, selection, skipped)
         else:
             # Where it is no file, reading it says what it is.
             yield Found(path)
 
 
-def _below(top: Path, root: Path, known: set[str]) -> Iterator[Found]:
+def _below(top: Path, root: Path, selection: Selection, skipped: Counter[str]) -> Iterator[Found]:
+    known = set(supported_extensions())
     # Each is opened from the root on when its turn comes: however deep, few files are open.
     waiting = [top]
     while waiting:
         folder = waiting.pop()
+        here = folder.relative_to(top)
         try:
             folders, files = _list_folder(folder, root)
         except OSError as error:
             yield Found(folder, error)
             continue
-        waiting += [folder / name for name in reversed(folders)]
+        entered = [name for name in folders if selection.enters(here / name)]
+        skipped.update(tell_kind(here / name, is_folder=True) for name in {*folders} - {*entered})
+        waiting += [folder / name for name in reversed(entered)]
         for name in files:
-            if os.path.splitext(name)[1].lower().lstrip(".") in known:  # noqa: PTH122  (no path)
+            ending = os.path.splitext(name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
+            if ending in known and selection.takes(here / name):
                 yield Found(folder / name)
+            else:
+                skipped[tell_kind(here / name)] += 1
 
 
 def _list_folder(folder: Path, root: Path) -> tuple[list[str], list[str]]:

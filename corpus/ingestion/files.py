@@ -21,6 +21,7 @@ from corpus.ingestion.placeholders import (
     mark_gone,
     mark_processing,
 )
+from corpus.ingestion.selection import Selection
 from corpus.models import Collection, Document
 from corpus.roots.descent import LinkFound, is_folder
 
@@ -28,10 +29,10 @@ from corpus.roots.descent import LinkFound, is_folder
 GONE = (FileNotFoundError, NotADirectoryError)
 
 
-def find_same(file: FileContent, *, collection: Collection) -> list[Document]:
+def find_same(path: Path, file_hash: str, *, collection: Collection) -> list[Document]:
     """Return the documents at other paths that were taken in from the same bytes."""
-    same = Document.objects.of_file(file.file_hash, collection_id=collection.pk)
-    others = same.exclude(source_uri=file.path.as_uri()).exclude(file_path="")
+    same = Document.objects.of_file(file_hash, collection_id=collection.pk)
+    others = same.exclude(source_uri=path.as_uri()).exclude(file_path="")
     return list(others.defer("raw_text", "outline").order_by("created_at", "pk"))
 
 
@@ -108,6 +109,8 @@ class SyncOptions:
         source: The label of the documents.
         tags: Put on every document besides its own.
         batch_size: Files that are listed at a time.
+        include: Patterns of the files that are wanted; see ``Selection``.
+        exclude: Patterns of files and folders that are not.
     """
 
     paths: tuple[str, ...]
@@ -117,6 +120,12 @@ class SyncOptions:
     source: str = ""
     tags: tuple[str, ...] = ()
     batch_size: int = DEFAULT_BATCH_SIZE
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    @property
+    def selection(self) -> Selection:
+        return Selection(include=self.include, exclude=self.exclude)
 
     @property
     def named(self) -> list[Path]:
@@ -136,7 +145,7 @@ class SyncOptions:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        lists = {name: tuple(kept[name]) for name in ("paths", "tags")}
+        lists = {name: tuple(value) for name, value in kept.items() if isinstance(value, list)}
         return cls(**{**kept, **lists})
 
 
@@ -207,7 +216,7 @@ def _settle(
     result = judge(file.file_hash, known, fingerprint)
     if result is not None and result.outcome == Outcome.UNCHANGED:
         return result
-    same = find_same(file, collection=collection)
+    same = find_same(file.path, file.file_hash, collection=collection)
     for document in same:
         if has_moved(document, options=options) and move_document(
             document, file, collection=collection
@@ -265,8 +274,19 @@ def _as_duplicate(
     else:
         # What this path held before stays stored, as it was.
         outdated.update(status=Document.Status.COMPLETED)
-    reason = f"The same content is stored as document {document_id}."
-    return ItemResult(Outcome.UNCHANGED, document_id, reason=reason)
+    return ItemResult(Outcome.UNCHANGED, document_id, reason=tell_duplicate(document_id))
+
+
+def tell_duplicate(document_id: str) -> str:
+    """Say why a file has no document of its own."""
+    return f"The same content is stored as document {document_id}."
+
+
+def failure_of(error: PkbError | OSError) -> ItemResult:
+    """Return what came of a file that could not be taken in."""
+    is_refused = isinstance(error, PkbError) and error.status < 500  # noqa: PLR2004
+    outcome = Outcome.REFUSED if is_refused else Outcome.FAILED
+    return ItemResult(outcome, reason=reason_of(error))
 
 
 def judge(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
@@ -276,5 +296,6 @@ def judge(file_hash: str, known: Document | None, fingerprint: str) -> ItemResul
     if known.status == Document.Status.COMPLETED:
         return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
     if known.status == Document.Status.FAILED:
-        return ItemResult(Outcome.FAILED, str(known.pk), reason=known.error)
+        # Only of what would be refused again the hash is known.
+        return ItemResult(Outcome.REFUSED, str(known.pk), reason=known.error)
     return None

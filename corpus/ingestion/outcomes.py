@@ -5,7 +5,10 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of it: of a file up to ``REMOVED``, then of a document and of a map."""
+    """What became of it: of a file up to ``REMOVED``, then of a document and of a map.
+
+    What was refused is at fault itself and would be refused again, what failed need not.
+    """
 
     ADDED = "added"
     REPLACED = "replaced"
@@ -14,6 +17,7 @@ class Outcome(StrEnum):
     REMOVED = "removed"
     EMBEDDED = "embedded"
     DRAWN = "drawn"
+    REFUSED = "refused"
     FAILED = "failed"
 
 
@@ -26,3 +30,7 @@ class ItemResult:
     chunk_count: int = 0
     encoded_count: int = 0
     reason: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        return self.outcome in {Outcome.REFUSED, Outcome.FAILED}

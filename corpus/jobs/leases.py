@@ -68,8 +68,7 @@ def give_up_item(item: JobItem, status: JobItem.Status, *, reason: str) -> None:
 @transaction.atomic
 def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = None) -> None:
     """Write down what became of an item, and count it for its job."""
-    has_failed = result.outcome == Outcome.FAILED
-    item.status = status or (JobItem.Status.FAILED if has_failed else JobItem.Status.DONE)
+    item.status = status or (JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE)
     item.outcome = result.outcome
     item.reason = result.reason
     item.document_id = UUID(result.document_id) if result.document_id else None
@@ -83,7 +82,7 @@ def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = 
     if item.document_id and not Document.objects.keep_in_place([str(item.document_id)]):
         blank_item(item)
     item.save()
-    if has_failed:
+    if result.has_failed:
         job.note_failure(item.reason, item)
-    counted = "failed" if has_failed else "done"
+    counted = "failed" if result.has_failed else "done"
     Job.objects.filter(pk=job.pk).update(**{counted: F(counted) + 1}, errors=job.errors)

@@ -65,11 +65,15 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
     return Job.objects.select_related("collection").filter(pk=job_id).first()
 
 
-def run_items(job: Job, *, should_stop: ShouldStop) -> Iterator[JobItem]:
+def run_items(
+    job: Job, *, should_stop: ShouldStop, on_begin: Callable[[JobItem], None] = lambda item: None
+) -> Iterator[JobItem]:
     """Claim and end items, also beside other runners, and yield each that has ended."""
     with runner() as number:
         while not should_stop():
             item = claim_item(job.pk, number=number)
+            if item is not None:
+                on_begin(item)
             if item is None or not _run_item(item):
                 return
             yield item

@@ -69,6 +69,11 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         """Keep items that have not ended."""
         return self.filter(status="pending")
 
+    def at_work(self) -> Self:
+        """Keep items that somebody began and did not end, the longest begun first."""
+        begun = self.pending().exclude(stage="queued")
+        return begun.order_by("id")
+
     def troubled(self) -> Self:
         """Keep items that failed or were quarantined."""
         return self.filter(status__in=["failed", "quarantined"])

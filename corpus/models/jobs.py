@@ -55,6 +55,9 @@ class Job(models.Model):
         default=list, blank=True, help_text="the first of them: reason, and path or document_id"
     )
     arguments: "models.JSONField[Any, Any]" = models.JSONField(default=dict, blank=True)
+    skipped: "models.JSONField[Any, Any]" = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="files passed over, by kind"
+    )
     collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="jobs")
     is_background = models.BooleanField(
         default=True, help_text="workers run it; else a command does, and it ends with that"

@@ -6,9 +6,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import BaseCommand, CommandError, call_command
 
-from corpus.models import Chunk, Document
+from corpus.errors import BackendUnavailable, EmptyDocument
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.management.commands._report import Report
+from corpus.models import Chunk, Collection, Document, Job, JobItem
 from qa.types import Answer
 from tests.commands import run
 from tests.factories import (
@@ -60,8 +63,121 @@ def test_a_failed_file_is_named_and_stops_no_other(folder: Path) -> None:
     out, err, code = run("ingest", folder)
     assert code == 1
     assert "2 added" in out
-    assert "1 failed" in out
+    assert "1 refused, 0 failed" in out
+    assert "refused: " in err
     assert "bad.pdf" in err
+
+
+def test_refused_files_may_be_allowed(folder: Path) -> None:
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    assert run("ingest", folder, "--allow-refused")[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (EmptyDocument("The file is empty."), Outcome.REFUSED),
+        (BackendUnavailable("The model is gone."), Outcome.FAILED),
+        (PermissionError(13, "Permission denied"), Outcome.FAILED),
+    ],
+)
+def test_only_what_is_at_fault_itself_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, outcome: Outcome
+) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("corpus.jobs.kinds.sync.sync_file", refuse)
+    out, _, code = run("ingest", folder / "a.md", "--allow-refused", "--json")
+    assert json.loads(out)["outcome"] == outcome
+    assert code == (outcome == Outcome.FAILED)
+
+
+@pytest.fixture
+def pictures(folder: Path) -> Path:
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "readme.md").write_text("A readme of something installed.")
+    for name in ("1.png", "2.PNG", "logo.svg", "Makefile"):
+        (folder / name).write_text("<svg xmlns='http://www.w3.org/2000/svg'></svg>")
+    return folder
+
+
+SKIPPED = {"png": 2, "svg": 1, "Makefile": 1, "node_modules/": 1}
+
+
+def test_skipped_files_are_told_by_kind(pictures: Path) -> None:
+    out, _, code = run("ingest", pictures)
+    assert (code, Document.objects.count()) == (0, 2)
+    line, told = out.strip().split("; ")
+    assert line == "2 files: 2 added, 0 replaced, 0 unchanged, 0 failed"
+    assert told.startswith("5 skipped (png 2, ")
+    assert all(f"{kind} {count}" in told for kind, count in SKIPPED.items())
+    assert Job.objects.get().skipped == SKIPPED
+    out, err, _ = run("ingest", pictures, "--dry-run")
+    assert (len(out.splitlines()), err.startswith("5 skipped")) == (2, True)
+
+
+def test_json_tells_what_was_skipped(pictures: Path) -> None:
+    last = json.loads(run("ingest", pictures, "--json")[0].splitlines()[-1])
+    assert last == {"path": None, "outcome": "skipped", "kinds": SKIPPED}
+
+
+def test_patterns_choose_the_files(pictures: Path) -> None:
+    out, _, _ = run("ingest", pictures, "--dry-run", "--include", "*.txt", "--include", "*.svg")
+    assert out.splitlines() == [str(pictures / "logo.svg"), str(pictures / "deep" / "b.txt")]
+    run("ingest", pictures, "--exclude", "deep")
+    assert [document.file_path for document in Document.objects.all()] == [str(pictures / "a.md")]
+
+
+def test_a_sync_is_foretold_file_by_file(folder: Path) -> None:
+    run("ingest", folder, "--sync")
+    (folder / "a.md").rename(folder / "c.md")
+    (folder / "deep" / "b.txt").unlink()
+    out, _, code = run("ingest", folder, "--sync", "--dry-run")
+    assert code == 0
+    assert out.splitlines() == [
+        f"renamed   {folder / 'c.md'}",
+        f"removed   {folder / 'deep' / 'b.txt'}",
+        "2 files would be: 1 removed, 1 renamed",
+    ]
+    lines = run("ingest", folder, "--sync", "--dry-run", "--json")[0].splitlines()
+    assert [json.loads(line)["outcome"] for line in lines] == ["renamed", "removed"]
+    assert {document.file_path for document in Document.objects.all()} == {
+        str(folder / "a.md"),
+        str(folder / "deep" / "b.txt"),
+    }
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_names_the_file_at_work_and_moves_by_bytes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "tiny.txt").write_text("A text of one line, which is soon done.")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    report = Report(BaseCommand(stdout=StringIO()), as_json=False, is_sync=False)
+    paths = [str(folder / "a.md"), str(folder / "tiny.txt")]
+    report.expect(paths, file_count=3)
+    report.at_work(JobItem(path=paths[1]))
+    report.add(paths[1], ItemResult(Outcome.ADDED))
+    report.close()
+    shown = terminal.getvalue()
+    assert "tiny.txt" in shown
+    assert "1 of 3 files" in shown
+    share = 100 * (folder / "tiny.txt").stat().st_size / sum(Path(p).stat().st_size for p in paths)
+    assert f" {share:.0f}%" in shown
+
+
+def test_processes_name_the_file_at_work(collection: Collection) -> None:
+    job = Job.objects.create(kind=Job.Kind.SYNC, collection=collection, total=2)
+    for name in ("/waiting", "/begun"):
+        JobItem.of_file(name, job=job).save()
+    job.items.filter(path="/begun").update(stage=JobItem.Stage.PARSING)
+    assert [item.path for item in job.items.at_work()] == ["/begun"]
 
 
 def test_json_is_one_line_a_file(folder: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_known_failure_is_told_again_without_loading(
     reason = sync(folder, collection).errors[0]["reason"]
     monkeypatch.setattr("corpus.ingestion.ingest.load_file", None)
     job = sync(folder, collection)
-    assert outcomes(job)["bad.pdf"] == "failed"
+    assert outcomes(job)["bad.pdf"] == "refused"
     assert job.errors[0]["reason"] == reason
 
 
@@ -202,7 +202,7 @@ def test_a_version_that_cannot_be_read_leaves_the_old_one(
     sync(folder, collection)
     (folder / "deep" / "b.txt").write_bytes(b"text \x00 with NUL " * 9)
     job = sync(folder, collection)
-    assert outcomes(job)["b.txt"] == "failed"
+    assert outcomes(job)["b.txt"] == "refused"
     kept = document("b.txt")
     assert (kept.status, kept.raw_text) == (Document.Status.FAILED, BAKERY)
     (folder / "deep" / "b.txt").write_text(BAKERY)

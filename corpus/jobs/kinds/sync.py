@@ -4,7 +4,8 @@ What is new or changed becomes an item to do; what is neither is done when it is
 """
 
 import stat
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,10 +18,18 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import Found, find_files, printable, read_file, reason_of, why_unkept
-from corpus.ingestion.files import GONE, SyncOptions, judge, settings_sha256, sync_file
+from corpus.ingestion.disk import Found, find_files, printable, read_file, why_unkept
+from corpus.ingestion.files import (
+    GONE,
+    SyncOptions,
+    failure_of,
+    judge,
+    settings_sha256,
+    sync_file,
+)
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
+from corpus.ingestion.selection import count_kinds
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem
 from corpus.queue import enqueue_job
@@ -65,7 +74,7 @@ class SyncKind(JobKind):
         except CollectionNotFound:
             raise
         except (PkbError, OSError) as exc:
-            return ItemResult(Outcome.FAILED, reason=reason_of(exc))
+            return failure_of(exc)
 
     def give_up(self, item: JobItem, reason: str) -> None:
         mark_failed(
@@ -120,8 +129,8 @@ def _is_there(path: Path, options: SyncOptions) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
-    """A file with its hash, or with the reason why it or a folder cannot be read.
+class Listed:
+    """A file with its hash, or with what came of it or of a folder that cannot be read.
 
     Attributes:
         has_document: Whether its failure is to be seen in the list of documents.
@@ -129,7 +138,7 @@ class _Listed:
 
     path: Path
     file_hash: str = ""
-    reason: str = ""
+    failure: ItemResult | None = None
     has_document: bool = True
 
 
@@ -139,21 +148,25 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
     May be broken off and begun again: what is listed already stays as it is.
     """
     options = SyncOptions.from_json(job.arguments)
-    files = find_files(options.named, root=options.allowed_root)
+    skipped: Counter[str] = Counter()
+    files = find_files(
+        options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
+    )
     while not should_stop():
         batch = list(islice(files, options.batch_size))
-        _plan_batch(job, options, [_look_at(found, options) for found in batch])
+        _plan_batch(job, options, [look_at(found, options) for found in batch])
         if len(batch) < options.batch_size:
             break
     else:
         return
-    Job.objects.filter(pk=job.pk).update(is_listed=True)
+    Job.objects.filter(pk=job.pk).update(is_listed=True, skipped=count_kinds(skipped))
 
 
-def _look_at(found: Found, options: SyncOptions) -> _Listed:
+def look_at(found: Found, options: SyncOptions) -> Listed:
+    """Read and hash a file that was found."""
     path = printable(found.path)
     if found.error is not None:
-        return _Listed(path, reason=reason_of(found.error), has_document=False)
+        return Listed(path, failure=failure_of(found.error), has_document=False)
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
         file = read_file(
@@ -163,19 +176,19 @@ def _look_at(found: Found, options: SyncOptions) -> _Listed:
         )
     except (PkbError, OSError) as exc:
         has_document = not isinstance(exc, GONE) and not why_unkept(found.path)
-        return _Listed(path, reason=reason_of(exc), has_document=has_document)
-    return _Listed(file.path, file.file_hash)
+        return Listed(path, failure=failure_of(exc), has_document=has_document)
+    return Listed(file.path, file.file_hash)
 
 
 @transaction.atomic
-def _plan_batch(job: Job, options: SyncOptions, batch: list[_Listed]) -> None:
+def _plan_batch(job: Job, options: SyncOptions, batch: list[Listed]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_path = {str(listed.path): listed for listed in batch}
     # Listed before the job was broken off.
     for path in locked.items.filter(path__in=by_path).values_list("path", flat=True):
         del by_path[path]
     fresh = list(by_path.values())
-    known = _known_documents(job, fresh)
+    known = known_documents(job.collection_id, fresh)
     fingerprint = settings_sha256(job.collection, tags=options.tags)
     items = [
         _item(job, listed, None if options.force else known.get(listed.path.as_uri()), fingerprint)
@@ -186,34 +199,38 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[_Listed]) -> None:
     JobItem.objects.bulk_create(items)
     _show_new(job, options, [listed for listed in fresh if listed.path.as_uri() not in known])
     for listed in fresh:
-        if listed.reason and listed.has_document:
+        if listed.failure and listed.has_document:
             mark_failed(
                 listed.path,
                 collection_id=job.collection_id,
                 source=options.source,
-                reason=listed.reason,
+                reason=listed.failure.reason,
             )
     _count(locked, items)
 
 
-def _known_documents(job: Job, batch: Iterable[_Listed]) -> dict[str, Document]:
+def known_documents(collection_id: int, batch: Iterable[Listed]) -> dict[str, Document]:
+    """Return the documents at the files' paths, by address."""
     rows = Document.objects.filter(
-        collection_id=job.collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
+        collection_id=collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
     )
     shown = rows.only(
-        "source_uri", "file_hash", "settings_sha256", "status", "error", "chunk_count"
+        "source_uri",
+        "file_hash",
+        "settings_sha256",
+        "status",
+        "error",
+        "chunk_count",
+        "content_sha256",
     )
     return {row.source_uri: row for row in shown}
 
 
-def _item(job: Job, listed: _Listed, known: Document | None, fingerprint: str) -> JobItem:
+def _item(job: Job, listed: Listed, known: Document | None, fingerprint: str) -> JobItem:
     item = JobItem.of_file(str(listed.path), job=job)
-    result = judge(listed.file_hash, known, fingerprint)
-    if listed.reason:
-        result = ItemResult(Outcome.FAILED, reason=listed.reason)
+    result = listed.failure or judge(listed.file_hash, known, fingerprint)
     if result is not None:
-        has_failed = result.outcome == Outcome.FAILED
-        item.status = JobItem.Status.FAILED if has_failed else JobItem.Status.DONE
+        item.status = JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE
         item.outcome, item.reason, item.ended_at = result.outcome, result.reason, timezone.now()
         item.document_id, item.chunk_count = known.pk if known else None, result.chunk_count
     return item
@@ -236,7 +253,7 @@ def _remember_attempts(job: Job, items: list[JobItem]) -> None:
         item.attempts = attempts.get(item.path, 0)
 
 
-def _show_new(job: Job, options: SyncOptions, new: list[_Listed]) -> None:
+def _show_new(job: Job, options: SyncOptions, new: list[Listed]) -> None:
     """Make pending documents, but for files whose content came in under another name."""
     hashes = [listed.file_hash for listed in new]
     same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
@@ -244,7 +261,7 @@ def _show_new(job: Job, options: SyncOptions, new: list[_Listed]) -> None:
     pending = [
         new_placeholder(listed.path, collection_id=job.collection_id, source=options.source)
         for listed in new
-        if not listed.reason and listed.file_hash not in there
+        if not listed.failure and listed.file_hash not in there
     ]
     Document.objects.bulk_create(pending, ignore_conflicts=True)
 
@@ -265,13 +282,19 @@ def _count(job: Job, items: list[JobItem]) -> None:
 def remove_gone(job: Job) -> None:
     """Remove the documents of files that are not in the mirrored folder any more."""
     options = SyncOptions.from_json(job.arguments)
+    for pk, path in find_gone(options, collection_id=job.collection_id):
+        _remove(job, pk, path)
+
+
+def find_gone(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUID, str]]:
+    """Yield documents, with their paths, whose files are gone from the mirrored folder."""
     for folder in options.named if options.mirror else []:
         root = options.allowed_root or folder
-        below = Document.objects.filter(collection_id=job.collection_id).below(folder.as_uri())
+        below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
         for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
             # One row at a time, each checked now: a file that is merely closed to us is not gone.
             if is_folder(folder, root=root) and _is_gone(Path(path), root=root):
-                _remove(job, pk, path)
+                yield pk, path
 
 
 def _is_gone(path: Path, *, root: Path) -> bool:

@@ -1,6 +1,7 @@
 import json
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import DuplicateDocument, PkbError
 from corpus.ingestion import Attributes, ingest_text
 from corpus.ingestion.disk import find_files
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.files import SyncOptions, failure_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.selection import count_kinds, tell_skipped
 from corpus.jobs.states import close_left_behind
-from corpus.management.commands._progress import Interruption, Report, run_job_here
+from corpus.jobs.sync_preview import SyncPreview
+from corpus.management.commands._report import Report, line_of
+from corpus.management.commands._running import Interruption, run_job_here
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 
@@ -23,8 +27,8 @@ MAX_WORKERS = 64
 class Command(BaseCommand):
     help = (
         "Take in files and folders; '-' reads standard input. "
-        "Exit 0: all in; 1: some failed, each named with its reason; 2: wrong usage; "
-        "130: stopped by Ctrl-C, and the same command goes on."
+        "Exit 0: all in; 1: some failed or were refused, each named with its reason; "
+        "2: wrong usage; 130: stopped by Ctrl-C, and the same command goes on."
     )
     requires_system_checks = []
 
@@ -40,7 +44,31 @@ class Command(BaseCommand):
         )
         parser.add_argument("--force", action="store_true", help="take in unchanged files, too")
         parser.add_argument("--workers", type=int, default=1, help="processes, each with a model")
-        parser.add_argument("--dry-run", action="store_true", help="name the files, store nothing")
+        parser.add_argument(
+            "--include",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help="of folders, only files whose name or path below the folder matches, as '*.md' or "
+            "'guide/*'; repeat it for more",
+        )
+        parser.add_argument(
+            "--exclude",
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help="pass over files and folders that match; docs/formats.md lists what is by itself",
+        )
+        parser.add_argument(
+            "--allow-refused",
+            action="store_true",
+            help="exit 0 where files were refused and none failed otherwise",
+        )
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="store nothing; name the files, with --sync what would become of each",
+        )
         parser.add_argument("--json", action="store_true", help="one JSON line a file")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -49,44 +77,32 @@ class Command(BaseCommand):
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
-        named = [path for path in options["paths"] if path != STDIN]
-        _check_usage(named, options)
-        # A link that is named is followed, here and once.
-        paths = [path.resolve() for path in named]
+        paths = [path for path in options["paths"] if path != STDIN]
+        _check_usage(paths, options)
+        wanted = _sync_options(paths, tags, options)
         if options["dry_run"]:
-            self._list(paths, as_json=options["json"])
+            self._foretell(collection, wanted, as_json=options["json"])
             return
         report = Report(self, as_json=options["json"], is_sync=options["sync"])
         if STDIN in options["paths"]:
             attributes = Attributes(source=options["source"], tags=tags)
             report.add("-", _ingest_stdin(collection, attributes))
         if paths:
-            self._ingest(paths, collection, tags, options, report)
+            self._ingest(collection, wanted, options["workers"], report)
         report.close()
-        if report.counts[Outcome.FAILED]:
+        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
+        if report.counts[Outcome.FAILED] + refused:
             raise SystemExit(1)
 
     def _ingest(
-        self,
-        paths: list[Path],
-        collection: Collection,
-        tags: tuple[str, ...],
-        options: dict[str, Any],
-        report: Report,
+        self, collection: Collection, wanted: SyncOptions, workers: int, report: Report
     ) -> None:
-        wanted = SyncOptions(
-            paths=tuple(map(str, paths)),
-            mirror=options["sync"],
-            force=options["force"],
-            source=options["source"],
-            tags=tags,
-        )
         close_left_behind()
         with Interruption() as interruption:
             job = run_job_here(
                 collection,
                 wanted,
-                workers=options["workers"],
+                workers=workers,
                 report=report,
                 should_stop=interruption.is_set,
             )
@@ -97,10 +113,43 @@ class Command(BaseCommand):
             raise SystemExit(130)
         report.add_errors(job)
 
-    def _list(self, paths: list[Path], *, as_json: bool) -> None:
-        for found in find_files(paths):
-            path = str(found.path)
-            self.stdout.write(json.dumps({"path": path}) if as_json else path)
+    def _foretell(self, collection: Collection, wanted: SyncOptions, *, as_json: bool) -> None:
+        if wanted.mirror:
+            preview = SyncPreview(collection, wanted)
+            counts = Counter(self._tell(*each, as_json=as_json) for each in preview.results())
+            if not as_json:
+                sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+                self.stdout.write(f"{counts.total()} files would be: {sums or 'none'}")
+            skipped = preview.skipped
+        else:
+            skipped = Counter()
+            files = find_files(wanted.named, selection=wanted.selection, skipped=skipped)
+            for path in (str(found.path) for found in files):
+                self.stdout.write(json.dumps({"path": path}) if as_json else path)
+        if skipped:
+            self.stderr.write(tell_skipped(count_kinds(skipped)))
+
+    def _tell(self, path: str, result: ItemResult, *, as_json: bool) -> Outcome:
+        """Name a file with what would come of it; without --json, only if anything would."""
+        if as_json:
+            self.stdout.write(json.dumps(line_of(path, result), ensure_ascii=False))
+        elif result.outcome != Outcome.UNCHANGED:
+            reason = f": {result.reason}" if result.reason else ""
+            self.stdout.write(f"{result.outcome:<9} {path}{reason}")
+        return result.outcome
+
+
+def _sync_options(paths: list[Path], tags: tuple[str, ...], options: dict[str, Any]) -> SyncOptions:
+    # A link that is named is followed, here and once.
+    return SyncOptions(
+        paths=tuple(str(path.resolve()) for path in paths),
+        mirror=options["sync"],
+        force=options["force"],
+        source=options["source"],
+        tags=tags,
+        include=tuple(options["include"]),
+        exclude=tuple(options["exclude"]),
+    )
 
 
 def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
@@ -119,5 +168,5 @@ def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:
     except DuplicateDocument as exc:
         return ItemResult(Outcome.UNCHANGED, document_id=exc.document_id)
     except PkbError as exc:
-        return ItemResult(Outcome.FAILED, reason=str(exc))
+        return failure_of(exc)
     return ItemResult(Outcome.ADDED, stored.document_id, stored.chunk_count)

@@ -1,11 +1,9 @@
-"""What `manage.py ingest` shows and how it stops; the work itself is corpus.ingestion's."""
+"""How `manage.py ingest` runs its job, alone or by processes, and stops."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from time import sleep
@@ -13,19 +11,8 @@ from types import FrameType
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db.models import Sum
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
 
 from corpus.ingestion.files import SyncOptions
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -33,11 +20,10 @@ from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.leases import held
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.jobs.states import cancel_job
+from corpus.management.commands._report import Report
 from corpus.models import Collection, Job, JobItem
 
 POLL_S = 0.2
-# Without a terminal, a plain line says so often how far it is.
-LINE_EVERY = 100
 
 
 class Interruption(AbstractContextManager["Interruption"]):
@@ -63,85 +49,6 @@ class Interruption(AbstractContextManager["Interruption"]):
         sys.stderr.write("\nStopping after the file at work; Ctrl-C again ends at once.\n")
 
 
-class RateColumn(ProgressColumn):
-    """Files a second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.1f}/s" if speed else "-/s")
-
-
-class Report:
-    """Shows each file's end: a bar in a terminal, plain lines or JSON lines otherwise."""
-
-    def __init__(self, command: BaseCommand, *, as_json: bool, is_sync: bool) -> None:
-        self.counts: Counter[Outcome] = Counter()
-        self._encoded_count = 0
-        self._command = command
-        self._as_json = as_json
-        self._is_sync = is_sync
-        is_live = sys.stderr.isatty() and not as_json
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            RateColumn(),
-            TextColumn("{task.fields[failed]} failed"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            disable=not is_live,
-        )
-        self._bar = self._progress.add_task("listing", total=None, failed=0)
-        self._progress.start()
-
-    def expect(self, total: int) -> None:
-        """Tell how many files there are."""
-        self._progress.update(self._bar, description="ingesting", total=total)
-
-    def add(self, path: str, result: ItemResult) -> None:
-        """Show what became of one file."""
-        self.counts[result.outcome] += 1
-        self._encoded_count += result.encoded_count
-        if self._as_json:
-            self._command.stdout.write(json.dumps(_line(path, result), ensure_ascii=False))
-        elif result.outcome == Outcome.FAILED:
-            self._command.stderr.write(f"failed: {path}: {result.reason}")
-        elif self._progress.disable and self.counts.total() % LINE_EVERY == 0:
-            self._command.stderr.write(f"{self.counts.total()} files")
-        self._progress.update(self._bar, advance=1, failed=self.counts[Outcome.FAILED])
-
-    def add_errors(self, job: Job) -> None:
-        """Show what kept a whole job from being done."""
-        for error in job.errors:
-            if not error["path"]:
-                self.add(".", ItemResult(Outcome.FAILED, reason=error["reason"]))
-
-    def close(self) -> None:
-        """Show the sums."""
-        self._progress.stop()
-        if self._as_json:
-            return
-        shown = _OF_SYNC if self._is_sync else _OF_INGEST
-        parts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in shown)
-        encoded = f"; {self._encoded_count} chunks encoded" if self._is_sync else ""
-        self._command.stdout.write(f"{self.counts.total()} files: {parts}{encoded}")
-
-
-_OF_INGEST = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED, Outcome.FAILED)
-_OF_SYNC = (*_OF_INGEST[:-1], Outcome.RENAMED, Outcome.REMOVED, Outcome.FAILED)
-
-
-def _line(path: str, result: ItemResult) -> dict[str, Any]:
-    return {
-        "path": path,
-        "outcome": result.outcome,
-        "document_id": result.document_id or None,
-        "chunk_count": result.chunk_count,
-        "encoded_count": result.encoded_count,
-        "reason": result.reason or None,
-    }
-
-
 def run_job_here(
     collection: Collection,
     options: SyncOptions,
@@ -155,13 +62,15 @@ def run_job_here(
     with held(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
             seen = Seen(job)
-            report.expect(job.items.count())
+            waiting = job.items.pending().values_list("path", flat=True)
+            report.expect(waiting, file_count=job.items.count())
             for item in seen.new_items():
                 report.add(item.path, _result(item))
-            if workers == 1:
-                ended: Iterator[JobItem] = run_items(job, should_stop=should_stop)
-            else:
-                ended = run_in_processes(job, workers, should_stop)
+            ended = (
+                run_items(job, should_stop=should_stop, on_begin=report.at_work)
+                if workers == 1
+                else run_in_processes(job, workers, should_stop, on_begin=report.at_work)
+            )
             for item in ended:
                 seen.add(item)
                 report.add(item.path, _result(item))
@@ -170,6 +79,7 @@ def run_job_here(
             for item in seen.new_items():
                 report.add(item.path, _result(item))
     job.refresh_from_db()
+    report.skip(job.skipped)
     return job
 
 
@@ -200,7 +110,13 @@ def _result(item: JobItem) -> ItemResult:
     )
 
 
-def run_in_processes(job: Job, count: int, should_stop: Callable[[], bool]) -> Iterator[JobItem]:
+def run_in_processes(
+    job: Job,
+    count: int,
+    should_stop: Callable[[], bool],
+    *,
+    on_begin: Callable[[JobItem], None] = lambda item: None,
+) -> Iterator[JobItem]:
     """Yield items as worker processes end them; workers that die are replaced."""
     seen = Seen(job)
     seen.new_items()
@@ -214,6 +130,8 @@ def run_in_processes(job: Job, count: int, should_stop: Callable[[], bool]) -> I
         try:
             while any(process.poll() is None for process in processes) and not should_stop():
                 yield from seen.new_items()
+                if at_work := job.items.at_work().first():
+                    on_begin(at_work)
                 sleep(POLL_S)
         finally:
             for process in processes:

@@ -1,0 +1,86 @@
+"""What a sync would do, by the rules of the sync itself; nothing is written."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from uuid import UUID
+
+from corpus.ingestion.disk import find_files
+from corpus.ingestion.files import (
+    SyncOptions,
+    find_same,
+    has_moved,
+    judge,
+    settings_sha256,
+    tell_duplicate,
+)
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.sync import Listed, find_gone, known_documents, look_at
+from corpus.models import Collection, Document
+
+
+class SyncPreview:
+    """Foretells a sync file by file.
+
+    What only loading shows is not foreseen: that a file is refused, or that its text, not its
+    bytes, is stored already.
+
+    Attributes:
+        skipped: Files of the folder that are passed over, by kind; known at the end.
+    """
+
+    def __init__(self, collection: Collection, options: SyncOptions) -> None:
+        self.skipped: Counter[str] = Counter()
+        self._collection = collection
+        self._options = options
+        self._fingerprint = settings_sha256(collection, tags=options.tags)
+        self._moved: set[UUID] = set()
+        # What stands at an address once documents were moved.
+        self._standing: dict[str, Document | None] = {}
+        self._new_hashes: dict[str, str] = {}
+
+    def results(self) -> Iterator[tuple[str, ItemResult]]:
+        """Yield each path with what would come of it; removals last."""
+        options = self._options
+        files = find_files(options.named, selection=options.selection, skipped=self.skipped)
+        while found := list(islice(files, options.batch_size)):
+            batch = [look_at(each, options) for each in found]
+            known = known_documents(self._collection.pk, batch)
+            for listed in batch:
+                uri = listed.path.as_uri()
+                standing = self._standing.get(uri, known.get(uri))
+                yield str(listed.path), self._foretell(listed, standing)
+        for pk, path in find_gone(options, collection_id=self._collection.pk):
+            if pk not in self._moved:
+                yield path, ItemResult(Outcome.REMOVED, str(pk))
+
+    def _foretell(self, listed: Listed, known: Document | None) -> ItemResult:
+        if listed.failure:
+            return listed.failure
+        judged = judge(listed.file_hash, known, self._fingerprint)
+        if judged is not None and not self._options.force:
+            return judged
+        return self._settle(listed, known) or self._take_in(listed, known)
+
+    def _settle(self, listed: Listed, known: Document | None) -> ItemResult | None:
+        """As ``sync_file`` settles what need not be loaded."""
+        if self._options.force:
+            return None
+        same = find_same(listed.path, listed.file_hash, collection=self._collection)
+        for document in same:
+            if document.pk not in self._moved and has_moved(document, options=self._options):
+                self._moved.add(document.pk)
+                self._standing[document.source_uri] = known
+                is_settled = document.settings_sha256 == self._fingerprint
+                outcome = Outcome.RENAMED if is_settled else Outcome.REPLACED
+                return ItemResult(outcome, str(document.pk), document.chunk_count)
+        first = self._new_hashes.get(listed.file_hash) or (str(same[0].pk) if same else "")
+        if first:
+            return ItemResult(Outcome.UNCHANGED, reason=tell_duplicate(first))
+        return None
+
+    def _take_in(self, listed: Listed, known: Document | None) -> ItemResult:
+        self._new_hashes[listed.file_hash] = f"of {listed.path}"
+        if known is not None and known.content_sha256:
+            return ItemResult(Outcome.REPLACED, str(known.pk), known.chunk_count)
+        return ItemResult(Outcome.ADDED)

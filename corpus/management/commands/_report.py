@@ -1,0 +1,138 @@
+"""What `manage.py ingest` shows of each file, of the time that is left, and of the sums."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.selection import tell_skipped
+from corpus.models import Job, JobItem
+
+# Without a terminal, a plain line says so often how far it is.
+LINE_EVERY = 100
+NAME_CHARS = 32
+
+_OF_INGEST = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
+_OF_SYNC = (*_OF_INGEST, Outcome.RENAMED, Outcome.REMOVED)
+
+
+class Report:
+    """Shows each file's end: a bar in a terminal, plain lines or JSON lines otherwise.
+
+    The bar moves by bytes: a long file is most of the time that is left.
+    """
+
+    def __init__(self, command: BaseCommand, *, as_json: bool, is_sync: bool) -> None:
+        self.counts: Counter[Outcome] = Counter()
+        self._skipped: dict[str, int] = {}
+        self._encoded_count = 0
+        self._weights: dict[str, int] = {}
+        self._command = command
+        self._as_json = as_json
+        self._is_sync = is_sync
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[ended]} of {task.fields[files]} files"),
+            TextColumn("{task.fields[failed]} failed"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=as_json or not sys.stderr.isatty(),
+        )
+        self._bar = self._progress.add_task("listing", total=None, ended=0, files="?", failed=0)
+        self._progress.start()
+
+    def expect(self, waiting: Iterable[str], *, file_count: int) -> None:
+        """Tell which files are to be taken in, of how many there are."""
+        self._weights = {path: _size(path) for path in waiting}
+        total = sum(self._weights.values())
+        self._progress.update(self._bar, description="", total=total, files=file_count)
+
+    def at_work(self, item: JobItem) -> None:
+        """Show which file is being taken in."""
+        name = item.name
+        shown = name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
+        self._progress.update(self._bar, description=shown)
+
+    def add(self, path: str, result: ItemResult) -> None:
+        """Show what became of one file."""
+        self.counts[result.outcome] += 1
+        self._encoded_count += result.encoded_count
+        if self._as_json:
+            self._write_json(line_of(path, result))
+        elif result.has_failed:
+            self._command.stderr.write(f"{result.outcome}: {path}: {result.reason}")
+        elif self._progress.disable and self.counts.total() % LINE_EVERY == 0:
+            self._command.stderr.write(f"{self.counts.total()} files")
+        self._progress.update(
+            self._bar,
+            advance=self._weights.pop(path, 0),
+            ended=self.counts.total(),
+            failed=self.failed_count,
+        )
+
+    @property
+    def failed_count(self) -> int:
+        """Files that failed or were refused."""
+        return self.counts[Outcome.FAILED] + self.counts[Outcome.REFUSED]
+
+    def skip(self, kinds: dict[str, int]) -> None:
+        """Show what of the folders was passed over, by kind."""
+        self._skipped = kinds
+        if self._as_json and kinds:
+            self._write_json({"path": None, "outcome": "skipped", "kinds": kinds})
+
+    def add_errors(self, job: Job) -> None:
+        """Show what kept a whole job from being done."""
+        for error in job.errors:
+            if not error["path"]:
+                self.add(".", ItemResult(Outcome.FAILED, reason=error["reason"]))
+
+    def close(self) -> None:
+        """Show the sums."""
+        self._progress.stop()
+        if not self._as_json:
+            self._command.stdout.write(self._sums())
+
+    def _sums(self) -> str:
+        shown = [*(_OF_SYNC if self._is_sync else _OF_INGEST)]
+        if self.counts[Outcome.REFUSED]:
+            shown.append(Outcome.REFUSED)
+        parts = ", ".join(f"{self.counts[each]} {each}" for each in [*shown, Outcome.FAILED])
+        sums = [f"{self.counts.total()} files: {parts}"]
+        if self._is_sync:
+            sums.append(f"{self._encoded_count} chunks encoded")
+        if self._skipped:
+            sums.append(tell_skipped(self._skipped))
+        return "; ".join(sums)
+
+    def _write_json(self, line: dict[str, Any]) -> None:
+        self._command.stdout.write(json.dumps(line, ensure_ascii=False))
+
+
+def _size(path: str) -> int:
+    """What is not there will be told when its turn comes."""
+    try:
+        return max(Path(path).stat().st_size, 1)
+    except OSError:
+        return 1
+
+
+def line_of(path: str, result: ItemResult) -> dict[str, Any]:
+    """Return what a JSON line says of a file."""
+    return {
+        "path": path,
+        "outcome": result.outcome,
+        "document_id": result.document_id or None,
+        "chunk_count": result.chunk_count,
+        "encoded_count": result.encoded_count,
+        "reason": result.reason or None,
+    }
