@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
+from qa.configuration import INSTALLATION_HEADER, installation_sha256
 
 _started = monotonic()
 
@@ -73,7 +74,9 @@ class ReadyView(APIView):
             raise NotReady("The models are still loading.")
         if not _is_migrated():
             raise NotReady("The database is not migrated, or not reachable.")
-        return Response({"status": "ready"})
+        # By it `manage.py ask` knows the server of its own database and configuration.
+        whose = {INSTALLATION_HEADER: installation_sha256()}
+        return Response({"status": "ready"}, headers=whose)
 
 
 def _is_migrated() -> bool:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
+from django.utils.crypto import salted_hmac
 from pydantic import SecretStr
 
 from corpus.embedders import embedders
@@ -30,8 +32,12 @@ DECIDING_SETTINGS = {
     "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
 }
 
+# By which a ready server says whose it is.
+INSTALLATION_HEADER = "X-Pkb-Installation"
+
 # Secrets of our own settings are told by their type; one that somebody writes out, by its name.
 _SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
+_SCANS = re.compile(r"hnsw\.\S+")
 # What an address may hold beside host and path.
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
 # Where the files of models lie, and how fast they run: nothing of what they say.
@@ -65,8 +71,25 @@ class Configuration(NamedTuple):
 
 def configuration_sha256(embedding_model: str) -> str:
     """Hash what decides the answers from a collection of this embedding model."""
-    told = read_configuration(embedding_model)._asdict()
-    return sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    return _sha256_of(read_configuration(embedding_model))
+
+
+def _sha256_of(told: Configuration) -> str:
+    return sha256(json.dumps(told._asdict(), sort_keys=True, default=str).encode()).hexdigest()
+
+
+def installation_sha256() -> str:
+    """Tell processes of one database, version and configuration from others; it names nothing."""
+    # The embedded server's address is known only once a connection was made.
+    where = [] if settings.PKB_POSTGRES_DIR else ["HOST", "PORT", "USER"]
+    database = [connection.settings_dict[name] for name in ("NAME", *where)]
+    configuration = read_configuration(settings.PKB_EMBEDDING_MODEL)
+    # A server bounds its statements besides, which a command does not.
+    scans = " ".join(_SCANS.findall(configuration.database))
+    decided = _sha256_of(configuration._replace(database=scans))
+    server = [settings.VERSION, settings.IS_DEV, settings.PKB_POSTGRES_DIR, *database]
+    told = json.dumps([*server, decided], default=str)
+    return salted_hmac(INSTALLATION_HEADER, told, algorithm="sha256").hexdigest()
 
 
 def read_configuration(embedding_model: str) -> Configuration:

@@ -1,17 +1,21 @@
 """The commands as people type them."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import BaseCommand, CommandError, call_command
+from django.db import connection
 
 from corpus.errors import BackendUnavailable, EmptyDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.management.commands._report import Report
 from corpus.models import Chunk, Collection, Document, Job, JobItem
+from qa.configuration import installation_sha256
 from qa.types import Answer
 from tests.commands import run
 from tests.factories import (
@@ -298,3 +302,102 @@ def test_verify_finds_what_was_altered(ingest: Ingest) -> None:
     out, _, code = run("verify")
     assert code == 1
     assert "a chunk is not the span it names" in out
+
+
+@pytest.fixture
+def server(live_server: Any, settings: Any) -> Iterator[str]:
+    """A server of this installation, of which ``ask`` knows where it listens."""
+    host, _, port = live_server.url.removeprefix("http://").partition(":")
+    settings.PKB_HOST, settings.PKB_PORT = host, int(port)
+    are_ready = "pkb.health.are_models_loaded"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(are_ready, lambda: True)
+        yield live_server.url
+
+
+def answer_only_elsewhere(*args: Any, **options: Any) -> None:
+    raise AssertionError("it was answered in this process")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "question", [LIGHTHOUSE_QUESTION, "What is the boiling point of tungsten hexafluoride?"]
+)
+def test_ask_has_the_running_server_answer_in_the_same_words(
+    ingest: Ingest, server: str, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    ingest(LIGHTHOUSE)
+    with monkeypatch.context() as patch:
+        patch.setattr("qa.management.commands.ask.ask_server", lambda asked: None)
+        here, said_here = run("ask", question), run("ask", question, "--json")
+    monkeypatch.setattr("qa.management.commands.ask.answer_question", answer_only_elsewhere)
+    assert run("ask", question) == here
+    both = [json.loads(said) for said in (run("ask", question, "--json")[0], said_here[0])]
+    assert both[0].keys() == both[1].keys()
+    first, second = ({**shown, "id": "", "debug": {}} for shown in both)
+    assert first == second
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ask_tags_and_collection_go_to_the_server(
+    ingest: Ingest, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(LIGHTHOUSE, tags=("coast",))
+    monkeypatch.setattr("qa.management.commands.ask.answer_question", answer_only_elsewhere)
+    found = run("ask", LIGHTHOUSE_QUESTION, "--tag", "shops", "--tag", "coast")[0]
+    assert "Orsolya Quill" in found
+    assert "Orsolya Quill" not in run("ask", LIGHTHOUSE_QUESTION, "--tag", "shops")[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ask_leaves_a_server_of_another_installation_alone(
+    ingest: Ingest, server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(LIGHTHOUSE)
+    whose = "qa.management.commands._running_server.installation_sha256"
+    monkeypatch.setattr(whose, lambda: "another")
+    monkeypatch.setattr("qa.api.answers.answer_question", answer_only_elsewhere)
+    assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_server_refuses_is_told_by_ask_itself(server: str) -> None:
+    with pytest.raises(CommandError, match="no collection 'absent'"):
+        run("ask", LIGHTHOUSE_QUESTION, "--collection", "absent")
+
+
+def test_an_installation_is_told_by_database_and_configuration(settings: Any) -> None:
+    before = installation_sha256()
+    assert installation_sha256() == before
+    settings.PKB_ANSWER_FROM += 0.01
+    other_settings = installation_sha256()
+    settings.SECRET_KEY += "x"
+    assert len({before, other_settings, installation_sha256()}) == 3
+
+
+def test_the_embedded_server_is_the_same_before_and_after_it_is_connected(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings.PKB_POSTGRES_DIR = tmp_path
+    before = installation_sha256()
+    monkeypatch.setitem(connection.settings_dict, "HOST", "/somewhere")
+    assert installation_sha256() == before
+    settings.PKB_POSTGRES_DIR = None
+    elsewhere = installation_sha256()
+    monkeypatch.setitem(connection.settings_dict, "HOST", "/elsewhere")
+    assert len({before, elsewhere, installation_sha256()}) == 3
+
+
+def test_the_first_run_says_what_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[str, ...]] = []
+    place = "pkb.management.commands.first_run.call_command"
+    monkeypatch.setattr(place, lambda *arguments, **_: begun.append(arguments))
+    out, _, _ = run("first_run", "--question", LIGHTHOUSE_QUESTION)
+    assert out.strip() == f"Question: {LIGHTHOUSE_QUESTION}"
+    assert begun[-1] == ("ask", LIGHTHOUSE_QUESTION)
+
+
+def test_serve_says_what_to_open(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+    settings.PKB_WORKER = "off"
+    monkeypatch.setattr("os.execv", lambda *arguments: None)
+    assert "Open http://127.0.0.1:8123 (" in run("serve", "--port", "8123")[0]

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.processes import ROOT, own_database, served
+from tests.processes import ROOT, manage, own_database, served
 
 pytestmark = pytest.mark.slow
 
@@ -47,8 +47,9 @@ def test_calls_and_names_are_read() -> None:
     assert named_values(calls[0], '{"x": ["yes"]}') == {"first": "yes"}
 
 
-@pytest.fixture
-def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def service(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[str, str]]:
+    """The address of a server that holds the corpus, and its database."""
     name = f"test_documented_{os.getpid()}"
     with (
         django_db_blocker.unblock(),
@@ -60,10 +61,26 @@ def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
                 f"{url}/ingest", files={"file": (path.name, path.read_bytes())}, timeout=120
             )
             assert reply.status_code == 201
-        yield url
+        yield url, database
 
 
-def test_every_documented_call_succeeds(address: str, tmp_path: Path) -> None:
+def test_ask_has_the_server_answer_that_runs_beside_it(
+    service: tuple[str, str], tmp_path: Path
+) -> None:
+    url, database = service
+    # Without models this process could not answer.
+    asking = manage(
+        "ask", "What is training-serving skew?", database=database,
+        APP_PORT=url.rsplit(":", 1)[1], PKB_MODEL_DIR=str(tmp_path / "none"),
+    )  # fmt: skip
+    out, errors = asking.communicate(timeout=120)
+    assert asking.returncode == 0, errors
+    assert "[1] Feature Stores > Training-serving skew" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_documented_call_succeeds(service: tuple[str, str], tmp_path: Path) -> None:
+    address, _ = service
     calls = documented_calls(PAGE.read_text())
     assert len(calls) > 20
     values: dict[str, str] = {}

@@ -18,4 +18,5 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         call_command("ensure_superuser")
         call_command("ingest", str(options["documents"]))
+        self.stdout.write(f"\nQuestion: {options['question']}\n")
         call_command("ask", options["question"])

@@ -37,6 +37,10 @@ class Command(BaseCommand):
                 self.stderr.write(str(warning))
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
+        # It is not listening yet, and has the log to itself from here on.
+        address = f"http://{options['host']}:{options['port']}"
+        self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
+        self.stdout.flush()
         os.execv(  # noqa: S606  (no shell: the arguments go as they are)
             sys.executable,
             [

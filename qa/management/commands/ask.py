@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -8,16 +8,21 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
-from qa.questions import tell_abstention
-from qa.types import Answer, Citation, ClosePassage, Kind
+from qa.management.commands._running_server import ask_server
+
+# The answer object, or a citation of it, as docs/api.md has them.
+Shown = Mapping[str, Any]
 
 
 class Command(BaseCommand):
-    help = "Ask a question; print the answer, its citations with quotes, and its confidence."
+    help = (
+        "Ask a question; print the answer, its citations with quotes, and its confidence. "
+        "The server at APP_HOST:APP_PORT is asked, if it is this installation's and ready."
+    )
     requires_system_checks = [CONFIGURATION]
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,6 +33,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the answer object")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        asked = {"q": options["question"], "collection": options["collection"]}
+        asked |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
+        shown = ask_server(asked) or self._answer_here(options)
+        if options["json"]:
+            self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
+        else:
+            self._print(shown)
+
+    def _answer_here(self, options: dict[str, Any]) -> dict[str, Any]:
         try:
             answered = answer_question(
                 options["question"],
@@ -39,53 +53,50 @@ class Command(BaseCommand):
             )
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
-        if options["json"]:
-            self.stdout.write(
-                json.dumps(AnswerShown(answered).data, ensure_ascii=False, indent=2, default=str)
-            )
-        else:
-            self._print(answered)
+        return dict(AnswerShown(answered).data)
 
-    def _print(self, answered: AnsweredQuestion) -> None:
-        answer = answered.answer
-        self.stdout.write("\n".join(TOLD[answer.kind](answer)))
-        if answer.fallback:
-            self.stdout.write(f"\nNot by the answerer that was asked: {answer.fallback}")
-        self.stdout.write(f"\nconfidence {answer.confidence:.2f}")
+    def _print(self, shown: Shown) -> None:
+        self.stdout.write("\n".join(TOLD[shown["kind"]](shown)))
+        if shown["fallback"]:
+            self.stdout.write(f"\nNot by the answerer that was asked: {shown['fallback']}")
+        self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 
 
-def _tell_answer(answer: Answer) -> Iterator[str]:
-    yield answer.text
-    if answer.short:
-        yield f"In short: {answer.text[slice(*answer.short)]}"
-    for number, citation in enumerate(answer.citations, start=1):
-        yield from _tell_quote(number, citation, f", {citation.support}")
-    for part in answer.unanswered:
+def _tell_answer(shown: Shown) -> Iterator[str]:
+    yield shown["answer"]
+    if shown["short"]:
+        yield f"In short: {shown['short']}"
+    for number, citation in enumerate(shown["citations"], start=1):
+        yield from _tell_quote(number, citation, f", {citation['support']}")
+    for part in shown["unanswered"]:
         yield f"\nNot answered by the documents: {part}"
-    if answer.disagreement:
+    if shown["disagreement"]:
         yield "\nYour documents disagree:"
-    for number, other in enumerate(answer.disagreement, start=len(answer.citations) + 1):
+    otherwise = shown["disagreement"] or []
+    for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
         yield from _tell_quote(number, other)
 
 
-def _tell_closest(answer: Answer) -> Iterator[str]:
+def _tell_closest(shown: Shown) -> Iterator[str]:
     yield "I am not sure. The closest passages:"
-    for number, close in enumerate(answer.closest, start=1):
+    for number, close in enumerate(shown["closest"], start=1):
         yield from _tell_quote(number, close)
 
 
-def _tell_abstention(answer: Answer) -> Iterator[str]:
-    yield tell_abstention(answer.question)
+def _tell_abstention(shown: Shown) -> Iterator[str]:
+    yield shown["notice"]
 
 
-TOLD: dict[Kind, Callable[[Answer], Iterator[str]]] = {
+TOLD: dict[str, Callable[[Shown], Iterator[str]]] = {
     "answer": _tell_answer,
     "unsure": _tell_closest,
     "abstained": _tell_abstention,
 }
 
 
-def _tell_quote(number: int, quoted: Citation | ClosePassage, note: str = "") -> Iterator[str]:
-    where = " > ".join(dict.fromkeys((quoted.passage.name, *quoted.passage.heading_path)))
-    yield f"\n[{number}] {where} ({quoted.start_char}-{quoted.end_char}{note})"
-    yield f'    "{quoted.quote}"'
+def _tell_quote(number: int, quoted: Shown, note: str = "") -> Iterator[str]:
+    address = quoted["source_uri"].rstrip("/").rsplit("/", 1)[-1]
+    name = quoted["title"] or address or str(quoted["document_id"])
+    where = " > ".join(dict.fromkeys((name, *quoted["heading_path"])))
+    yield f"\n[{number}] {where} ({quoted['start_char']}-{quoted['end_char']}{note})"
+    yield f'    "{quoted["quote"]}"'
