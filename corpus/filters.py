@@ -209,15 +209,22 @@ def _schema(ops: Sequence[str], rest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# The grammar for OpenAPI, in JSON Schema.
-FILTER_SCHEMA = {
-    "description": (__doc__ or "").strip(),
-    "oneOf": [
-        _schema(COMPARISONS, {**_COMMON, "value": _VALUE}),
-        _schema(MEMBERSHIPS, {**_COMMON, "value": {"type": "array", "items": _VALUE}}),
-        _schema(
-            COMPOUNDS,
-            {"filters": {"type": "array", "items": {"$ref": "#/components/schemas/SearchFilter"}}},
-        ),
-    ],
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+# The grammar for OpenAPI, in JSON Schema. The kinds have names: a union of nameless ones that holds
+# itself is more than generators of clients can read.
+FILTER_SCHEMAS = {
+    "SearchFilter": {
+        "description": (__doc__ or "").strip(),
+        "oneOf": [_ref("FilterComparison"), _ref("FilterMembership"), _ref("FilterCompound")],
+    },
+    "FilterComparison": _schema(COMPARISONS, {**_COMMON, "value": _VALUE}),
+    "FilterMembership": _schema(
+        MEMBERSHIPS, {**_COMMON, "value": {"type": "array", "items": _VALUE}}
+    ),
+    "FilterCompound": _schema(
+        COMPOUNDS, {"filters": {"type": "array", "items": _ref("SearchFilter")}}
+    ),
 }

@@ -7,11 +7,12 @@ from typing import Any
 
 from corsheaders.defaults import default_headers
 
-from corpus.filters import FILTER_SCHEMA
+from corpus.filters import FILTER_SCHEMAS
 from pkb import __version__
 from pkb.data_folder import make_data_folder
 from pkb.databases import read_databases
 from pkb.env import BASE_DIR, read_env
+from pkb.http.operations import TASKS
 from pkb.logs import logging_config
 from pkb.model_catalogue import (
     CROSS_ENCODER,
@@ -207,7 +208,9 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENFORCE_NON_BLANK_FIELDS": True,
     "COMPONENT_SPLIT_REQUEST": True,
-    "APPEND_COMPONENTS": {"schemas": {"SearchFilter": FILTER_SCHEMA}},
+    "SERVERS": [{"url": "/", "description": "the server that this is read from"}],
+    "TAGS": [{"name": name, "description": told} for name, told in TASKS.items()],
+    "APPEND_COMPONENTS": {"schemas": FILTER_SCHEMAS},
     "ENUM_NAME_OVERRIDES": {
         "AnswerKind": "qa.models.Answer.Kind",
         "DocumentStatus": "corpus.models.Document.Status",

@@ -1,5 +1,6 @@
-"""Complete the OpenAPI document: the errors that each operation answers with."""
+"""Complete the OpenAPI document: names of operations, and the errors that each answers with."""
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -7,7 +8,9 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from corpus.errors import PkbError
+from pkb.http.operations import OPERATIONS, Operation
 
+_PLACEHOLDER = re.compile(r"\{[^}]*\}")
 BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
 TOO_LARGE, TOO_LONG, BAD_TYPE, TOO_MANY = 413, 414, 415, 429
 SERVER_ERRORS = "5XX"
@@ -32,12 +35,34 @@ class Problem(serializers.Serializer[Any]):
 
 
 class ProblemAutoSchema(AutoSchema):
-    """Adds to every operation the errors it answers with.
+    """Adds to every operation its name and task, and the errors it answers with.
 
     What follows from its request is found here. What its subject adds stands in the view:
     ``errors``, a mapping of a method in lower case to exceptions of ``corpus.errors``. A view
     whose errors have another shape names it: ``error_body`` and ``error_media_type``.
     """
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        """Give the operation an example of its body."""
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation and (named := self._named()) and named.example:
+            operation["requestBody"]["content"]["application/json"]["example"] = named.example
+        return operation
+
+    def get_operation_id(self) -> str:
+        named = self._named()
+        return named.id if named else str(super().get_operation_id())
+
+    def get_tags(self) -> list[str]:
+        named = self._named()
+        return [named.task] if named else list(super().get_tags())
+
+    def get_summary(self) -> str | None:
+        named = self._named()
+        return named.summary if named else None
+
+    def _named(self) -> Operation | None:
+        return OPERATIONS.get(f"{self.method} {_PLACEHOLDER.sub('{}', self.path)}")
 
     def _get_parameters(self) -> list[dict[str, Any]]:
         """Say of optional parameters that an empty one counts as not given."""

@@ -64,7 +64,7 @@ def _model(collection: Collection) -> dict[str, Any]:
 class ModelsView(OpenAIView):
     """The collections, as models that answer from them."""
 
-    @extend_schema(operation_id="v1_models_list", responses={200: ModelList})
+    @extend_schema(responses={200: ModelList})
     def get(self, request: Request) -> Response:
         collections = Collection.objects.order_by("name")
         return Response({"object": "list", "data": [_model(each) for each in collections]})
