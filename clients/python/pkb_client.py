@@ -1,0 +1,378 @@
+"""A typed client of pkb: ask, stream, search, ingest. It needs httpx and nothing else.
+
+    with Client("http://127.0.0.1:8000") as kb:
+        kb.ingest_text("The lighthouse at Bavoke was built in 1874.", title="Bavoke")
+        answer = kb.ask("When was the lighthouse at Bavoke built?")
+        print(answer.text or answer.notice, [each.quote for each in answer.citations])
+
+What is too much for the service (429, 503) is tried again after the time that it asks for, and so
+is what breaks on the way. An ingest that is tried again stores nothing twice: all its attempts
+carry one ``Idempotency-Key``.
+"""
+
+import json
+import random
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import httpx
+
+__all__ = ["Answer", "Client", "Event", "Passage", "PkbError", "Quote", "Stored"]
+
+TOO_MANY, UNAVAILABLE, CONFLICT = 429, 503, 409
+# A service that asks for more is not waited for.
+MAX_WAIT_S = 60.0
+FIRST_WAIT_S = 0.5
+
+Mode = Literal["hybrid", "semantic", "lexical"]
+
+
+class PkbError(Exception):
+    """What the service refused or could not do.
+
+    Attributes:
+        status: Of HTTP; 0 where no reply came.
+        code: A short word, such as ``not_found``.
+        errors: The fields that are wrong: ``field``, ``message``, ``code`` of each.
+        body: The whole reply.
+    """
+
+    def __init__(self, status: int, body: Mapping[str, Any]) -> None:
+        self.status = status
+        self.code = str(body.get("error", ""))
+        self.errors = list(body.get("errors", ()))
+        self.body = body
+        super().__init__(str(body.get("detail") or body.get("content") or body or status))
+
+
+@dataclass(frozen=True)
+class _FromJson:
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Self:
+        """Read what is known here; the service may say more one day."""
+        return cls(**{each.name: told[each.name] for each in fields(cls) if each.name in told})
+
+
+@dataclass(frozen=True)
+class Quote(_FromJson):
+    """A verbatim span of a document version: ``text[start_char:end_char] == quote``."""
+
+    quote: str
+    start_char: int
+    end_char: int
+    content_sha256: str
+    title: str = ""
+    source_uri: str = ""
+    heading_path: Sequence[str] = ()
+    page: int | None = None
+    document_id: str | None = None
+    chunk_id: str | None = None
+    score: float = 0.0
+    # Of citations: which part of the answer it holds up, and how well.
+    answer_start: int = 0
+    answer_end: int = 0
+    support: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, or why there is none; ``raw`` is the whole answer object.
+
+    Attributes:
+        kind: ``answer``; ``unsure``: nothing is claimed, see ``closest``; ``abstained``.
+        text: Empty unless ``kind`` is ``answer``.
+        notice: What to tell a person where there is no answer.
+        session_id: By which the next question can follow up, if one was given or made.
+    """
+
+    id: str
+    question: str
+    kind: str
+    text: str
+    confidence: float
+    short: str | None
+    citations: tuple[Quote, ...]
+    closest: tuple[Quote, ...]
+    notice: str | None
+    session_id: str | None
+    raw: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], *, session_id: str | None = None) -> Self:
+        return cls(
+            id=told["id"],
+            question=told["question"],
+            kind=told["kind"],
+            text=told["answer"],
+            confidence=told["confidence"],
+            short=told["short"],
+            citations=tuple(Quote.of(each) for each in told["citations"]),
+            closest=tuple(Quote.of(each) for each in told.get("closest") or ()),
+            notice=told.get("notice"),
+            session_id=told.get("session_id") or session_id,
+            raw=told,
+        )
+
+
+@dataclass(frozen=True)
+class Passage(_FromJson):
+    """A passage that a search found."""
+
+    chunk_id: str
+    document_id: str
+    document_name: str
+    content: str
+    score: float
+    similarity_score: float
+    start_char: int
+    end_char: int
+    heading_path: Sequence[str]
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What became of a text: ``added``, ``replaced``, or ``unchanged``: it was stored before."""
+
+    document_id: str
+    outcome: Literal["added", "replaced", "unchanged"]
+    chunk_count: int = 0
+
+
+@dataclass(frozen=True)
+class Event:
+    """Of a streamed answer: ``chunk`` with content, ``citation``, and at the end ``done``."""
+
+    type: str
+    content: str
+    citation: Quote | None = None
+    answer: Answer | None = None
+
+
+class Client:
+    """Talks to one service; usable by several threads.
+
+    Args:
+        url: Of the service, without a path.
+        api_key: Sent as ``Authorization: Bearer``, where the service wants one.
+        timeout_s: For each reply to begin, or each piece of a stream to come.
+        max_attempts: Of each call; 1 tries nothing again.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:8000",
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 120.0,
+        max_attempts: int = 4,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._http = httpx.Client(
+            base_url=url, headers=headers, timeout=timeout_s, transport=transport
+        )
+        self._max_attempts = max_attempts
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def ask(
+        self,
+        question: str,
+        *,
+        collection: str = "default",
+        tags: Sequence[str] = (),
+        session_id: str | None = None,
+    ) -> Answer:
+        """Answer a question; with a ``session_id`` (a UUID of yours) it may follow up on others.
+
+        Raises:
+            PkbError: It was refused, or nobody answered.
+            ValueError: A session knows no tags.
+        """
+        if session_id is None:
+            params = {"q": question, "collection": collection, "tag": list(tags)}
+            return Answer.of(self._call("GET", "/answer", params=params).json())
+        if tags:
+            raise ValueError("Questions of a session cannot be narrowed by tags.")
+        body = {"question": question, "collection": collection, "session_id": session_id}
+        return Answer.of(self._call("POST", "/ask", json=body).json())
+
+    def stream(
+        self, question: str, *, collection: str = "default", session_id: str | None = None
+    ) -> Iterator[Event]:
+        """Yield the answer as it is proved; the last event, ``done``, has all of it.
+
+        A stream that breaks is read on where it broke.
+
+        Raises:
+            PkbError: It was refused, or ended by an error.
+        """
+        body: dict[str, Any] = {"question": question, "collection": collection}
+        if session_id is not None:
+            body["session_id"] = session_id
+        request = self._http.build_request("POST", "/chat", json=body)
+        last_id, address = "", ""
+        for attempt in range(self._max_attempts):
+            try:
+                reply = self._send(request, stream=True)
+                address = address or reply.headers["Location"]
+                for last_id, told in _events(reply):  # noqa: B007  (kept for the next attempt)
+                    yield _event(told)
+                    if told["type"] == "done":
+                        return
+            except httpx.TransportError as exc:
+                if not address or attempt + 1 == self._max_attempts:
+                    raise PkbError(0, {"detail": str(exc)}) from exc
+            headers = {"Last-Event-ID": last_id} if last_id else {}
+            request = self._http.build_request("GET", address, headers=headers)
+        raise PkbError(0, {"detail": "The stream ended before the answer did."})
+
+    def search(
+        self,
+        query: str,
+        *,
+        collection: str = "default",
+        top_k: int = 5,
+        mode: Mode = "hybrid",
+        tags: Sequence[str] = (),
+        filters: Mapping[str, Any] | None = None,
+        **choices: Any,
+    ) -> list[Passage]:
+        """Find passages, best first; ``choices`` are ``rerank``, ``similarity_threshold``."""
+        body = {"query": query, "collection": collection, "top_k": top_k, "mode": mode, **choices}
+        body |= {"tags": list(tags)} if tags else {}
+        body |= {"filters": filters} if filters else {}
+        found = self._call("POST", "/search", json=body).json()["results"]
+        return [Passage.of(each) for each in found]
+
+    def ingest_text(
+        self, text: str, *, collection: str = "default", tags: Sequence[str] = (), **known: Any
+    ) -> Stored:
+        """Take in a text; ``known`` are ``title``, ``source_uri``, ``source``, ``metadata`` ...
+
+        One that comes with a ``source_uri`` that is known replaces the document there.
+        """
+        body = {"text": text, "collection": collection, "tags": list(tags), **known}
+        return self._ingest(json=body)
+
+    def ingest_file(
+        self, path: Path, *, collection: str = "default", tags: Sequence[str] = (), **known: str
+    ) -> Stored:
+        """Take in a file that some loader reads (docs/formats.md)."""
+        data = {"collection": collection, "tags": list(tags), **known}
+        return self._ingest(data=data, files={"file": (path.name, path.read_bytes())})
+
+    def is_current(self, quote: Quote) -> bool:
+        """Prove a quote: it stands in the document, of the version that it names, where it says."""
+        try:
+            told = self._call("GET", f"/documents/{quote.document_id}/text").json()
+        except PkbError as exc:
+            if exc.status == httpx.codes.NOT_FOUND:
+                return False
+            raise
+        is_same_version = told["content_sha256"] == quote.content_sha256
+        span = told["text"][quote.start_char : quote.end_char]
+        return bool(is_same_version and span == quote.quote)
+
+    def _ingest(self, **body: Any) -> Stored:
+        headers = {"Idempotency-Key": str(uuid.uuid4())}
+        try:
+            reply = self._call("POST", "/ingest", headers=headers, **body)
+        except PkbError as exc:
+            if exc.status == CONFLICT and "document_id" in exc.body:
+                return Stored(exc.body["document_id"], "unchanged")
+            raise
+        told = reply.json()
+        is_new = reply.status_code == httpx.codes.CREATED
+        return Stored(told["document_id"], "added" if is_new else "replaced", told["chunk_count"])
+
+    def _call(self, method: str, path: str, **request: Any) -> httpx.Response:
+        return self._send(self._http.build_request(method, path, **request))
+
+    def _send(self, request: httpx.Request, *, stream: bool = False) -> httpx.Response:
+        """Send until a reply is final, or the attempts are used up."""
+        for attempt in range(1, self._max_attempts + 1):
+            is_last = attempt == self._max_attempts
+            try:
+                reply = self._http.send(request, stream=stream)
+            except httpx.TransportError as exc:
+                if is_last or not _may_repeat(request, exc):
+                    raise PkbError(0, {"detail": f"{request.url}: {exc}"}) from exc
+                time.sleep(_backoff_s(attempt))
+                continue
+            if reply.is_success:
+                return reply
+            reply.read()
+            error = PkbError(reply.status_code, _body(reply))
+            wait_s = _wait_s(reply, error, attempt)
+            if is_last or wait_s is None or wait_s > MAX_WAIT_S:
+                raise error
+            time.sleep(wait_s)
+        raise ValueError("max_attempts is at least 1.")
+
+
+def _may_repeat(request: httpx.Request, error: httpx.TransportError) -> bool:
+    """Tell whether what broke can be sent again: a question would be in its session twice."""
+    was_not_sent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+    return was_not_sent or request.method == "GET" or request.url.path in {"/search", "/ingest"}
+
+
+def _wait_s(reply: httpx.Response, error: PkbError, attempt: int) -> float | None:
+    """Return how long to wait before the next attempt; None where it would be refused again."""
+    is_busy = reply.status_code in {TOO_MANY, UNAVAILABLE} or error.code == "idempotency_key_busy"
+    if not is_busy:
+        return None
+    asked = reply.headers.get("Retry-After", "")
+    return float(asked) if asked.isdigit() else _backoff_s(attempt)
+
+
+def _backoff_s(attempt: int) -> float:
+    """Twice as long each time, and never the same for two clients."""
+    return float(FIRST_WAIT_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0))  # noqa: S311
+
+
+def _body(reply: httpx.Response) -> Mapping[str, Any]:
+    try:
+        told = reply.json()
+    except ValueError:
+        told = None
+    return told if isinstance(told, dict) else {"detail": reply.text}
+
+
+def _events(reply: httpx.Response) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the id and the data of each event; comments are heartbeats."""
+    event_id, data = "", ""
+    try:
+        for line in reply.iter_lines():
+            name, _, value = line.partition(":")
+            if name == "id":
+                event_id = value.strip()
+            elif name == "data":
+                data += value.removeprefix(" ")
+            elif not line and data:
+                yield event_id, json.loads(data)
+                data = ""
+    finally:
+        reply.close()
+
+
+def _event(told: Mapping[str, Any]) -> Event:
+    if told["type"] == "error":
+        raise PkbError(0, told)
+    citation = Quote.of(told["citation"]) if told.get("citation") else None
+    answer = None
+    if told["type"] == "done":
+        answer = Answer.of(told["answer"], session_id=told["session_id"])
+    return Event(told["type"], told.get("content") or "", citation, answer)
