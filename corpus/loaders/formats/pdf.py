@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.formats.pdf_layout import Line, Outline, blocks_from_pages
+from corpus.loaders.formats.pdf_title import title_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -19,10 +20,6 @@ _MAX_PAGES = 20_000
 _MAX_OUTLINE = 5_000
 # PDF allows names of 127 bytes.
 _FONT_NAME_BYTES = 128
-# What programs put where a title belongs.
-_NO_TITLE = re.compile(
-    r"^(?:microsoft word|untitled|slide 1\b|powerpoint|\W*\d[\d\W]*$)|\.\w{3,4}$", re.I
-)
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?([Zz]|[+-]\d\d'?\d\d)?")
 _STATED = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
@@ -52,10 +49,9 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         raise EmptyDocument(
             f"The PDF has no text on its {page_count} pages: it may be scanned, and need OCR first."
         )
-    title = stated.get("Title", "").strip()
     return LoadedDocument(
         blocks=tuple(blocks),
-        title="" if _NO_TITLE.search(title) else title,
+        title=title_of(stated.get("Title", ""), pages, filename=filename),
         metadata=_metadata(stated, page_count),
     )
 

@@ -4,6 +4,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
 from corpus.loaders.formats.pdf_layout import Line, blocks_from_pages
+from corpus.loaders.formats.pdf_title import title_of
 from tests.unit.loaders.sample_files import Pdf, headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -193,3 +194,60 @@ def test_an_outline_that_cannot_be_read_is_left_out(monkeypatch: pytest.MonkeyPa
     pdf = Pdf().line("First", 700, size=20).line(SENTENCE, 650).line(SENTENCE, 637)
     pdf.line(SENTENCE, 624).line(SENTENCE, 611).outline(("First", 1))
     assert headings(loaded(pdf.bytes(), "a.pdf")) == [(1, "First")]
+
+
+def test_a_stated_title_is_the_title() -> None:
+    assert titled(line("Large", 700, size=30), stated="Field Guide") == "Field Guide"
+
+
+@pytest.mark.parametrize(
+    "stated", ["", "untitled", "Microsoft Word - a.doc", "(anonymous)", "report.indd", "12-3"]
+)
+def test_without_a_sensible_title_the_largest_words_of_page_one_are_it(stated: str) -> None:
+    lines = line("ACME", 760, size=12), *wide("The Tide", "Tables*"), line(SENTENCE, 600)
+    assert titled(*lines, stated=stated) == "The Tide Tables"
+
+
+@pytest.mark.parametrize("words", ["1. Introduction", "Contents", "Abstract", "Chapter 3", "2"])
+def test_the_heading_of_a_part_is_no_title(words: str) -> None:
+    assert titled(*wide(words), line(SENTENCE, 600)) == "tide-tables"
+
+
+def test_a_stamp_along_the_margin_is_no_title() -> None:
+    stamp = line("arXiv:1706.03762v5 [cs.CL]", 300, size=40, left=20, right=60)
+    assert titled(stamp, *wide("Attention"), line(SENTENCE, 600)) == "Attention"
+
+
+def test_words_from_right_to_left_may_be_a_title() -> None:
+    assert titled(line("مواعيد المد", 700, size=24, left=500, right=300), line(SENTENCE, 600))
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([], id="no-text-on-page-one"),
+        pytest.param([line(SENTENCE, 700), line(SENTENCE, 680)], id="all-of-one-size"),
+        pytest.param(
+            [line("Long " * 50, 700, size=20, right=999), line("x" * 300, 600)], id="a-paragraph"
+        ),
+    ],
+)
+def test_without_any_of_them_the_file_names_it(lines: list[Line]) -> None:
+    assert titled(*lines) == "tide-tables"
+
+
+def test_the_first_heading_of_a_pdf_does_not_name_it() -> None:
+    pdf = Pdf().line("1. Introduction", 740, size=24)
+    for at in range(6):
+        pdf.line(SENTENCE, 700 - at * 13)
+    document = loaded(pdf.bytes(), "tides.pdf")
+    assert (document.title, headings(document)) == ("tides", [(1, "1. Introduction")])
+
+
+def wide(*words: str) -> list[Line]:
+    """Lines so large that nothing else on the page is."""
+    return [line(said, 700 - at * 30, size=24, right=350) for at, said in enumerate(words)]
+
+
+def titled(*lines: Line, stated: str = "") -> str:
+    return title_of(stated, {1: list(lines)}, filename="tide-tables.pdf")
