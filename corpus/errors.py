@@ -11,6 +11,8 @@ The errors the product raises, with the HTTP status each maps to.
     - JobNotFound                  404
     - ModelNotFound                404
     - PathNotFound                 404
+    - OriginalNotFound             404
+    - PageNotFound                 404
     - AnswerNotFound               404
     - ChatNotFound                 404
   x Conflict                       409
@@ -20,6 +22,7 @@ The errors the product raises, with the HTTP status each maps to.
     - CollectionProtected          409
     - JobStateConflict             409
     - ModelNotReady                409
+    - OriginalChanged              409
     - IdempotencyKeyBusy           409, with Retry-After
   x TooLarge                       413
   x UnsupportedMediaType           415
@@ -135,6 +138,18 @@ class PathNotFound(NotFound):
     code = "path_not_found"
 
 
+class OriginalNotFound(NotFound):
+    """The document has no file: it came as text, or the file is gone."""
+
+    code = "original_not_found"
+
+
+class PageNotFound(NotFound):
+    """The file has no such page to be drawn."""
+
+    code = "page_not_found"
+
+
 class AnswerNotFound(NotFound):
     """No answer has this id."""
 
@@ -196,6 +211,12 @@ class ModelNotReady(Conflict):
     """The collection has not all its vectors by this model."""
 
     code = "model_not_ready"
+
+
+class OriginalChanged(Conflict):
+    """The document's file has changed since it was taken in."""
+
+    code = "original_changed"
 
 
 class IdempotencyKeyBusy(Conflict):

@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from corpus.api import collections, documents, ingest, jobs, tags
+from corpus.api import collections, documents, ingest, jobs, originals, tags
 
 
 class NameConverter(StringConverter):
@@ -29,6 +29,14 @@ urlpatterns = [
     path("documents/<uuid:document_id>/text", documents.DocumentTextView.as_view(), name="text"),
     path(
         "documents/<uuid:document_id>/chunks", documents.DocumentChunksView.as_view(), name="chunks"
+    ),
+    path(
+        "documents/<uuid:document_id>/original", originals.OriginalView.as_view(), name="original"
+    ),
+    path(
+        "documents/<uuid:document_id>/pages/<int:number>",
+        originals.PageView.as_view(),
+        name="page",
     ),
     path("chunks/<uuid:chunk_id>", documents.ChunkView.as_view(), name="chunk"),
     path("tags", tags.TagsView.as_view(), name="tags"),

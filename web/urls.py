@@ -1,7 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from web.views import ask, documents, jobs, library, quality, search
+from web.views import ask, documents, jobs, library, pages, quality, search
 
 app_name = "web"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("ui/library/folder", library.sync_folder, name="sync_folder"),
     path("ui/library/collection", library.add_collection, name="add_collection"),
     path("ui/documents/<uuid:document_id>", documents.document, name="document"),
+    path("ui/documents/<uuid:document_id>/pages/<int:number>", pages.page, name="page"),
     path("ui/documents/<uuid:document_id>/passage", ask.passage, name="passage"),
     path("ui/documents/<uuid:document_id>/tags", documents.tag, name="tag"),
     path("ui/documents/<uuid:document_id>/reingest", documents.reingest, name="reingest"),

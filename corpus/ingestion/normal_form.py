@@ -1,6 +1,8 @@
 """Bring text into the one form that is stored and that all offsets refer to."""
 
 import re
+import sys
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,6 +15,7 @@ from corpus.storable import MAX_DEPTH, is_storable
 
 # Controls that are dropped in silence may make up this share of a text; more means binary.
 MAX_CONTROL_SHARE = 0.01
+_NO_PAGE_IS_HIGHER = sys.maxsize
 BLOCK_SEPARATOR = "\n\n"
 
 _BINARY = re.compile(r"[\x00\x1b\ud800-\udfff\ufffe\uffff]")
@@ -56,6 +59,19 @@ class Outline:
     headings: tuple[Heading, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
     labels: tuple[Label, ...] = ()
+
+    def page_at(self, place: int) -> int | None:
+        """Return the page that a character stands on; None where there are no pages."""
+        found = bisect_right(self.pages, (place, _NO_PAGE_IS_HIGHER))
+        return self.pages[found - 1][1] if found else None
+
+    def span_of_page(self, number: int, *, char_count: int) -> tuple[int, int]:
+        """Return where a page's text begins and ends; an empty span for one without text."""
+        ends = [*(start for start, _ in self.pages[1:]), char_count]
+        for (start, page), end in zip(self.pages, ends, strict=False):
+            if page == number:
+                return start, end
+        return 0, 0
 
     def to_json(self) -> dict[str, Any]:
         headings = [[h.start, h.end, h.level, h.text] for h in self.headings]

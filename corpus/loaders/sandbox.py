@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -26,6 +27,7 @@ from corpus.errors import (
     BackendUnavailable,
     BinaryText,
     EmptyDocument,
+    PageNotFound,
     PkbError,
     TextTooLong,
     UnreadableFile,
@@ -53,8 +55,10 @@ _BOOT = (
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 _ERRORS: dict[str, type[PkbError]] = {
     error.code: error
-    for error in (BinaryText, EmptyDocument, TextTooLong, UnreadableFile, UnsupportedMediaType)
-}
+    for error in (
+        BinaryText, EmptyDocument, PageNotFound, TextTooLong, UnreadableFile, UnsupportedMediaType,
+    )
+}  # fmt: skip
 
 
 class WorkerLost(Exception):
@@ -166,16 +170,43 @@ def read_in_child(
         UnreadableFile: Also where the parser crashes, or needs more time or memory than allowed.
         BackendUnavailable: No worker could be started.
     """
+    given = {"filename": filename}
+    fields, *lines = run_in_child(
+        "read", content, media_type=media_type, limits=limits, given=given
+    )
+    return _document(fields, lines)
+
+
+def run_in_child(
+    act: str,
+    content: bytes,
+    *,
+    media_type: str,
+    limits: LoaderLimits,
+    given: Mapping[str, Any],
+) -> list[Any]:
+    """Do something with a file in a child process; returns what the act did, line by line.
+
+    Args:
+        act: One of ``worker.ACTS``.
+        given: What the act takes besides the file; JSON values.
+
+    Raises:
+        PkbError: What the act itself raises.
+        UnreadableFile: The parser crashes, or needs more time or memory than allowed.
+        BackendUnavailable: No worker could be started.
+    """
     request = {
-        "filename": filename,
+        "act": act,
+        "given": dict(given),
         "media_type": media_type,
         "limits": asdict(limits),
         "content_bytes": len(content),
     }
     with _pool.at_work:
-        reply, *blocks = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
-    if "document" in reply:
-        return _document(reply["document"], blocks)
+        reply, *further = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
+    if "result" in reply:
+        return [reply["result"], *further]
     if "error" in reply:
         raise _ERRORS.get(reply["error"], UnreadableFile)(reply["detail"])
     if "traceback" in reply:

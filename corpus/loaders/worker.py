@@ -11,6 +11,7 @@ Django is never imported here, and the environment is empty: a parser that is ta
 hostile file finds no password.
 """
 
+import base64
 import contextlib
 import importlib
 import json
@@ -29,6 +30,7 @@ from corpus.errors import PkbError
 from corpus.loaders import registry
 from corpus.loaders.archives import unpacked_bytes
 from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.formats import pdf_page
 from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
@@ -177,21 +179,31 @@ def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> Non
 def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> bytes:
     try:
         _restrict_time(content, request["media_type"], limits)
-        document = read(
-            content,
-            filename=request["filename"],
-            media_type=request["media_type"],
-            limits=limits,
-        )
+        result, *further = ACTS[request["act"]](request, content, limits)
     except PkbError as error:
         return _line({"error": error.code, "detail": str(error)})
+    return b"".join(map(_line, ({"result": result}, *further)))
+
+
+def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    document = read(content, media_type=request["media_type"], limits=limits, **request["given"])
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [(b.text, b.heading_level, b.heading_text, b.page, b.under) for b in document.blocks]
-    parts = [
-        blocks[start : start + BLOCKS_PER_LINE] for start in range(0, len(blocks), BLOCKS_PER_LINE)
-    ]
-    return b"".join(map(_line, ({"document": fields}, *parts)))
+    starts = range(0, len(blocks), BLOCKS_PER_LINE)
+    return [fields, *(blocks[start : start + BLOCKS_PER_LINE] for start in starts)]
+
+
+def _draw_page(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    drawn = pdf_page.draw(content, **request["given"])
+    return [base64.b64encode(drawn).decode()]
+
+
+def _find_on_page(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    return [pdf_page.find(content, **request["given"])._asdict()]
+
+
+ACTS = {"read": _read, "draw_page": _draw_page, "find_on_page": _find_on_page}
 
 
 def _line(reply: object) -> bytes:

@@ -1,6 +1,7 @@
 """What a request costs, as far as its path or the tool it calls tells."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
@@ -10,7 +11,7 @@ class Cost(StrEnum):
     """Requests of one cost share places."""
 
     ANSWER = "answer"  # a question or a claim: models take all cores
-    SEARCH = "search"
+    SEARCH = "search"  # or a file that is read, and a page of it drawn: a core, for a moment
     ENCODE = "encode"  # a text or file that is taken in, embedded or ranked
     REPLAY = "replay"  # a stream that is read again: hardly anything, but for minutes
     LIGHT = "light"  # whatever else
@@ -30,6 +31,10 @@ _PATHS: Mapping[Cost, Iterable[str]] = {
     ),
 }  # fmt: skip
 _COSTS = {path: cost for cost, paths in _PATHS.items() for path in paths}
+_FORMS = {
+    re.compile(r"/ui/documents/.*/reingest"): Cost.ENCODE,
+    re.compile(r"(?:/ui)?/documents/[^/]+/(?:original|pages/[^/]+)"): Cost.SEARCH,
+}
 _TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}
 # Of an MCP request; only a text that is to be taken in is longer.
 TOOL_CALL_BYTES = 64 * 1024
@@ -40,9 +45,8 @@ def cost_of(method: str, path: str) -> Cost:
         return Cost.LIGHT
     if path.startswith("/chat/"):
         return Cost.REPLAY
-    if path.startswith("/ui/documents/") and path.endswith("/reingest"):
-        return Cost.ENCODE
-    return _COSTS.get(path, Cost.LIGHT)
+    by_form = next((cost for form, cost in _FORMS.items() if form.fullmatch(path)), Cost.LIGHT)
+    return _COSTS.get(path, by_form)
 
 
 def cost_of_tool_call(content: bytes) -> Cost:

@@ -86,3 +86,20 @@ def test_outline_survives_its_json() -> None:
         [Block("# A", heading_level=1, heading_text="A", page=3), Block("b", under=("B",))]
     )
     assert Outline.from_json(outline.to_json()) == outline
+
+
+def test_characters_and_pages_lead_to_each_other() -> None:
+    blocks = [Block("One.", page=1), Block("Three.", page=3), Block("Three still.", page=3)]
+    text, outline = join_blocks(blocks)
+    assert [outline.page_at(at) for at in (0, 5, 6, len(text))] == [1, 1, 3, 3]
+    spans = [outline.span_of_page(number, char_count=len(text)) for number in (1, 2, 3)]
+    assert [text[start:end].strip() for start, end in spans] == [
+        "One.",
+        "",
+        "Three.\n\nThree still.",
+    ]
+
+
+def test_a_text_without_pages_has_none() -> None:
+    assert Outline().page_at(3) is None
+    assert Outline().span_of_page(1, char_count=9) == (0, 0)

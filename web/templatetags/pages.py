@@ -1,10 +1,13 @@
 """How values read on a page."""
 
+import re
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from django import template
 
+from corpus.ingestion import originals
+from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem
 from corpus.roots.names import shown_path
 
@@ -20,6 +23,42 @@ FAIR_CONFIDENCE = 0.5
 def shown_name(document: Any) -> str:
     """What to call a document, or a passage of one: its title, else its file's name."""
     return document.title or unquote(document.name)
+
+
+# The folder of each upload has a made-up name.
+_UPLOAD = re.compile(r"/uploads/[0-9a-f]{32}/")
+
+
+@register.filter
+def place_name(document: Any) -> str:
+    """The file a document or passage is from, with its folder or host; empty for a text."""
+    uri = unquote(document.source_uri)
+    parts = urlsplit(uri)
+    steps = [step for step in parts.path.split("/") if step]
+    if parts.scheme in {"http", "https"}:
+        return "/".join([parts.netloc, *steps[-1:]])
+    if parts.scheme != "file":
+        return uri
+    return "/".join(steps[-1:] if _UPLOAD.search(parts.path) else steps[-2:])
+
+
+@register.filter
+def type_name(document: Any) -> str:
+    """What people call its media type."""
+    known = FORMATS.get(document.media_type)
+    return known.name if known else str(document.media_type)
+
+
+@register.filter
+def has_file(document: Any) -> bool:
+    """Whether it came from a file that may be opened."""
+    return originals.has_original(document)
+
+
+@register.filter
+def has_pages(document: Any) -> bool:
+    """Whether pages of its file can be shown."""
+    return originals.has_pages(document)
 
 
 @register.filter

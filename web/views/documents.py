@@ -1,6 +1,7 @@
 """The page of a document: a window of its text with the chunks in it, and what is done to it."""
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +11,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from corpus.catalogue import delete_document
 from corpus.errors import DocumentNotFound
 from corpus.ingestion import reingest_document
+from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.originals import has_pages
+from corpus.loaders.labels import LINE_LEVEL
 from corpus.models import Chunk, Document
 from corpus.tags import change_tags
 from qa import models
@@ -20,6 +24,10 @@ from web.marks import LabelledSpan, Stretch, lay_over
 PAGE_CHARS = 30_000
 # Characters around a passage that is shown beside an answer.
 PANEL_CHARS = 6_000
+
+# Fewer headings than these are no outline; of more, a list beside the text is no help.
+LEAST_HEADINGS = 2
+MAX_HEADINGS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +55,46 @@ class Reading:
 
     @property
     def place(self) -> Chunk | None:
-        """The chunk that the marked passage begins in: it knows headings and page."""
+        """The chunk that the marked passage begins in: it knows the headings."""
         if self.marked is None:
             return None
         start = self.marked[0]
         rows = Chunk.objects.filter(document=self.document).touching(start, start + 1)
-        return rows.only("heading_path", "page").first()
+        return rows.only("heading_path").first()
+
+    @property
+    def page_number(self) -> int | None:
+        """The page that the marked passage begins on."""
+        return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingLink:
+    """A heading in the outline beside a text; ``depth`` is 0 for the outermost there are."""
+
+    text: str
+    depth: int
+    start: int
+    end: int
+    page: int | None
+
+
+def headings_of(outline: Outline) -> list[HeadingLink]:
+    """Return the headings of a document that lead somewhere, as many as people read."""
+    shown = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
+    if len(shown) < LEAST_HEADINGS:
+        return []
+    top = min(each.level for each in shown)
+    return [
+        HeadingLink(each.text, each.level - top, each.start, each.end, outline.page_at(each.start))
+        for each in shown
+    ]
+
+
+def read_outline(document: Document) -> Outline:
+    """Read the headings and pages of a document, which lists leave out."""
+    rows = Document.objects.filter(pk=document.pk).values_list("outline", flat=True)
+    return Outline.from_json(rows.get())
 
 
 def find_document(document_id: UUID) -> Document:
@@ -90,8 +132,12 @@ def read_around(document: Document, *, start: int, end: int) -> Reading:
 
 def _slice(document: Document, start: int, size: int) -> tuple[int, str]:
     start = max(min(start, document.char_count - 1), 0)
-    rows = Document.objects.filter(pk=document.pk)
-    return start, rows.slice_of_text(start, start + size)
+    return start, slice_text(document, start, start + size)
+
+
+def slice_text(document: Document, start: int, end: int) -> str:
+    """Read characters ``start:end`` of a document."""
+    return Document.objects.filter(pk=document.pk).slice_of_text(start, end)
 
 
 @require_safe
@@ -102,9 +148,14 @@ def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
     start, end = given["start"], given["end"]
     marked = (start, end) if start is not None and end is not None and end > start else None
     first = (start or 0) if marked is None else marked[0] - marked[0] % PAGE_CHARS
+    outline = read_outline(found)
+    page_number = outline.page_at(marked[0] if marked else first)
     shown = {
         "document": found,
         "reading": read_window(found, start=first, size=PAGE_CHARS, marked=marked),
+        "headings": headings_of(outline),
+        "span": urlencode({"start": marked[0], "end": marked[1]}) if marked else "",
+        "page_number": page_number if has_pages(found) else None,
         "is_stale": bool(given["sha"]) and given["sha"] != found.content_sha256,
     }
     return render(request, "web/document.html", shown)

@@ -130,15 +130,17 @@ def test_a_parser_that_fails_is_reported_and_logged(
 
 def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     worker = sandbox.Worker()
-    request = {"media_type": registry.PLAIN, "limits": {}, "content_bytes": 4}
+    request = {"act": "read", "media_type": registry.PLAIN, "limits": {}, "content_bytes": 4}
     try:
-        (crash,) = worker.ask({**request, "filename": 7}, b"text", within_s=30)
-        reply, blocks = worker.ask({**request, "filename": "a.txt"}, b"text", within_s=30)
+        (crash,) = worker.ask({**request, "given": {"filename": 7}}, b"text", within_s=30)
+        reply, blocks = worker.ask(
+            {**request, "given": {"filename": "a.txt"}}, b"text", within_s=30
+        )
     finally:
         worker.close()
     assert crash["failure"] == "TypeError in the parser"
     assert "read.py" in crash["traceback"]
-    assert reply["document"]["title"] == "a"
+    assert reply["result"]["title"] == "a"
     assert [block[0] for block in blocks] == ["text"]
 
 

@@ -1,0 +1,69 @@
+"""The files that documents were made from, as long as they are what they were."""
+
+import re
+from pathlib import Path
+
+from django.conf import settings
+
+from corpus.errors import OriginalChanged, OriginalNotFound, PkbError
+from corpus.ingestion.disk import read_file
+from corpus.loaders import registry
+from corpus.models import Document
+
+# Shown by a browser as what they are; whatever else is only downloaded. None can run anything.
+_TEXTS = (
+    registry.PLAIN, registry.MARKDOWN, registry.RESTRUCTUREDTEXT, registry.ASCIIDOC, registry.CSV,
+    registry.TSV, registry.JSON, registry.JSON_LINES, registry.SUBTITLES, registry.CODE,
+)  # fmt: skip
+DOWNLOADED = "application/octet-stream"
+_UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
+
+
+def read_original(document: Document) -> bytes:
+    """Return the bytes that the document was taken in from.
+
+    What stands at its path today is told only if it is the same, byte by byte: another file there
+    was never taken in, and may not be for everyone.
+
+    Raises:
+        OriginalNotFound: It came as text, or its file is gone or closed to us.
+        OriginalChanged: The file is another one now.
+    """
+    if not has_original(document):
+        raise OriginalNotFound("The document came as text; no file is kept of it.")
+    path = Path(document.file_path)
+    try:
+        file = read_file(path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except (PkbError, OSError) as exc:
+        raise OriginalNotFound("The document's file is gone, or cannot be read.") from exc
+    if file.path != path or file.file_hash != document.file_hash:
+        raise OriginalChanged("The file has changed since it was taken in; sync it again.")
+    return file.content
+
+
+def has_original(document: Document) -> bool:
+    """Tell whether the document came from a file, be that there or not."""
+    return bool(document.file_path and document.file_hash)
+
+
+def has_pages(document: Document) -> bool:
+    """Tell whether pages of its file can be drawn."""
+    return has_original(document) and document.media_type == registry.PDF
+
+
+def shown_type(document: Document, content: bytes) -> str:
+    """Return as which type a browser may show the file; ``DOWNLOADED`` if it may not."""
+    if document.media_type == registry.PDF and b"%PDF-" in content[:1024]:
+        return registry.PDF
+    if document.media_type not in _TEXTS:
+        return DOWNLOADED
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return "text/plain"
+    return "text/plain; charset=utf-8"
+
+
+def original_name(document: Document) -> str:
+    """Return the file's name, fit for any file system."""
+    return _UNFIT.sub("_", Path(document.file_path).name).strip(". ") or "document"

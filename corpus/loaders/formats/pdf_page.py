@@ -1,0 +1,164 @@
+"""A page of a PDF: drawn as an image, and the places of words on that image."""
+
+import ctypes
+import struct
+import sys
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from corpus.errors import PageNotFound, UnreadableFile
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage, PdfTextPage
+
+# Letters of a page of A4 are read at this width without being enlarged.
+WIDTH_PX = 1_200
+# Of a strip, a poster or a page that claims to be a mile long.
+MAX_PIXELS = 4_000_000
+# Of a quote of a few hundred lines.
+MAX_BOXES = 500
+_CHANNELS = 3
+# Quick; nothing is gained by more on letters.
+_ZLIB_LEVEL = 4
+
+
+class Box(NamedTuple):
+    """Pixels of the image, from its upper left corner."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+class PageLayout(NamedTuple):
+    """A page and where a quote stands on it.
+
+    Attributes:
+        width, height: Of the image, in pixels.
+        page_count: Of the whole file.
+        boxes: A line of the quote each; none where it was not found.
+    """
+
+    width: int
+    height: int
+    page_count: int
+    boxes: list[Box]
+
+
+def draw(content: bytes, *, number: int) -> bytes:
+    """Return a page as PNG.
+
+    Raises:
+        PageNotFound: There is no such page.
+        UnreadableFile: The file or the page is damaged.
+    """
+    with _opened(content, number) as (page, _):
+        bitmap = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False)
+        rows = memoryview(bitmap.buffer).cast("B")
+        line_bytes = bitmap.width * _CHANNELS
+        starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
+        return _png(bitmap.width, bitmap.height, [rows[at : at + line_bytes] for at in starts])
+
+
+def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
+    """Return where a quote stands on a page, the one of several after the text ``before``.
+
+    Raises:
+        PageNotFound, UnreadableFile: As ``draw``.
+    """
+    with _opened(content, number) as (page, page_count):
+        text_page = page.get_textpage()
+        wanted = folded(quote)
+        letters, places = _letters(text_page) if wanted else ("", [])
+        at = _nearest(letters, wanted, len(folded(before))) if wanted else -1
+        boxes = []
+        if at >= 0:
+            first, last = places[at], places[at + len(wanted) - 1]
+            boxes = list(_boxes(page, text_page, first, last - first + 1))
+        return PageLayout(*_size(page), page_count, boxes)
+
+
+def folded(text: str) -> str:
+    """Return letters and digits alone, in lower case and without accents."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
+
+
+@contextmanager
+def _opened(content: bytes, number: int) -> "Iterator[tuple[PdfPage, int]]":
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - only in the child process
+
+    try:
+        pdf = PdfDocument(content)
+        page_count = len(pdf)
+        if not 1 <= number <= page_count:
+            raise PageNotFound(f"The file has {page_count:,} pages.")
+        yield pdf[number - 1], page_count
+    except PdfiumError as error:
+        raise UnreadableFile(f"The page cannot be drawn: {error}") from error
+
+
+def _scale(page: "PdfPage") -> float:
+    width, height = max(page.get_width(), 1.0), max(page.get_height(), 1.0)
+    return float(min(WIDTH_PX / width, (MAX_PIXELS / (width * height)) ** 0.5))
+
+
+def _size(page: "PdfPage") -> tuple[int, int]:
+    scale = _scale(page)
+    return max(ceil(page.get_width() * scale), 1), max(ceil(page.get_height() * scale), 1)
+
+
+def _letters(text_page: "PdfTextPage") -> tuple[str, list[int]]:
+    """The page's text, folded, and which of its characters each letter is from."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    letters: list[str] = []
+    places: list[int] = []
+    for index in range(text_page.count_chars()):
+        code = raw.FPDFText_GetUnicode(text_page, index)
+        for letter in folded(chr(code)) if code <= sys.maxunicode else "":
+            letters.append(letter)
+            places.append(index)
+    return "".join(letters), places
+
+
+def _nearest(letters: str, wanted: str, expected: int) -> int:
+    """Where ``wanted`` begins, as near ``expected`` as it does; -1 for nowhere."""
+    before = letters.rfind(wanted, 0, expected + len(wanted))
+    after = letters.find(wanted, expected)
+    found = [at for at in (before, after) if at >= 0]
+    return min(found, key=lambda at: abs(at - expected), default=-1)
+
+
+def _boxes(page: "PdfPage", text_page: "PdfTextPage", first: int, count: int) -> Iterator[Box]:
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    size = _size(page)
+    for at in range(min(text_page.count_rects(first, count), MAX_BOXES)):
+        left, bottom, right, top = text_page.get_rect(at)
+        corners = [_pixel(raw, page, size, x, y) for x, y in ((left, top), (right, bottom))]
+        (x1, x2), (y1, y2) = (sorted(axis) for axis in zip(*corners, strict=True))
+        yield Box(x1, y1, max(x2 - x1, 1), max(y2 - y1, 1))
+
+
+def _pixel(raw: Any, page: "PdfPage", size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
+    """Where a point of the page is on the image, also of a page that is turned or cropped."""
+    across, down = ctypes.c_int(), ctypes.c_int()
+    raw.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, ctypes.byref(across), ctypes.byref(down))
+    return across.value, down.value
+
+
+def _png(width: int, height: int, rows: list[memoryview]) -> bytes:
+    """A PNG of 8 bits a channel, red, green and blue, no row filtered."""
+    packer = zlib.compressobj(_ZLIB_LEVEL)
+    packed = b"".join(packer.compress(part) for row in rows for part in (b"\0", row))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", packed + packer.flush()), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )

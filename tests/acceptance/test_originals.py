@@ -1,0 +1,213 @@
+"""The files that documents came from: opened as they are, and page by page."""
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from corpus.catalogue import delete_document
+from corpus.ingestion import Attributes, ingest_file
+from corpus.ingestion.disk import read_file
+from corpus.jobs.run import advance_job
+from corpus.models import Collection, Document
+from corpus.vector_index import ensure_vector_index
+from pkb.http.costs import Cost, cost_of
+from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.factories import LIGHTHOUSE, Ingest
+from tests.unit.loaders.sample_files import Pdf
+
+pytestmark = pytest.mark.django_db
+
+SENTENCE = "High water at Bavoke is at nine"
+
+
+def tide_tables() -> bytes:
+    pdf = Pdf().line("Tide tables", 740, size=24).line("Of the coast at Bavoke.", 700)
+    pdf.page().line("Spring", 740, size=18)
+    return pdf.line(f"{SENTENCE} in the mor-", 700).line("ning, and at ten at night.", 686).bytes()
+
+
+def taken_in(path: Path, content: bytes, collection: Collection) -> Document:
+    path.write_bytes(content)
+    file = read_file(path, max_bytes=2**20)
+    attributes = Attributes.of_file(file)
+    stored = ingest_file(content, filename=path.name, collection=collection, attributes=attributes)
+    return Document.objects.get(pk=stored.document_id)
+
+
+@pytest.fixture(autouse=True)
+def _cheap_model(settings: Any, db: None) -> None:
+    """No test here looks at a vector."""
+    hashing = {"BACKEND": "corpus.embedders.hashing.HashingEmbedder", "OPTIONS": {"dimension": 64}}
+    settings.PKB_EMBEDDERS = {"hashing-64": hashing}
+    ensure_vector_index(model="hashing-64", dimension=64)
+    Collection.objects.update(embedding_model="hashing-64", dimension=64)
+
+
+@pytest.fixture
+def tides(tmp_path: Path, collection: Collection) -> Document:
+    return taken_in(tmp_path / "tides.pdf", tide_tables(), collection)
+
+
+def kind_of_problem(reply: Any) -> str:
+    return str(reply.json()["error"])
+
+
+def original(document: Document, **query: str) -> str:
+    return f"/documents/{document.pk}/original" + ("?download=true" if query else "")
+
+
+def test_an_upload_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:  # noqa: F811
+    advance_job(upload(client, "Käse.md", LIGHTHOUSE.encode()).pk)
+    reply = client.get(original(Document.objects.get()))
+    assert reply.content == LIGHTHOUSE.encode()
+    assert reply["Content-Type"] == "text/plain; charset=utf-8"
+    assert reply["Content-Disposition"] == "inline; filename*=utf-8''K%C3%A4se.md"
+
+
+def test_a_pdf_is_shown_unless_it_is_to_be_downloaded(client: Client, tides: Document) -> None:
+    shown, kept = client.get(original(tides)), client.get(original(tides, download="true"))
+    assert (shown["Content-Type"], kept["Content-Type"]) == ("application/pdf",) * 2
+    assert shown["Content-Disposition"] == 'inline; filename="tides.pdf"'
+    assert kept["Content-Disposition"] == 'attachment; filename="tides.pdf"'
+    assert shown["Content-Security-Policy"].endswith("; sandbox")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("page.html", "<html><script>alert(1)</script><p>Of the lighthouse at Bavoke.</html>"),
+        ("drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'><text>Bavoke</text></svg>"),
+        ("letter.eml", "From: a@b.example\nTo: c@d.example\nSubject: Hi\n\n<b>Of the lamp.</b>"),
+    ],
+)
+def test_what_could_run_is_only_downloaded(
+    client: Client, tmp_path: Path, collection: Collection, name: str, content: str
+) -> None:
+    reply = client.get(original(taken_in(tmp_path / name, content.encode(), collection)))
+    assert reply["Content-Type"] == "application/octet-stream"
+    assert reply["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert "sandbox" in reply["Content-Security-Policy"]
+
+
+def test_html_that_is_called_text_stays_text(
+    client: Client, tmp_path: Path, collection: Collection
+) -> None:
+    content = b"Not HTML at first. <script>alert(1)</script> \xe9\xe8 of the coast."
+    reply = client.get(original(taken_in(tmp_path / "a.txt", content, collection)))
+    assert reply["Content-Type"] == "text/plain"
+    assert reply["X-Content-Type-Options"] == "nosniff"
+    assert reply["Content-Security-Policy"].startswith("default-src 'none'")
+
+
+def test_a_name_breaks_out_of_no_header(
+    client: Client, tmp_path: Path, collection: Collection
+) -> None:
+    name = 'a"; filename=b.html\n;.txt'
+    reply = client.get(original(taken_in(tmp_path / name, LIGHTHOUSE.encode(), collection)))
+    assert reply["Content-Disposition"] == 'inline; filename="a_; filename=b.html_;.txt"'
+
+
+def test_a_text_has_no_original(client: Client, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE, source_uri="file:///etc/passwd")
+    reply = client.get(f"/documents/{stored.document_id}/original")
+    assert (reply.status_code, kind_of_problem(reply)) == (404, "original_not_found")
+    assert client.get(f"/documents/{uuid4()}/original").status_code == 404
+
+
+def test_another_file_in_its_place_is_never_told(client: Client, tides: Document) -> None:
+    Path(tides.file_path).write_bytes(b"%PDF-1.4 of something private")
+    for url in (original(tides), f"/documents/{tides.pk}/pages/1"):
+        reply = client.get(url)
+        assert (reply.status_code, kind_of_problem(reply)) == (409, "original_changed")
+        assert b"private" not in reply.content
+
+
+def test_a_link_in_its_place_is_not_followed(client: Client, tides: Document) -> None:
+    path = Path(tides.file_path)
+    path.rename(path.with_name("moved.pdf"))
+    path.symlink_to(path.with_name("moved.pdf"))
+    assert client.get(original(tides)).status_code == 409
+    path.unlink()
+    assert client.get(original(tides)).status_code == 404
+
+
+def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> None:  # noqa: F811
+    advance_job(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
+    document = Document.objects.get()
+    assert client.get(original(document)).status_code == 200
+    delete_document(document.pk)
+    assert client.get(original(document)).status_code == 404
+
+
+def test_a_page_is_an_image_that_is_asked_for_again(client: Client, tides: Document) -> None:
+    url = f"/documents/{tides.pk}/pages/2"
+    reply = client.get(url)
+    assert reply["Content-Type"] == "image/png"
+    assert reply.content.startswith(b"\x89PNG")
+    assert reply["Cache-Control"] == "private, no-cache"
+    again = client.get(url, headers={"if-none-match": reply["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_only_pages_that_are_there_are_drawn(
+    client: Client, tides: Document, tmp_path: Path, collection: Collection
+) -> None:
+    assert kind_of_problem(client.get(f"/documents/{tides.pk}/pages/3")) == "page_not_found"
+    note = taken_in(tmp_path / "note.txt", LIGHTHOUSE.encode(), collection)
+    assert kind_of_problem(client.get(f"/documents/{note.pk}/pages/1")) == "page_not_found"
+
+
+def span_of(document: Document, words: str) -> dict[str, int]:
+    start = document.raw_text.index(words)
+    return {"start": start, "end": start + len(words)}
+
+
+def test_a_quote_is_marked_on_its_page(client: Client, tides: Document) -> None:
+    span = span_of(tides, f"{SENTENCE} in the morning")
+    page = client.get(f"/ui/documents/{tides.pk}/pages/2", span).content.decode()
+    assert page.count('class="sheet-mark"') == 2
+    assert f'href="/documents/{tides.pk}/pages/2"' in page
+    assert "Page <strong>2</strong> of 2" in page
+    text = client.get(f"/ui/documents/{tides.pk}", span).content.decode()
+    assert f"/ui/documents/{tides.pk}/pages/2?" in text
+
+
+def test_a_quote_that_is_not_on_the_page_is_said_to_be_unmarked(
+    client: Client, tides: Document
+) -> None:
+    # As by a loader that reads a page in another order.
+    Document.objects.filter(pk=tides.pk).update(raw_text=tides.raw_text.replace("nine", "noon"))
+    span = span_of(tides, SENTENCE)
+    page = client.get(f"/ui/documents/{tides.pk}/pages/2", span).content.decode()
+    assert "sheet-mark" not in page
+    assert "was not found among the words on this page" in page
+    other: Any = client.get(f"/ui/documents/{tides.pk}/pages/1", span).content.decode()
+    assert "was not found" not in other
+
+
+def test_a_passage_leads_to_its_page(client: Client, tides: Document) -> None:
+    span = span_of(tides, SENTENCE)
+    shown = client.get(f"/ui/documents/{tides.pk}/passage", span).content.decode()
+    assert f"/ui/documents/{tides.pk}/pages/2?start={span['start']}" in shown
+
+
+def test_headings_stand_beside_a_document(
+    client: Client, tmp_path: Path, collection: Collection
+) -> None:
+    text = f"# Coast\n\n## Bavoke\n\n{LIGHTHOUSE}\n\n## Lindow\n\nOf bread."
+    document = taken_in(tmp_path / "a.md", text.encode(), collection)
+    page = client.get(f"/ui/documents/{document.pk}").content.decode()
+    outline = page[page.index('aria-label="Outline"') :]
+    assert outline.index("Coast") < outline.index("Bavoke") < outline.index("Lindow")
+    assert 'class="depth-1"' in outline
+
+
+@pytest.mark.parametrize("path", ["original", "pages/3"])
+def test_reading_a_file_takes_a_place_like_a_search(path: str) -> None:
+    assert cost_of("GET", f"/documents/{uuid4()}/{path}") == Cost.SEARCH
+    assert cost_of("GET", f"/ui/documents/{uuid4()}/pages/3") == Cost.SEARCH
+    assert cost_of("GET", f"/documents/{uuid4()}/text") == Cost.LIGHT
+    assert cost_of("POST", f"/ui/documents/{uuid4()}/reingest") == Cost.ENCODE

@@ -1,0 +1,93 @@
+"""Pages as they are drawn, and where words stand on them."""
+
+import struct
+import zlib
+
+import pytest
+
+from corpus.errors import PageNotFound, UnreadableFile
+from corpus.loaders.formats.pdf_page import MAX_PIXELS, WIDTH_PX, folded
+from corpus.loaders.pages import Box, draw_page, find_on_page
+from tests.unit.loaders.sample_files import Pdf
+
+# 612 by 792 points, 1,200 pixels wide.
+SCALE = WIDTH_PX / 612
+
+
+def pdf() -> bytes:
+    """Tides twice on page 2."""
+    file = Pdf().line("The first page", 700).page()
+    file.line("High water at nine.", 700).line("Low water is at three in the mor-", 500)
+    file.line("ning. The next one follows.", 486).line("High water at nine.", 300)
+    return file.bytes()
+
+
+def pixel(png: bytes, x: int, y: int) -> tuple[int, ...]:
+    width, height = struct.unpack(">II", png[16:24])
+    length = struct.unpack(">I", png[33:37])[0]
+    rows = zlib.decompress(png[41 : 41 + length])
+    assert len(rows) == height * (width * 3 + 1)
+    at = y * (width * 3 + 1) + 1 + x * 3
+    return tuple(rows[at : at + 3])
+
+
+def is_dark_somewhere(png: bytes, box: Box) -> bool:
+    across = range(box.left, box.left + box.width)
+    down = range(box.top, box.top + box.height)
+    return any(sum(pixel(png, x, y)) < 200 for x in across[::2] for y in down[::2])
+
+
+def test_a_page_is_drawn_as_png() -> None:
+    png = draw_page(pdf(), 1)
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">II", png[16:24]) == (1200, 1553)
+    assert pixel(png, 5, 5) == (255, 255, 255)
+
+
+def test_the_box_of_a_quote_lies_over_its_letters() -> None:
+    layout = find_on_page(pdf(), 2, quote="Low water")
+    (box,) = layout.boxes
+    assert (layout.width, layout.height, layout.page_count) == (1200, 1553, 2)
+    assert box.top == pytest.approx((792 - 500 - 8) * SCALE, abs=6)
+    assert box.left == pytest.approx(72 * SCALE, abs=6)
+    assert is_dark_somewhere(draw_page(pdf(), 2), box)
+
+
+def test_a_quote_is_found_over_a_line_that_cuts_a_word() -> None:
+    layout = find_on_page(pdf(), 2, quote="LOW water is at three in the  morning.")
+    assert len(layout.boxes) == 2
+    assert layout.boxes[0].top < layout.boxes[1].top
+
+
+@pytest.mark.parametrize(("before", "y"), [("", 700), ("High water at nine. " * 4, 300)])
+def test_of_two_quotes_the_one_after_the_text_before_it_is_marked(before: str, y: int) -> None:
+    (box,) = find_on_page(pdf(), 2, quote="High water at nine.", before=before).boxes
+    assert box.top == pytest.approx((792 - y - 8) * SCALE, abs=6)
+
+
+@pytest.mark.parametrize("quote", ["", "... !", "Neap tides"])
+def test_what_is_not_there_has_no_box(quote: str) -> None:
+    assert find_on_page(pdf(), 2, quote=quote).boxes == []
+
+
+@pytest.mark.parametrize("number", [0, 3, 10**9])
+def test_a_page_that_is_not_there_is_not_found(number: int) -> None:
+    with pytest.raises(PageNotFound, match="has 2 pages"):
+        draw_page(pdf(), number)
+
+
+def test_a_page_of_any_size_has_few_pixels() -> None:
+    tall = pdf().replace(b"/MediaBox[0 0 612 792]", b"/MediaBox[0 0 99 9999]", 1)
+    png = draw_page(tall, 1)
+    width, height = struct.unpack(">II", png[16:24])
+    assert width * height < MAX_PIXELS * 1.02
+    assert (find_on_page(tall, 1, quote="").width, height) == (width, height)
+
+
+def test_a_damaged_file_is_refused() -> None:
+    with pytest.raises(UnreadableFile):
+        draw_page(b"%PDF-1.4 and nothing of the kind", 1)
+
+
+def test_letters_are_compared_without_accents_case_and_ligatures() -> None:
+    assert folded("Éﬃcient – naïve 2\u00b2!") == "efficientnaive22"
