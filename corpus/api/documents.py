@@ -32,9 +32,9 @@ class DocumentShown(serializers.ModelSerializer[Document]):
         model = Document
         fields = [
             "id", "collection", "title", "source", "source_uri", "media_type", "content_sha256",
-            "status", "error", "word_count", "char_count", "chunk_count", "tags", "metadata",
-            "chapter", "section", "file_path", "file_hash", "last_modified", "user_created_at",
-            "ingested_at", "created_at", "updated_at",
+            "status", "error", "word_count", "char_count", "chunk_count", "page_count",
+            "size_bytes", "tags", "metadata", "chapter", "section", "file_path", "file_hash",
+            "last_modified", "user_created_at", "ingested_at", "created_at", "updated_at",
         ]  # fmt: skip
 
     def get_source_uri(self, document: Document) -> str:

@@ -32,6 +32,8 @@ class Attributes:
     file_hash: str = ""
     last_modified: datetime | None = None
     settings_sha256: str = ""
+    size_bytes: int = 0
+    page_count: int = 0
 
     @classmethod
     def of(cls, document: Document) -> Self:
@@ -47,14 +49,17 @@ class Attributes:
             file_path=str(file.path),
             file_hash=file.file_hash,
             last_modified=file.last_modified,
+            size_bytes=len(file.content),
             **given,
         )
 
-    def filled_by(self, loaded: LoadedDocument, *, media_type: str) -> Self:
+    def filled_by(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int = 0) -> Self:
         """Fill what was not given with what a file says of itself."""
         return replace(
             self,
             media_type=media_type,
+            size_bytes=size_bytes or self.size_bytes,
+            page_count=_page_count(loaded),
             title=self.title or _line_of(loaded.title, "title"),
             chapter=self.chapter or _line_of(loaded.chapter, "chapter"),
             section=self.section or _line_of(loaded.section, "section"),
@@ -70,6 +75,11 @@ class Attributes:
 
 
 ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
+
+
+def _page_count(loaded: LoadedDocument) -> int:
+    stated = loaded.metadata.get("page_count", 0)
+    return stated if isinstance(stated, int) else 0
 
 
 def _line_of(stated: str, column: str) -> str:

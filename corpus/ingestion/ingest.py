@@ -82,7 +82,7 @@ def ingest_file(
             normal,
             outline,
             collection=collection,
-            attributes=attributes.filled_by(loaded, media_type=found_type),
+            attributes=attributes.filled_by(loaded, media_type=found_type, size_bytes=len(content)),
             replacing=replacing,
             on_embedding=on_embedding,
         )

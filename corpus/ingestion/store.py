@@ -158,6 +158,7 @@ def _write_version(document: Document, version: Version) -> None:
     document.content_sha256 = version.content_sha256
     document.word_count = len(version.text.split())
     document.char_count = len(version.text)
+    document.size_bytes = document.size_bytes or len(version.text.encode())
     document.chunk_count = len(version.chunks)
     document.status = Document.Status.COMPLETED
     document.error = ""

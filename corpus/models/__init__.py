@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex, GinIndex
@@ -15,11 +14,12 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, F, GeneratedField, Q, When
 from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Left
+from django.db.models.functions import Left, Lower
 from django.utils import timezone
 from pgvector.django import VectorField
 
 from corpus.languages import ENGLISH, LANGUAGES
+from corpus.models.collection_maps import CollectionMap
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
 from corpus.models.token_vectors import TokenVectors
@@ -178,6 +178,12 @@ class Document(models.Model):
     word_count = models.PositiveIntegerField(default=0)
     char_count = models.PositiveIntegerField(default=0)
     chunk_count = models.PositiveIntegerField(default=0)
+    page_count = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="0 where there are no pages"
+    )
+    size_bytes = models.PositiveBigIntegerField(
+        default=0, db_default=0, help_text="of the file; of a text that was sent, in UTF-8"
+    )
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     error = models.TextField(blank=True, default="")
     file_path = models.CharField(max_length=4096, blank=True, default="")
@@ -232,7 +238,12 @@ class Document(models.Model):
             models.Index("created_at", "id", name="document_listing_of_all"),
             models.Index("ingested_at", condition=~Q(content_sha256=""), name="document_newest"),
             models.Index("collection", condition=~Q(content_sha256=""), name="document_stored"),
-            models.Index("status", name="document_status"),
+            # By which lists are sorted.
+            models.Index(Lower("title"), "id", name="document_by_title"),
+            models.Index("media_type", "id", name="document_by_type"),
+            models.Index("size_bytes", "id", name="document_by_size"),
+            models.Index("page_count", "id", name="document_by_pages"),
+            models.Index("status", "id", name="document_by_state"),
             models.Index("collection", "file_hash", name="document_file_hash"),
             GinIndex(fields=["metadata"], opclasses=["jsonb_path_ops"], name="document_metadata"),
         ]
@@ -380,18 +391,3 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.chunk_id} by {self.model}"
-
-
-class CollectionMap(models.Model):
-    """Where chunks of a collection lie in two dimensions; of their text it holds nothing."""
-
-    collection = models.OneToOneField(Collection, models.CASCADE, related_name="map")
-    model = models.CharField(max_length=200)
-    points: "models.JSONField[Any, Any]" = models.JSONField(
-        help_text="chunk_id, x and y of each; x and y in [0, 1]"
-    )
-    variance_share = models.FloatField(help_text="of the vectors' variance, kept by the two")
-    computed_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"map of {self.collection_id}"

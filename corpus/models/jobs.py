@@ -25,6 +25,7 @@ class Job(models.Model):
         EMBED = "embed"
         REEMBED = "reembed"
         MAP = "map"
+        EDIT = "edit"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -39,6 +40,7 @@ class Job(models.Model):
         INGESTING = "ingesting"
         EMBEDDING = "embedding"
         MAPPING = "mapping"
+        EDITING = "editing"
         REMOVING = "removing"
         ENDED = "ended"
 

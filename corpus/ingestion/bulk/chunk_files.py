@@ -110,6 +110,8 @@ class DocumentEntry(_Entry):
     media_type: str = Field(max_length=150)
     chapter: str = Field(max_length=512)
     section: str = Field(max_length=512)
+    size_bytes: int = Field(default=0, ge=0)
+    page_count: int = Field(default=0, ge=0)
     tags: tuple[str, ...]
     metadata: dict[str, Any]
     text: str = Field(min_length=1)

@@ -1,0 +1,146 @@
+"""Documents in the order of a column, a page at a time, by keys instead of counted rows."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
+
+from django.db.models import BooleanField, F, Func, Value
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Lower
+
+from corpus.errors import InvalidInput
+from corpus.storable import is_storable
+from corpus.times import can_be_stored
+
+if TYPE_CHECKING:
+    from corpus.models import Document
+    from corpus.querysets import DocumentQuerySet
+
+# Each with the id has an index.
+SORTS: Mapping[str, Combinable] = {
+    "name": Lower("title"),
+    "type": F("media_type"),
+    "size": F("size_bytes"),
+    "pages": F("page_count"),
+    "added": F("created_at"),
+    "state": F("status"),
+}
+# Of larger lists it is only said that they have more.
+COUNTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page begins or ends: the sorted value of a document, and its id."""
+
+    value: str | int | datetime
+    document_id: UUID
+
+    def encode(self) -> str:
+        value = self.value.isoformat() if isinstance(self.value, datetime) else self.value
+        return base64.urlsafe_b64encode(
+            json.dumps([value, str(self.document_id)]).encode()
+        ).decode()
+
+    @classmethod
+    def decode(cls, cursor: str, *, sort: str) -> Self:
+        """Read what ``encode`` wrote.
+
+        Raises:
+            InvalidInput: It is not of a list in this order.
+        """
+        try:
+            value, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+            return cls(_checked(value, sort), UUID(document_id))
+        except (ValueError, TypeError, AttributeError, RecursionError) as exc:
+            raise InvalidInput("This place is not in the list.", field="cursor") from exc
+
+
+def _checked(value: Any, sort: str) -> str | int | datetime:
+    if sort == "added":
+        moment = datetime.fromisoformat(value)
+        if moment.utcoffset() is None or not can_be_stored(moment):
+            raise ValueError(value)
+        return moment
+    if sort in {"size", "pages"}:
+        if type(value) is not int or not 0 <= value < 2**31:
+            raise ValueError(value)
+        return value
+    if type(value) is not str or not is_storable(value):
+        raise ValueError(value)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents of a list; ``previous`` and ``next`` are cursors, or empty."""
+
+    documents: list[Document]
+    previous: str = ""
+    next: str = ""
+
+
+def page_of(
+    rows: DocumentQuerySet,
+    *,
+    sort: str,
+    descending: bool,
+    size: int,
+    after: str = "",
+    before: str = "",
+) -> DocumentPage:
+    """Return the documents that follow or precede a place in a list.
+
+    Args:
+        sort: One of ``SORTS``.
+        after, before: Cursors of a page of this list; ``after`` counts where both are given.
+
+    Raises:
+        InvalidInput: A cursor is of another list.
+    """
+    backwards = bool(before and not after)
+    cursor = after or before
+    found = rows.annotate(sorted_by=SORTS[sort])
+    upwards = descending == backwards
+    if cursor:
+        found = found.filter(_beyond(Place.decode(cursor, sort=sort), sort, upwards=upwards))
+    order = ("sorted_by", "pk") if upwards else ("-sorted_by", "-pk")
+    documents = list(found.order_by(*order)[: size + 1])
+    has_more = len(documents) > size
+    documents = documents[:size]
+    if backwards:
+        documents.reverse()
+    has_next, has_previous = (bool(cursor), has_more) if backwards else (has_more, bool(cursor))
+    return DocumentPage(
+        documents,
+        _place(documents[0]).encode() if has_previous and documents else "",
+        _place(documents[-1]).encode() if has_next and documents else "",
+    )
+
+
+def count_some(rows: DocumentQuerySet) -> int:
+    """Count documents up to ``COUNTED`` and one."""
+    return rows.order_by()[: COUNTED + 1].count()
+
+
+def _place(document: Any) -> Place:
+    return Place(document.sorted_by, document.pk)
+
+
+def _beyond(place: Place, sort: str, *, upwards: bool) -> Func:
+    """``(column, id) > (value, id)``: one condition of the index, whatever many are equal."""
+    here = Func(SORTS[sort], F("pk"), template="(%(expressions)s)")
+    there = Func(Value(place.value), Value(place.document_id), template="(%(expressions)s)")
+    return Func(
+        here,
+        there,
+        template="(%(expressions)s)",
+        arg_joiner=" > " if upwards else " < ",
+        output_field=BooleanField(),
+    )
