@@ -12,7 +12,13 @@ from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.ingestion.store import StoredDocument, Version, refuse_duplicate, store_document
+from corpus.ingestion.store import (
+    StoredDocument,
+    Version,
+    refuse_address,
+    refuse_duplicate,
+    store_document,
+)
 from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.base import Block
@@ -99,6 +105,29 @@ def reingest_document(document: Document) -> StoredDocument:
             document.raw_text,
             Outline.from_json(document.outline),
             collection=document.collection,
+            attributes=Attributes.of(document),
+            replacing=document,
+        )
+
+
+def move_to_collection(document: Document, collection: Collection) -> None:
+    """Bring a document into another collection: it keeps its id, and is cut and embedded as there.
+
+    Raises:
+        DuplicateDocument: The other collection holds this content, or something of this address.
+        BackendError: The embedder failed; the document stays where it is.
+    """
+    if document.collection_id == collection.pk:
+        return
+    if not document.content_sha256:
+        refuse_address(collection, document.source_uri)
+        Document.objects.filter(pk=document.pk).update(collection=collection)
+        return
+    with _traced(collection):
+        _ingest(
+            document.raw_text,
+            Outline.from_json(document.outline),
+            collection=collection,
             attributes=Attributes.of(document),
             replacing=document,
         )

@@ -17,6 +17,8 @@ class Outcome(StrEnum):
     REMOVED = "removed"
     EMBEDDED = "embedded"
     DRAWN = "drawn"
+    CHANGED = "changed"
+    MOVED = "moved"
     REFUSED = "refused"
     FAILED = "failed"
 

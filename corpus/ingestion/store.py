@@ -74,6 +74,14 @@ def refuse_duplicate(
         raise DuplicateDocument(found)
 
 
+def refuse_address(collection: Collection, source_uri: str) -> None:
+    """Raise DuplicateDocument if the collection holds something of this address."""
+    same = Document.objects.filter(collection=collection, source_uri=source_uri)
+    found = same.values_list("pk", flat=True).first() if source_uri else None
+    if found is not None:
+        raise DuplicateDocument(found)
+
+
 @transaction.atomic
 def store_document(
     version: Version,
@@ -85,7 +93,8 @@ def store_document(
 ) -> StoredDocument:
     """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
 
-    A chunk that is unchanged keeps its id and its vectors. A chunk that ``encoded`` has no vector
+    ``replacing`` may be of another collection: it moves to this one. A chunk that is unchanged, and
+    of this collection, keeps its id and its vectors. A chunk that ``encoded`` has no vector
     for is stored without; the document is then still ``processing``. It is as well where the
     collection was given another model meanwhile.
 
@@ -100,6 +109,8 @@ def store_document(
     _lock_names(collection, attributes.source_uri, version.content_sha256)
     existing = replacing or _existing(collection, attributes.source_uri)
     refuse_duplicate(collection, version.content_sha256, replacing=replacing)
+    if replacing is not None and replacing.collection_id != collection.pk:
+        _take_out(replacing, collection)
     is_new = existing is None or not existing.content_sha256
     embedded_count = 0
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.
@@ -130,6 +141,16 @@ def store_document(
         embedded_count=embedded_count,
         encoded_count=len(encoded.fresh),
     )
+
+
+def _take_out(document: Document, collection: Collection) -> None:
+    """Let the document, unsaved, be of another collection; nothing of it is left in its own."""
+    refuse_address(collection, document.source_uri)
+    chunks = document.chunks.all()
+    words = read_words(chunks.values_list("pk", flat=True))
+    chunks.delete()
+    drop_unused_words(words, collection_id=document.collection_id)
+    document.collection = collection
 
 
 def _lock_names(collection: Collection, *names: str) -> None:

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import UploadedFile
 from corpus.errors import InvalidInput
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
-from corpus.models import Collection, Job
+from corpus.models import Collection, Document, Job
 from corpus.roots.names import uploads_folder
 
 SOURCE = "upload"
@@ -45,10 +45,12 @@ def drop_upload(file_path: str) -> None:
 
 
 def uploads_of(collection: Collection) -> list[str]:
-    """Return the paths of all that was uploaded to a collection, taken in or not."""
+    """Return the paths of all that was uploaded to a collection and is not of another one now."""
     jobs = Job.objects.filter(collection=collection, kind=Job.Kind.SYNC)
     paths = [path for job in jobs.only("arguments") for path in job.arguments["paths"]]
-    return [path for path in paths if Path(path).is_relative_to(uploads_folder())]
+    uploads = {path for path in paths if Path(path).is_relative_to(uploads_folder())}
+    moved = Document.objects.exclude(collection=collection).filter(file_path__in=uploads)
+    return sorted(uploads.difference(moved.values_list("file_path", flat=True)))
 
 
 def _keep(file: "UploadedFile[Any]") -> Path:

@@ -39,14 +39,14 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Keep jobs that are queued or running."""
         return self.filter(status__in=self.model.UNFINISHED)
 
-    def bringing_files(self) -> Self:
-        """Keep jobs that take files in."""
-        return self.filter(kind="sync")
+    def about_documents(self) -> Self:
+        """Keep jobs that take files in or change documents."""
+        return self.exclude(kind="map")
 
     def since(self, moment: datetime) -> Self:
-        """Keep jobs that run, or ended after ``moment``."""
+        """Keep jobs that run, or were run by workers and ended after ``moment``."""
         unfinished = models.Q(status__in=self.model.UNFINISHED)
-        return self.filter(unfinished | models.Q(finished_at__gt=moment))
+        return self.filter(unfinished | models.Q(finished_at__gt=moment, is_background=True))
 
     def with_items(self) -> Self:
         """Bring along collections and, as ``shown_items``, the first items, failed ones first."""

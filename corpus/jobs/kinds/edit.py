@@ -1,0 +1,125 @@
+"""Do one thing to many documents: tag, untag, move, embed anew, delete."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from corpus.errors import BackendError, Conflict, PkbError
+from corpus.ingestion import move_to_collection, reingest_document
+from corpus.ingestion.disk import reason_of
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.base import JobKind
+from corpus.models import Collection, Document, Job, JobItem
+from corpus.queue import enqueue_job
+from corpus.tags import add_tags, take_tags
+
+# Of one job: what a person selects in a list.
+MAX_DOCUMENTS = 500
+
+
+class Act(StrEnum):
+    TAG = "tag"
+    UNTAG = "untag"
+    MOVE = "move"
+    REEMBED = "reembed"
+    DELETE = "delete"
+
+
+class EditKind(JobKind):
+    """An item is a document."""
+
+    stage = Job.Stage.EDITING
+
+    def run(self, item: JobItem) -> ItemResult:
+        rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+        document = rows.filter(pk=str(item.document_id)).first()
+        if document is None:
+            return ItemResult(Outcome.REMOVED, str(item.document_id))
+        arguments = item.job.arguments
+        try:
+            outcome = _ACTS[arguments["act"]](document, arguments)
+        except BackendError:
+            raise
+        except PkbError as exc:
+            return ItemResult(Outcome.FAILED, str(document.pk), reason=reason_of(exc))
+        return ItemResult(outcome, str(document.pk), document.chunk_count)
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        return Document.objects.none()
+
+
+def _tag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    add_tags(document.pk, arguments["tags"])
+    return Outcome.CHANGED
+
+
+def _untag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    take_tags(document.pk, arguments["tags"])
+    return Outcome.CHANGED
+
+
+def _move(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    target = Collection.objects.filter(name=arguments["collection"]).first()
+    if target is None:
+        raise Conflict(f"There is no collection {arguments['collection']!r} any more.")
+    move_to_collection(document, target)
+    return Outcome.MOVED
+
+
+def _reembed(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    if not document.content_sha256:
+        raise Conflict("It was never read; upload it again.")
+    reingest_document(document)
+    return Outcome.EMBEDDED
+
+
+def _delete(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    with transaction.atomic():
+        Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
+    return Outcome.REMOVED
+
+
+_ACTS: Mapping[str, Callable[[Document, Mapping[str, Any]], Outcome]] = {
+    Act.TAG: _tag, Act.UNTAG: _untag, Act.MOVE: _move, Act.REEMBED: _reembed, Act.DELETE: _delete,
+}  # fmt: skip
+
+
+@transaction.atomic
+def start_edit(
+    documents: Iterable[UUID], act: Act, *, tags: Sequence[str] = (), collection: str = ""
+) -> list[Job]:
+    """Make the jobs that do it, one for each collection that the documents are in.
+
+    Args:
+        tags: What is put on or taken off.
+        collection: Where to move to.
+
+    Raises:
+        CollectionNotFound: There is none of that name.
+    """
+    arguments = {"act": act.value, "tags": list(tags), "collection": collection}
+    if collection:
+        Collection.objects.named(collection)
+    by_collection: defaultdict[int, list[UUID]] = defaultdict(list)
+    found = Document.objects.filter(pk__in=list(documents)).order_by("pk")
+    for key, collection_id in found.values_list("pk", "collection_id"):
+        by_collection[collection_id].append(key)
+    return [_queue(collection_id, keys, arguments) for collection_id, keys in by_collection.items()]
+
+
+def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -> Job:
+    job = Job.objects.create(
+        kind=Job.Kind.EDIT,
+        collection_id=collection_id,
+        arguments=arguments,
+        total=len(keys),
+        is_listed=True,
+    )
+    JobItem.objects.bulk_create([JobItem.of_document(key, job=job) for key in keys])
+    enqueue_job(job.pk)
+    return job
