@@ -59,38 +59,12 @@ def change_tags(document_id: UUID, names: Sequence[str]) -> None:
         set_tags(_locked(document_id), names)
 
 
-def add_tags(document_id: UUID, names: Iterable[str]) -> None:
-    """Put these tags, already normalized, on a document and its chunks, besides those it has.
-
-    Raises:
-        DocumentNotFound: There is none of that id.
-    """
-    with transaction.atomic():
-        document = _locked(document_id)
-        set_tags(document, sorted(_tags_of(document).union(names)))
-
-
-def take_tags(document_id: UUID, names: Iterable[str]) -> None:
-    """Take these tags off a document and its chunks; those it has not are passed over.
-
-    Raises:
-        DocumentNotFound: There is none of that id.
-    """
-    with transaction.atomic():
-        document = _locked(document_id)
-        set_tags(document, sorted(_tags_of(document).difference(names)))
-
-
 def _locked(document_id: UUID) -> Document:
     rows = Document.objects.select_for_update(no_key=True).only("id")
     document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
     return document
-
-
-def _tags_of(document: Document) -> set[str]:
-    return set(document.tags.values_list("name", flat=True))
 
 
 def set_tags(document: Document, names: Sequence[str]) -> None:

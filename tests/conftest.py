@@ -11,6 +11,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.vector_index import ensure_vector_index
 from tests.factories import Ingest, ingest_text_of
 from tests.processes import template
 
@@ -53,6 +54,16 @@ def api() -> APIClient:
 @pytest.fixture
 def collection(db: None) -> Collection:
     return Collection.objects.named(DEFAULT_COLLECTION)
+
+
+@pytest.fixture
+def cheap_model(settings: Any, db: None) -> None:
+    """Let words be hashed into vectors, where no test looks at one."""
+    hashing = {"BACKEND": "corpus.embedders.hashing.HashingEmbedder", "OPTIONS": {"dimension": 64}}
+    settings.PKB_EMBEDDERS = {"hashing-64": hashing}
+    settings.PKB_EMBEDDING_MODEL = "hashing-64"
+    ensure_vector_index(model="hashing-64", dimension=64)
+    Collection.objects.update(embedding_model="hashing-64", dimension=64)
 
 
 @pytest.fixture

@@ -1,12 +1,17 @@
 """What the pages are sent: parsed, bounded, cleaned."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.http import QueryDict
 
 from corpus.errors import InvalidInput
-from corpus.models import DEFAULT_COLLECTION, Document, Job
+from corpus.jobs.kinds.edit import MAX_DOCUMENTS, Act
+from corpus.languages import ENGLISH, LANGUAGES
+from corpus.loaders.registry import FORMATS
+from corpus.models import DEFAULT_COLLECTION, NAME_PATTERN, Collection, Document, Job
+from corpus.models.document_lists import SORTS
 from corpus.tags import normalize_tags
 
 MODES = [
@@ -58,13 +63,59 @@ class SearchForm(PageForm):
     page = forms.IntegerField(min_value=1, max_value=5, required=False)
 
 
+# A minus before the column: the largest first.
+SORT_CHOICES = [(sign + name, name) for name in SORTS for sign in ("", "-")]
+
+
 class LibraryFilter(PageForm):
     q = forms.CharField(max_length=1_000, required=False)
     # Empty: all collections.
     collection = forms.CharField(max_length=100, required=False)
     tag = Tags(required=False)
+    type = forms.ChoiceField(choices=[(name, name) for name in FORMATS], required=False)
     status = forms.ChoiceField(choices=Document.Status.choices, required=False)
-    page = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+    sort = forms.ChoiceField(choices=SORT_CHOICES, required=False)
+    after = forms.CharField(max_length=4_000, required=False)
+    before = forms.CharField(max_length=4_000, required=False)
+
+
+class DocumentIds(forms.Field):
+    """Repeated ids."""
+
+    widget = forms.MultipleHiddenInput
+
+    def clean(self, value: Any) -> list[UUID]:
+        try:
+            found = [UUID(str(each)) for each in value or []]
+        except ValueError as exc:
+            raise forms.ValidationError("This is no document's id.") from exc
+        if not 1 <= len(found) <= MAX_DOCUMENTS:
+            raise forms.ValidationError(f"Select 1 to {MAX_DOCUMENTS} documents.")
+        return found
+
+
+class BulkForm(PageForm):
+    """What is to be done with the documents that were selected."""
+
+    id = DocumentIds()
+    act = forms.ChoiceField(choices=[(act.value, act.value) for act in Act])
+    tags = forms.CharField(max_length=2_000, required=False)
+    to = forms.CharField(max_length=100, required=False)
+    confirmed = forms.BooleanField(required=False)
+    # The list to come back to, as a query.
+    back = forms.CharField(max_length=8_000, required=False)
+
+    def clean_tags(self) -> tuple[str, ...]:
+        return normalize_tags(self.cleaned_data["tags"].split(","))
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        act = given.get("act")
+        if act in {Act.TAG, Act.UNTAG} and not given.get("tags"):
+            self.add_error("tags", "Name a tag, or several with commas between.")
+        if act == Act.MOVE and not given.get("to"):
+            self.add_error("to", "Choose the collection to move to.")
+        return given
 
 
 class JobFilter(PageForm):
@@ -94,8 +145,32 @@ class FolderForm(_Target):
 
 
 class CollectionForm(PageForm):
-    name = forms.CharField(max_length=100)
+    """As POST /collections takes them; what is left empty is by default."""
+
+    name = forms.RegexField(
+        NAME_PATTERN,
+        error_messages={"invalid": "Begin with a letter; letters, digits, - and _ may follow."},
+    )
     description = forms.CharField(max_length=10_000, required=False)
+    embedding_model = forms.CharField(max_length=200, required=False)
+    language = forms.ChoiceField(choices=[(name, name) for name in LANGUAGES], required=False)
+    strategy = forms.ChoiceField(choices=Collection.Strategy.choices, required=False)
+    unit = forms.ChoiceField(choices=Collection.Unit.choices, required=False)
+    size = forms.IntegerField(min_value=16, max_value=40_000, required=False)
+    overlap = forms.IntegerField(min_value=0, max_value=20_000, required=False)
+    overlap_sentences = forms.IntegerField(min_value=0, max_value=10, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        names = ("strategy", "unit", "size", "overlap", "overlap_sentences")
+        chosen = {name: given.get(name) for name in names}
+        return {
+            "name": given.get("name"),
+            "description": given.get("description", ""),
+            "embedding_model": given.get("embedding_model") or None,
+            "language": given.get("language") or ENGLISH,
+            "chunking": {name: each for name, each in chosen.items() if each not in {None, ""}},
+        }
 
 
 class TagsForm(PageForm):

@@ -1,7 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from web.views import ask, documents, jobs, library, pages, quality, search
+from web.views import ask, bulk, documents, jobs, library, pages, quality, search
 
 app_name = "web"
 urlpatterns = [
@@ -14,6 +14,9 @@ urlpatterns = [
     path("ui/library/upload", library.upload, name="upload"),
     path("ui/library/paste", library.paste, name="paste"),
     path("ui/library/folder", library.sync_folder, name="sync_folder"),
+    path("ui/library/bulk", bulk.bulk, name="bulk"),
+    path("ui/library/clear", library.clear, name="clear_finished"),
+    path("ui/library/formats", library.formats, name="formats"),
     path("ui/library/collection", library.add_collection, name="add_collection"),
     path("ui/documents/<uuid:document_id>", documents.document, name="document"),
     path("ui/documents/<uuid:document_id>/pages/<int:number>", pages.page, name="page"),

@@ -12,13 +12,12 @@ from corpus.ingestion import Attributes, ingest_file
 from corpus.ingestion.disk import read_file
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document
-from corpus.vector_index import ensure_vector_index
 from pkb.http.costs import Cost, cost_of
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import LIGHTHOUSE, Ingest
 from tests.unit.loaders.sample_files import Pdf
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
 SENTENCE = "High water at Bavoke is at nine"
 
@@ -35,15 +34,6 @@ def taken_in(path: Path, content: bytes, collection: Collection) -> Document:
     attributes = Attributes.of_file(file)
     stored = ingest_file(content, filename=path.name, collection=collection, attributes=attributes)
     return Document.objects.get(pk=stored.document_id)
-
-
-@pytest.fixture(autouse=True)
-def _cheap_model(settings: Any, db: None) -> None:
-    """No test here looks at a vector."""
-    hashing = {"BACKEND": "corpus.embedders.hashing.HashingEmbedder", "OPTIONS": {"dimension": 64}}
-    settings.PKB_EMBEDDERS = {"hashing-64": hashing}
-    ensure_vector_index(model="hashing-64", dimension=64)
-    Collection.objects.update(embedding_model="hashing-64", dimension=64)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
 from qa.api.serializers import AnswerShown
@@ -24,6 +25,7 @@ from tests.factories import (
     UNSURE_ANSWER,
     answered,
 )
+from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow
 
@@ -270,7 +272,7 @@ def test_a_text_is_pasted_tagged_and_deleted(page: Page) -> None:
     page.get_by_text("Paste a text").click()
     page.get_by_label("Title", exact=True).fill("Harbour note")
     page.get_by_label("Text", exact=True).fill("The harbour of Bavoke is dredged each spring. " * 3)
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.locator("h1")).to_have_text("Harbour note")
     expect(page.locator("#text [id^=chunk-]")).to_have_count(1)
     page.get_by_label("Tags").fill("Port, spring")
@@ -287,7 +289,7 @@ def test_a_refused_text_stays_in_its_box(watched: tuple[Page, object]) -> None:
     page.goto("/ui/library")
     page.get_by_text("Paste a text").click()
     page.get_by_label("Text", exact=True).fill("too short")
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.locator("#notice")).to_contain_text("at least 40")
     expect(page.get_by_label("Text", exact=True)).to_have_value("too short")
 
@@ -306,3 +308,57 @@ def test_a_page_fits_a_narrow_screen(page: Page, path: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"/ui/{path}")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_documents_that_are_selected_by_keyboard_are_tagged_and_moved(
+    page: Page, site: Site
+) -> None:
+    site.client.post("/collections", json={"name": "archive"})
+    for name in ("Ebb", "Flood"):
+        site.ingest(f"{name} tables of the harbour of Bavoke, for each day.", title=f"{name} table")
+    page.goto("/ui/library?q=tables+of+the+harbour&sort=name")
+    bar = page.get_by_role("form", name="Selected documents")
+    expect(bar).to_be_hidden()
+    page.get_by_label("Select Ebb table").focus()
+    page.keyboard.press("Space")
+    expect(bar).to_contain_text("1 selected")
+    page.get_by_label("Select all on this page").press("Space")
+    expect(bar).to_contain_text("2 selected")
+    page.get_by_label("Tags for the selected documents").fill("tides")
+    page.get_by_role("button", name="Add tags").press("Enter")
+    expect(page.locator("#documents .tag", has_text="tides")).to_have_count(2)
+    expect(page.locator("#work")).to_contain_text("Tag 2 documents tides")
+    page.get_by_label("Select all on this page").check()
+    page.get_by_label("Collection to move to").select_option("archive")
+    page.get_by_role("button", name="Move", exact=True).click()
+    expect(page.locator("#work")).to_contain_text("Move 2 documents to archive")
+    expect(page.locator("#documents .place-name", has_text="archive")).to_have_count(2)
+    page.get_by_role("columnheader", name="Name").get_by_role("link").click()
+    expect(page.locator("#documents a.name").first).to_have_text("Flood table")
+    page.get_by_role("button", name="Clear finished").click()
+    expect(page.locator("#work li")).to_have_count(0)
+
+
+def test_a_pdf_opens_at_its_page_with_the_quote_marked(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "pilot book.pdf"
+    pdf = Pdf().line("Pilot book", 740, size=24).page()
+    file.write_bytes(pdf.line("Keep the white sector of Bavoke light ahead.", 700).bytes())
+    page.goto("/ui/library")
+    page.set_input_files("#file", [file])
+    page.locator("#documents a.name", has_text="Pilot book").click()
+    page.goto(f"{page.url}?start=17&end=33#passage")
+    expect(page.locator("#passage")).to_have_text("the white sector")
+    page.get_by_role("link", name="Pages").click()
+    expect(page.locator(".sheet-mark")).to_have_count(1)
+    drawn = page.locator("svg.sheet image").evaluate(
+        "async (image) => { const drawn = new Image(); drawn.src = image.href.baseVal;"
+        " await drawn.decode(); return [drawn.naturalWidth, drawn.naturalHeight]; }"
+    )
+    assert drawn == [1200, 1553]
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
+    expect(page.locator("#mark")).to_be_in_viewport()
+    page.get_by_role("link", name="Previous page").click()
+    expect(page.get_by_text("Page 1 of 2")).to_be_visible()

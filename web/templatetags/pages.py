@@ -7,9 +7,11 @@ from urllib.parse import unquote, urlsplit
 from django import template
 
 from corpus.ingestion import originals
+from corpus.jobs.kinds.edit import Act
 from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem
 from corpus.roots.names import shown_path
+from web.failures import Advice, find_advice, shorten
 
 register = template.Library()
 
@@ -80,14 +82,64 @@ def percent(share: float) -> int:
     return round(share * 100)
 
 
+_KINDS = {
+    Job.Kind.EMBED: "Embed a document",
+    Job.Kind.REEMBED: "Embed a collection by another model",
+    Job.Kind.MAP: "Compute the map",
+}
+_EDITS = {
+    Act.TAG: "Tag {what} {tags}",
+    Act.UNTAG: "Remove {tags} from {what}",
+    Act.MOVE: "Move {what} to {to}",
+    Act.REEMBED: "Re-embed {what}",
+    Act.DELETE: "Delete {what}",
+}
+
+
+def _edit_name(job: Job) -> str:
+    """What is done to documents that were selected."""
+    said = job.arguments
+    what = f"{job.total} document{'' if job.total == 1 else 's'}"
+    named = _EDITS[Act(said["act"])]
+    return named.format(what=what, tags=", ".join(said["tags"]), to=said["collection"])
+
+
+STATES = {
+    "pending": "queued",
+    "processing": "processing",
+    "completed": "ready",
+    "parsing": "reading",
+    "running": "processing",
+    "succeeded": "done",
+}
+
+
+@register.filter
+def state_name(state: str) -> str:
+    """What a state of a document, a job or one of its items is called."""
+    return STATES.get(state, state)
+
+
+@register.filter
+def short_reason(reason: str) -> str:
+    """Why something failed, in one or two lines."""
+    return shorten(reason)
+
+
+@register.filter
+def advice(reason: str) -> Advice | None:
+    """What to do about a failure."""
+    return find_advice(reason)
+
+
 @register.filter
 def job_name(job: Job) -> str:
     """What a job does, in words."""
+    if job.kind == Job.Kind.EDIT:
+        return _edit_name(job)
     paths = job.arguments.get("paths", [])
     if job.kind != Job.Kind.SYNC:
-        return {Job.Kind.EMBED: "Embed a document", Job.Kind.MAP: "Compute the map"}.get(
-            Job.Kind(job.kind), str(job.kind)
-        )
+        return _KINDS.get(Job.Kind(job.kind), str(job.kind))
     if job.arguments.get("source") == "upload":
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"

@@ -9,6 +9,7 @@ from corpus.errors import JobNotFound
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Job
 from web.forms import JobFilter
+from web.views.processing import name_documents
 
 PAGE_SIZE = 25
 ITEMS_SHOWN = 200
@@ -37,7 +38,8 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     found = Job.objects.select_related("collection").filter(pk=job_id).first()
     if found is None:
         raise JobNotFound(f"There is no job {job_id}.")
-    items = found.items.troubled_first()[:ITEMS_SHOWN]
+    items = list(found.items.troubled_first()[:ITEMS_SHOWN])
+    name_documents(items)
     return render(request, "web/job.html", {"job": found, "items": items})
 
 

@@ -1,6 +1,6 @@
-from datetime import timedelta
+from typing import Any, NamedTuple
 
-from django.core.paginator import Paginator
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -8,11 +8,17 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.catalogue import create_collection
+from corpus.chunk_settings import default_chunking
+from corpus.embedders import embedders
 from corpus.ingestion import Attributes, ingest_text
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
-from corpus.models import Collection, Document, Job, Tag
+from corpus.languages import LANGUAGES
+from corpus.loaders.registry import FORMATS
+from corpus.models import Collection, Document, Tag
+from corpus.models.document_lists import COUNTED, count_some, page_of
+from corpus.querysets import DocumentQuerySet
 from corpus.roots.allowed import find_allowed, find_root
 from corpus.roots.names import root_names
 from web.forms import (
@@ -22,36 +28,128 @@ from web.forms import (
     PasteForm,
     UploadForm,
 )
+from web.views.processing import CLEARED, RECENTLY, read_work
 
-PAGE_SIZE = 25
-# Jobs that ended this recently are still shown beside those that run.
-RECENTLY = timedelta(minutes=10)
-JOBS_SHOWN = 12
+PAGE_SIZE = 50
+NEWEST_FIRST = "-added"
+COLUMNS = (
+    ("name", "Name"), ("type", "Type"), ("size", "Size"), ("pages", "Pages"), ("added", "Added"),
+    ("", "Tags"), ("state", "State"),
+)  # fmt: skip
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes:
+        sort: What sorting by it is called, empty where it cannot be sorted by.
+        order: ascending or descending where the list is sorted by it.
+        next_sort: What a press on its head asks for.
+    """
+
+    sort: str
+    label: str
+    order: str
+    next_sort: str
 
 
 @require_safe
 def library(request: HttpRequest) -> HttpResponse:
-    """The documents, what is being taken in, and the ways to bring more."""
+    """The documents, what is being processed, and the ways to bring more."""
     given = LibraryFilter.read(request.GET)
-    documents = Document.objects.listed().tagged(given["tag"]).order_by("-created_at", "-pk")
-    if given["collection"]:
-        documents = documents.filter(collection__name=given["collection"])
-    if given["status"]:
-        documents = documents.filter(status=given["status"])
-    if given["q"]:
-        documents = documents.mentioning(given["q"])
-    jobs = Job.objects.bringing_files().since(timezone.now() - RECENTLY).with_items()[:JOBS_SHOWN]
+    documents = filtered(given)
+    sort = given["sort"] or NEWEST_FIRST
+    page = page_of(
+        documents,
+        sort=sort.removeprefix("-"),
+        descending=sort.startswith("-"),
+        size=PAGE_SIZE,
+        after=given["after"],
+        before=given["before"],
+    )
+    jobs = read_work(request)
+    collections = Collection.objects.counted()
     shown = {
         "given": given,
+        "sort": sort,
+        "columns": columns(sort),
+        "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
-        "collections": Collection.objects.counted(),
+        "collections": collections,
         "tags": Tag.objects.in_use(),
-        "documents": Paginator(documents, PAGE_SIZE).get_page(given["page"]),
+        "page": page,
+        "count": count_some(documents),
+        "counted": COUNTED,
         "jobs": jobs,
         "is_working": any(job.is_unfinished for job in jobs),
+        "has_finished": not all(job.is_unfinished for job in jobs),
         "roots": root_names(),
+        "new_collection": new_collection_choices(),
     }
     return render(request, "web/library.html", shown)
+
+
+def filtered(given: dict[str, Any]) -> DocumentQuerySet:
+    """Return the documents that a filter of the library lets through."""
+    documents = Document.objects.listed().tagged(given["tag"])
+    names = {"collection": "collection__name", "type": "media_type", "status": "status"}
+    exact = {field: given[name] for name, field in names.items() if given[name]}
+    documents = documents.filter(**exact)
+    return documents.mentioning(given["q"]) if given["q"] else documents
+
+
+def columns(sort: str) -> list[Column]:
+    """Return the heads of the table for a list in this order."""
+    by, is_descending = sort.removeprefix("-"), sort.startswith("-")
+    order = "descending" if is_descending else "ascending"
+    return [
+        Column(
+            name,
+            label,
+            order if name == by else "",
+            f"-{name}" if name == by and not is_descending else name,
+        )
+        for name, label in COLUMNS
+    ]
+
+
+def new_collection_choices() -> dict[str, Any]:
+    """Return what a new collection may be given, and what it gets otherwise."""
+    return {
+        "models": [name for name in embedders.names if "<" not in name],
+        "model": settings.PKB_EMBEDDING_MODEL,
+        "strategies": STRATEGIES,
+        "units": Collection.Unit.choices,
+        "languages": list(LANGUAGES),
+        "defaults": default_chunking(),
+    }
+
+
+STRATEGIES = (
+    ("auto", "Automatic: by headings where there are some, else by sentences"),
+    ("structure", "Structure: whole paragraphs and tables, never across a heading"),
+    ("sentence", "Sentences: windows of whole sentences"),
+    ("recursive", "Recursive: at empty lines, then lines, then sentences"),
+    ("semantic", "Semantic: at the widest gaps"),
+)
+
+
+@require_POST
+def clear(request: HttpRequest) -> HttpResponse:
+    """Show no more of the work that has ended by now; the jobs stay under Jobs."""
+    reply = redirect("web:library")
+    now = timezone.now().timestamp()
+    reply.set_cookie(
+        CLEARED, str(int(now) + 1), max_age=RECENTLY, httponly=True, samesite="Lax",
+        secure=request.is_secure(),
+    )  # fmt: skip
+    return reply
+
+
+@require_safe
+def formats(request: HttpRequest) -> HttpResponse:
+    """Which files can be read."""
+    return render(request, "web/formats.html", {"formats": FORMATS.values()})
 
 
 @require_POST
@@ -92,6 +190,5 @@ def sync_folder(request: HttpRequest) -> HttpResponse:
 @require_POST
 def add_collection(request: HttpRequest) -> HttpResponse:
     """Make an empty collection."""
-    given = CollectionForm.read(request.POST)
-    collection = create_collection(given["name"], description=given["description"])
+    collection = create_collection(**CollectionForm.read(request.POST))
     return redirect(f"{reverse('web:library')}?collection={collection.name}")

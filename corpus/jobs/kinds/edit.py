@@ -16,7 +16,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem
 from corpus.queue import enqueue_job
-from corpus.tags import add_tags, take_tags
+from corpus.tags import add_tags, remove_tags
 
 # Of one job: what a person selects in a list.
 MAX_DOCUMENTS = 500
@@ -54,12 +54,12 @@ class EditKind(JobKind):
 
 
 def _tag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    add_tags(document.pk, arguments["tags"])
+    add_tags([document.pk], arguments["tags"])
     return Outcome.CHANGED
 
 
 def _untag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    take_tags(document.pk, arguments["tags"])
+    remove_tags([document.pk], arguments["tags"])
     return Outcome.CHANGED
 
 

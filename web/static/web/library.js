@@ -113,3 +113,30 @@ document.addEventListener("paste", (event) => {
   box.value = text;
   box.focus();
 });
+
+// The table: what is selected stays selected and in focus while the list is refreshed.
+const picks = () => [...document.querySelectorAll("#documents td.pick input")];
+
+function showPicked() {
+  const all = document.querySelector("#pick-all");
+  if (!all) return;
+  const count = picks().filter((box) => box.checked).length;
+  all.disabled = false;
+  all.checked = count > 0 && count === picks().length;
+  all.indeterminate = count > 0 && !all.checked;
+  document.querySelector(".picked-count").textContent = `${count} selected`;
+}
+
+document.addEventListener("change", (event) => {
+  if (event.target.id === "pick-all") {
+    for (const box of picks()) box.checked = event.target.checked;
+  }
+  if (event.target.closest(".pick")) showPicked();
+});
+document.addEventListener("htmx:oobBeforeSwap", (event) => {
+  const table = document.querySelector("#documents");
+  const isUsed = table.contains(document.activeElement) || picks().some((box) => box.checked);
+  if (event.detail.target === table && isUsed) event.detail.shouldSwap = false;
+});
+document.addEventListener("htmx:afterSettle", showPicked);
+showPicked();

@@ -1,0 +1,54 @@
+"""What is done at once to documents that were selected in the library."""
+
+from time import monotonic
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from corpus.jobs.kinds.edit import Act, start_edit
+from corpus.jobs.run import advance_job
+from corpus.models import Document, Job
+from qa import models
+from web.forms import BulkForm
+
+# What takes no model is begun at once, and goes on in a worker after so long.
+TURN_S = 1.0
+QUICK = {Act.TAG, Act.UNTAG, Act.DELETE}
+TITLES_SHOWN = 20
+
+
+@require_POST
+def bulk(request: HttpRequest) -> HttpResponse:
+    """Do it, or ask first: a deletion is to be confirmed."""
+    given = BulkForm.read(request.POST)
+    act = Act(given["act"])
+    if act == Act.DELETE and not given["confirmed"]:
+        return render(request, "web/delete_documents.html", _deletion(given))
+    jobs = start_edit(given["id"], act, tags=given["tags"], collection=given["to"])
+    if act in QUICK:
+        _begin(jobs)
+    return redirect(f"{reverse('web:library')}?{QueryDict(given['back']).urlencode()}")
+
+
+def _begin(jobs: list[Job]) -> None:
+    """Run the jobs in the time of a request; what is left of them the workers have already."""
+    ends = monotonic() + TURN_S
+    for job in jobs:
+        advance_job(job.pk, is_turn_over=lambda: monotonic() > ends)
+
+
+def _deletion(given: dict[str, Any]) -> dict[str, Any]:
+    documents = Document.objects.listed().filter(pk__in=given["id"]).order_by("title", "pk")
+    citations = models.Citation.objects.filter(document__in=given["id"])
+    found = list(documents)
+    return {
+        "documents": found,
+        "shown": found[:TITLES_SHOWN],
+        "chunk_count": sum(document.chunk_count for document in found),
+        "quote_count": citations.count(),
+        "answer_count": citations.values("answer").distinct().count(),
+        "back": QueryDict(given["back"]).urlencode(),
+    }
