@@ -189,6 +189,9 @@ class Kinds:
     def _pages(self) -> dict[str, Request]:
         paths = {
             "page: library": "/ui/library",
+            "page: library by name": "/ui/library?sort=name",
+            "page: library by type": "/ui/library?sort=-type",
+            "page: library by size, of 10 documents": "/ui/library?sort=-size&tag=few",
             "page: library with a word": f"/ui/library?q={self._words[30_000]}",
             "admin: collections": "/admin/corpus/collection/",
             "admin: documents": "/admin/corpus/document/",

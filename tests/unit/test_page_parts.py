@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from corpus.jobs.kinds.collection_map import project
+from corpus.jobs.kinds.edit import Act
+from corpus.models import Document, Job
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
 from web.marks import LabelledSpan, lay_over, split_at_terms
+from web.templatetags.pages import job_name, place_name, type_name
 
 
 @pytest.mark.parametrize(
@@ -75,3 +78,38 @@ def test_alike_vectors_lie_in_the_middle(count: int) -> None:
     places, share = project(np.ones((count, 4), dtype=np.float32))
     assert places.tolist() == [[0.5, 0.5]] * count
     assert share == 0
+
+
+@pytest.mark.parametrize(
+    ("uri", "place"),
+    [
+        ("file:///srv/manuals/How%20to.pdf", "manuals/How to.pdf"),
+        (f"file:///var/uploads/{'0a' * 16}/notes.md", "notes.md"),
+        ("https://coast.example/towers/bavoke?x=1", "coast.example/bavoke"),
+        ("https://coast.example", "coast.example"),
+        ("ticket 12", "ticket 12"),
+        ("", ""),
+    ],
+)
+def test_a_document_is_placed_by_file_folder_or_host(uri: str, place: str) -> None:
+    assert place_name(Document(source_uri=uri)) == place
+
+
+def test_types_have_the_names_that_people_use() -> None:
+    assert type_name(Document(media_type="application/pdf")) == "PDF"
+    assert type_name(Document(media_type="x/y")) == "x/y"
+
+
+@pytest.mark.parametrize(
+    ("act", "total", "name"),
+    [
+        (Act.TAG, 1, "Tag 1 document a, b"),
+        (Act.UNTAG, 2, "Remove a, b from 2 documents"),
+        (Act.MOVE, 2, "Move 2 documents to archive"),
+        (Act.REEMBED, 2, "Re-embed 2 documents"),
+        (Act.DELETE, 2, "Delete 2 documents"),
+    ],
+)
+def test_a_job_says_what_is_done_to_documents(act: Act, total: int, name: str) -> None:
+    arguments = {"act": act.value, "tags": ["a", "b"], "collection": "archive"}
+    assert job_name(Job(kind=Job.Kind.EDIT, total=total, arguments=arguments)) == name
