@@ -3,6 +3,7 @@
 .venv/bin/python benchmarks/screens.py http://127.0.0.1:8000 docs/screenshots
 """
 
+import html
 import shutil
 import statistics
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, sync_playwright
 
 QUESTION = "What does MLOps mean and why does it matter?"
+SAMPLE = Path(__file__).parent.parent / "data/documents/what-is-mlops.md"
+HANDBOOK = "mlops-handbook.pdf"
+MARKED = "Silent failure is the main reason that model quality has to be measured in production"
 UNANSWERABLE = "How tall is the Eiffel tower in Paris?"
 LOOKS = {"desktop": (1280, 900, "light"), "360": (360, 780, "light"), "dark": (1280, 900, "dark")}
 TIMES = 5
@@ -35,27 +39,60 @@ def ask(page: Page, question: str) -> None:
     page.locator(".turn").last.locator(".acts").wait_for()
 
 
-def photograph(page: Page, folder: Path, look: str) -> None:
-    def shoot(name: str) -> None:
-        page.wait_for_timeout(300)
-        page.screenshot(path=folder / f"{name}-{look}.png")
+def shoot(page: Page, folder: Path, name: str, look: str) -> None:
+    page.wait_for_timeout(300)
+    page.screenshot(path=folder / f"{name}-{look}.png")
 
+
+def photograph(page: Page, folder: Path, look: str) -> None:
     page.goto("/ui/ask")
     ask(page, QUESTION)
     page.locator(".chip").first.click()
     page.locator("#passage").wait_for()
-    shoot("ask")
+    shoot(page, folder, "ask", look)
     page.keyboard.press("Escape")
     ask(page, UNANSWERABLE)
     page.locator(".nearest li").first.wait_for()
-    shoot("not-found")
-    for name in ("search?q=how+to+monitor+a+model&rerank=on", "library", "jobs", "quality"):
+    shoot(page, folder, "not-found", look)
+    for name in ("search?q=how+to+monitor+a+model&rerank=on", "jobs", "quality"):
         page.goto(f"/ui/{name}")
-        shoot(name.split("?")[0])
+        shoot(page, folder, name.split("?")[0], look)
+    photograph_library(page, folder, look)
+
+
+def photograph_library(page: Page, folder: Path, look: str) -> None:
     page.goto("/ui/library")
+    shoot(page, folder, "library", look)
+    for box in (0, 2):
+        page.locator("td.pick input").nth(box).check()
+    page.evaluate("document.querySelector('#filter').scrollIntoView()")
+    shoot(page, folder, "library-selected", look)
     page.locator("#documents a.name", has_text="What Is MLOps?").click()
     page.locator("#text").wait_for()
-    shoot("document")
+    shoot(page, folder, "document", look)
+
+
+def print_handbook(page: Page) -> None:
+    """Upload a sample as a PDF, which the browser itself makes."""
+    _, _, text = SAMPLE.read_text().partition("\n# ")
+    title, *parts = (html.escape(part) for part in text.split("\n\n"))
+    body = [f"<h2>{p.lstrip('# ')}</h2>" if p.startswith("#") else f"<p>{p}</p>" for p in parts]
+    page.set_content(f"<body style='margin: 2cm'><h1>{title}, printed</h1>{''.join(body)}")
+    handbook = page.pdf(format="A4")
+    page.goto("/ui/library")
+    page.set_input_files("#file", {"name": HANDBOOK, "mimeType": "", "buffer": handbook})
+    page.locator("#documents tr", has_text=HANDBOOK).locator(".state-completed").wait_for()
+
+
+def photograph_page(page: Page, folder: Path, look: str) -> None:
+    """A page of the handbook with a quote marked."""
+    page.goto("/ui/library?type=application/pdf")
+    url = page.locator("#documents tr", has_text=HANDBOOK).locator("a.name").get_attribute("href")
+    text = page.request.get(f"{str(url).removeprefix('/ui')}/text").json()["text"]
+    start = text.index(MARKED)
+    page.goto(f"{url}/pages/1?start={start}&end={start + len(MARKED)}#mark")
+    page.locator("#mark").wait_for()
+    shoot(page, folder, "page", look)
 
 
 def measure(page: Page) -> dict[str, float]:
@@ -82,6 +119,10 @@ def main(url: str, folder: Path) -> None:
         )
         for look in LOOKS:
             photograph(new_page(browser, url, look), folder, look)
+        # Last: the samples are what the others show.
+        print_handbook(new_page(browser, url, "desktop"))
+        for look in LOOKS:
+            photograph_page(new_page(browser, url, look), folder, look)
         print(measure(new_page(browser, url, "desktop")))
         browser.close()
 

@@ -11,7 +11,7 @@ from corpus.loaders.formats.pdf_layout import Line
 # What programs put where a title belongs.
 _NO_TITLE = re.compile(
     r"^(?:microsoft word|untitled|slide 1\b|powerpoint|[(]?anonymous|layout ?\d|document ?\d*$"
-    r"|\W*\d[\d\W]*$)|\.\w{3,4}$",
+    r"|[a-z]+:(?://|blank)|\W*\d[\d\W]*$)|\.\w{3,4}$",
     re.I,
 )
 # Headings of parts, which say nothing of the whole; a number before one is left out.

@@ -201,7 +201,8 @@ def test_a_stated_title_is_the_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "stated", ["", "untitled", "Microsoft Word - a.doc", "(anonymous)", "report.indd", "12-3"]
+    "stated",
+    ["", "untitled", "Microsoft Word - a.doc", "(anonymous)", "about:blank", "a.indd", "12-3"],
 )
 def test_without_a_sensible_title_the_largest_words_of_page_one_are_it(stated: str) -> None:
     lines = line("ACME", 760, size=12), *wide("The Tide", "Tables*"), line(SENTENCE, 600)
