@@ -333,8 +333,10 @@ def test_documents_that_are_selected_by_keyboard_are_tagged_and_moved(
     page.get_by_role("button", name="Move", exact=True).click()
     expect(page.locator("#work")).to_contain_text("Move 2 documents to archive")
     expect(page.locator("#documents .place-name", has_text="archive")).to_have_count(2)
-    page.get_by_role("columnheader", name="Name").get_by_role("link").click()
+    page.get_by_role("columnheader", name="Name").get_by_role("link").press("Enter")
     expect(page.locator("#documents a.name").first).to_have_text("Flood table")
+    expect(page).to_have_url(re.compile("sort=-name"))
+    expect(page.locator("#sort-name")).to_be_focused()
     page.get_by_role("button", name="Clear finished").click()
     expect(page.locator("#work li")).to_have_count(0)
 
