@@ -1,0 +1,71 @@
+"""How many sentences of real PDFs are found on their page, and how long drawing and finding take.
+
+    PYTHONPATH=. .venv/bin/python benchmarks/pdf_pages.py FOLDER...
+
+Of each PDF below the folders that can be read, up to eight pages and three sentences of each.
+"""
+
+import os
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
+os.environ.setdefault("APP_ENV", "dev")
+django.setup()
+
+from corpus.errors import PkbError  # noqa: E402
+from corpus.ingestion.normal_form import join_blocks  # noqa: E402
+from corpus.loaders import load_file  # noqa: E402
+from corpus.loaders.pages import draw_page, find_on_page  # noqa: E402
+
+PAGES, SENTENCES = 8, 3
+SENTENCE = re.compile(r"[^.!?\n][^.!?]{20,200}[.!?]")
+
+
+def main(folders: list[str]) -> None:
+    chosen = random.Random(1)  # noqa: S311 - the same ones each time
+    found, drawing, finding = [], [], []
+    files = [path for folder in folders for path in sorted(Path(folder).rglob("*.pdf"))]
+    for path in files:
+        content = path.read_bytes()
+        pages = list(read_pages(content, path.name))
+        for number, text in chosen.sample(pages, min(PAGES, len(pages))):
+            drawing.append(timed(draw_page, content, number)[1])
+            sentences = list(SENTENCE.finditer(text))
+            for each in chosen.sample(sentences, min(SENTENCES, len(sentences))):
+                before, quote = text[: each.start()], each.group()
+                layout, took = timed(find_on_page, content, number, quote=quote, before=before)
+                found.append(bool(layout.boxes))
+                finding.append(took)
+    print(f"{sum(found)} of {len(found)} sentences found, {len(drawing)} pages drawn")
+    for name, times in (("drawing", drawing), ("finding", finding)):
+        print(f"{name}: median {median(times):.3f} s, most {max(times):.3f} s")
+
+
+def read_pages(content: bytes, filename: str) -> Iterator[tuple[int, str]]:
+    """Yield the pages of a PDF that have text, none of a file that cannot be read."""
+    try:
+        loaded, _ = load_file(content, filename=filename)
+    except PkbError:
+        return
+    text, outline = join_blocks(loaded.blocks)
+    for _, number in outline.pages:
+        start, end = outline.span_of_page(number, char_count=len(text))
+        yield number, text[start:end]
+
+
+def timed(act: Callable[..., Any], *given: Any, **named: Any) -> tuple[Any, float]:
+    began = time.perf_counter()
+    return act(*given, **named), time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
