@@ -30,7 +30,7 @@ def tide_tables() -> bytes:
 
 def taken_in(path: Path, content: bytes, collection: Collection) -> Document:
     path.write_bytes(content)
-    file = read_file(path, max_bytes=2**20)
+    file = read_file(path, root=path.parent, max_bytes=2**20)
     attributes = Attributes.of_file(file)
     stored = ingest_file(content, filename=path.name, collection=collection, attributes=attributes)
     return Document.objects.get(pk=stored.document_id)
