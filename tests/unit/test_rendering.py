@@ -1,0 +1,165 @@
+"""Text is shown as it is meant, marked exactly, and is never HTML of its own."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
+from web.rendering import MARKDOWN, Mark, render
+
+PLAIN = "text/plain"
+# Elements with the attributes that each may have.
+ALLOWED = {
+    **{tag: set() for tag in (
+        "ul", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "pre",
+        "code", "strong", "em", "div",
+    )},
+    "p": {"class"}, "ol": {"start"}, "mark": {"class", "id"}, "a": {"href", "rel", "target"},
+}  # fmt: skip
+
+
+class Shown(HTMLParser):
+    """What a browser makes of it: the text, the text of marks, and every element."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text, self.marked, self.depth = "", "", 0
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in {"br", "hr"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag, "elements cross"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if "mark" in self.open:
+            self.marked += data
+
+
+def shown(source: str, *marks: tuple[int, int], media_type: str = MARKDOWN) -> Shown:
+    laid = [Mark(start, end, id="passage") for start, end in marks]
+    return Shown(render(source, media_type=media_type, marks=laid))
+
+
+SNIPPETS = [
+    "- a\n\tb", ">\tq", "<div>\n\t<i>x</i>\n</div>",
+    "**bold**", "_slanted_", "[a link](https://x.example/y 'z')", "`code`", "``a ` b``", "# Head",
+    "- item", "1. one", "> quote", "| a | b |\n|---|---|\n| c | a |", "```\nx = 1\n```", "\\*",
+    "&amp;", "&nope;", "<b>", "</b>", "<T>", "<!-- x -->", "![alt](y.png)", "<https://x.example>",
+    "\n", "\n\n", "    ", "\t", " ", "word", "*", "_", "`", "[", "](", ")", "\\", "|", "é",
+    "\U0001f5fc",     "<script>alert(1)</script>", "[x](javascript:alert(1))", "a\\\nb", "---", "#",
+    "a \\| b", "[r]: /u",
+]  # fmt: skip
+drawn = st.lists(st.sampled_from(SNIPPETS), max_size=14).map("".join) | st.text(max_size=80)
+# Stored texts have one kind of line break and no NUL.
+sources = drawn.map(lambda text: text.replace("\r", "").replace("\0", ""))
+
+
+@given(sources)
+@example("| a | a |\n|---|---|\n| a\\|b | `a` |")
+@example("- a\n\n\t\tcode")
+@example("- a\n\tb c\n\t*d*")
+@example("| `a\\|b` | | a |\n|---|---|---|\n| a | |")
+def test_each_character_shown_is_the_one_of_its_place(source: str) -> None:
+    place = 0
+    for part in read_markdown(source):
+        if isinstance(part, Element):
+            continue
+        assert place <= part.start <= part.end <= len(source)
+        if not part.is_whole:
+            written = source[part.start : part.end]
+            assert part.text in (written, written.replace("\n", " "))
+        place = part.end
+
+
+@given(sources, st.integers(0, 120), st.integers(0, 120))
+def test_a_mark_holds_what_is_shown_of_its_span(source: str, one: int, other: int) -> None:
+    start, end = sorted((min(one, len(source)), min(other, len(source))))
+    bare = shown(source)
+    marked = shown(source, (start, end))
+    assert marked.text == bare.text
+    before, behind = shown(source, (0, start)).marked, shown(source, (end, len(source))).marked
+    assert before + marked.marked + behind == bare.text
+
+
+@given(sources, st.integers(0, 120), st.integers(0, 120))
+def test_a_mark_in_plain_text_is_its_span(source: str, one: int, other: int) -> None:
+    start, end = sorted((min(one, len(source)), min(other, len(source))))
+    found = shown(source, (start, end), media_type=PLAIN)
+    assert found.text == source
+    assert found.marked == source[start:end]
+
+
+@given(drawn)
+@example("[x](JaVaScRiPt:alert(1)) ![x](http://evil.invalid) <a href=javascript:alert(1)>x</a>")
+@example('[x](https://a.example/"onmouseover="alert)')
+def test_nothing_of_a_text_becomes_html(source: str) -> None:
+    found = shown(source, (0, len(source)))
+    assert found.open == []
+    for tag, attributes in found.elements:
+        assert set(attributes) <= ALLOWED[tag]
+        assert (attributes.get("href") or "https://").startswith(("http://", "https://", "mailto:"))
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("one two\nthree\\\nfour", "one two\nthreefour"),
+        ("Set **the `port`** to [8000](https://x.example).", "Set the port to 8000."),
+        ("A <b>bold</b> word<br>and Vec<String>", "A bold wordand Vec<String>"),
+        ("Fish &amp; chips \\*", "Fish & chips *"),
+        ("![Build](https://x.example/b.svg) passes", "Build passes"),
+        ("[here](docs/x.md) and <https://x.example>", "here and https://x.example"),
+        ("# Head ##", "Head"),
+        ("above\n\n---\n\nbelow", "abovebelow"),
+        ("> quoted\n> on", "quoted\non"),
+        ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
+        ("<p align=center>\nhi\n</p>", "\nhi\n"),
+        ("~~~\na\n\n  b\n~~~", "a\n\n  b\n"),
+    ],
+)  # fmt: skip
+def test_marks_of_form_are_not_shown(source: str, text: str) -> None:
+    assert shown(source).text == text
+
+
+def test_the_cell_that_is_cited_is_the_one_marked() -> None:
+    source = "| a | b |\n|---|---|\n| same | same |\n| x\\|y | same |"
+    at = source.index("same |\n| x")
+    html = render(source, media_type=MARKDOWN, marks=[Mark(at, at + 4)])
+    assert '<td>same</td><td><mark class="cited">same</mark></td>' in html
+    last = source.rindex("same")
+    html = render(source, media_type=MARKDOWN, marks=[Mark(last, last + 4)])
+    assert '<td>x|y</td><td><mark class="cited">same</mark></td>' in html
+
+
+def test_marks_lie_in_each_other_and_have_their_id_once() -> None:
+    source = "One **two** three."
+    marks = [Mark(104, 111, id="passage"), Mark(106, 109, tag="strong", name="")]
+    html = render(source, media_type=MARKDOWN, offset=100, marks=marks)
+    assert html == (
+        '<p>One <strong><mark class="cited" id="passage"><strong>two</strong></mark></strong>'
+        " three.</p>"
+    )
+    long = render(source, media_type=MARKDOWN, marks=[Mark(0, 18, id="passage")])
+    assert long.count('id="passage"') == 1
+
+
+def test_a_block_too_long_to_be_parsed_is_shown_as_written() -> None:
+    source = "**a** " * MOST_INLINE_CHARS
+    assert shown(source).text == source.rstrip()
+
+
+def test_what_stands_nowhere_in_the_source_is_shown_whole() -> None:
+    source = "- a\n\n\t\tindented"
+    (code,) = (p for p in read_markdown(source) if isinstance(p, Piece) and "ind" in p.text)
+    assert code.text.strip() == "indented"
+    assert "indented" in shown(source, (0, len(source))).marked

@@ -1,0 +1,319 @@
+"""Read Markdown as what is shown of it: elements, and text that knows where it stands. Pure."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from html import escape
+from itertools import groupby
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt, rules_inline
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+
+class Piece(NamedTuple):
+    """Text as it is shown, and the characters ``start:end`` of the source that it stands for.
+
+    Each character shown is the one of the source, but that a line break within code is a space;
+    unless it is whole (an entity, an escape): then all belong together.
+    """
+
+    start: int
+    end: int
+    text: str
+    is_whole: bool = False
+
+
+class Element(NamedTuple):
+    """An opening, closing or empty element, made here: of the source it has an address at most."""
+
+    html: str
+
+
+Part = Piece | Element
+
+# The parser takes the square of a block's length for hostile ones (.15 s at 5,000 characters of
+# "!["); longer blocks are shown as they are written.
+MOST_INLINE_CHARS = 5_000
+# The place of a space that stands for part of a tab.
+_NOWHERE = -1
+_SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_TAG_NAME = re.compile(r"</?([a-z][a-z0-9]*)\b", re.IGNORECASE)
+# Form without content; any other tag may be what a text is about, and is shown as it is written.
+_DROPPED_TAGS = frozenset(
+    "a abbr b big blockquote br center cite code dd del details div dl dt em font h1 h2 h3 h4 h5 h6"
+    " hr i img ins kbd li mark ol p picture pre q s samp small source span strike strong sub"
+    " summary sup table tbody td tfoot th thead tr tt u ul var wbr".split()
+)
+_BLOCKS = {
+    "paragraph": "p", "bullet_list": "ul", "list_item": "li", "blockquote": "blockquote",
+    "table": "table", "thead": "thead", "tbody": "tbody", "tr": "tr", "th": "th", "td": "td",
+}  # fmt: skip
+_INLINE = {"strong": "strong", "em": "em"}
+
+
+def read_markdown(source: str) -> list[Part]:
+    """Return what is shown of a Markdown text, in order; any text is read."""
+    # The parser would make something else of these; stored texts have none.
+    plain = source.replace("\r", " ").replace("\0", "\ufffd")
+    parts: list[Part] = []
+    for part in _Reader(plain).read():
+        joined = _join(parts[-1], part) if parts else None
+        if joined:
+            parts[-1] = joined
+        else:
+            parts.append(part)
+    return parts
+
+
+def _join(one: Part, other: Part) -> Piece | None:
+    """Two pieces that follow each other in the source, as one."""
+    if isinstance(one, Element) or isinstance(other, Element):
+        return None
+    if one.is_whole or other.is_whole or one.end != other.start:
+        return None
+    return Piece(one.start, other.end, one.text + other.text)
+
+
+class _Reader:
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._lines = source.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        # Cells of a row are looked for one behind the other.
+        self._row_places: dict[int, int] | None = None
+
+    def read(self) -> Iterator[Part]:
+        for token in _parser().parse(self._source):
+            if token.type in {"table_open", "table_close"}:
+                self._row_places = {} if token.nesting > 0 else None
+            yield from self._read_block(token)
+
+    def _read_block(self, token: Token) -> Iterator[Part]:
+        first = token.map[0] if token.map else 0
+        if token.type == "inline":
+            yield from self._read_lines(token.content, first)
+        elif token.type == "html_block":
+            yield Element("<div>")
+            lines = token.content.rstrip("\n").split("\n")
+            yield from self._read_lines("\n".join(line.lstrip(" \t") for line in lines), first)
+            yield Element("</div>")
+        elif token.type in {"fence", "code_block"}:
+            yield Element("<pre><code>")
+            yield from self._read_code(token.content, first + (token.type == "fence"))
+            yield Element("</code></pre>")
+        elif not token.hidden:
+            yield from _block_element(token)
+
+    def _read_code(self, content: str, first: int) -> Iterator[Part]:
+        lines = content.removesuffix("\n").split("\n") if content else []
+        for number, bare in enumerate(lines, first):
+            begin, end = self._starts[number], self._starts[number + 1] - 1
+            # Tabs that indent a block are opened up, and then stand nowhere.
+            is_there = self._lines[number].endswith(bare)
+            if bare:
+                start = end - len(bare) if is_there else begin
+                yield Piece(start, end, bare, is_whole=not is_there)
+            if end < len(self._source):
+                yield Piece(end, end + 1, "\n")
+
+    def _read_lines(self, content: str, first: int) -> Iterator[Part]:
+        lines = enumerate(content.split("\n"), first)
+        places = [place for number, line in lines for place in self._find(line, number)]
+        if len(content) > MOST_INLINE_CHARS:
+            yield from _pieces(content, places)
+        else:
+            yield from _read_inline(content, places)
+
+    def _find(self, line: str, number: int) -> list[int]:
+        """Return where each character of a line that the parser took out stands, and its end."""
+        begin, source = self._starts[number], self._lines[number]
+        end = begin + len(source)
+        if self._row_places is not None:
+            found = _find_cell(line, source, self._row_places.get(number, 0))
+            if found:
+                self._row_places[number] = found[-1] + 1
+            return [*(begin + each for each in found), end]
+        # Tabs that indent it may have been opened up.
+        words = line if source.endswith(line) else line.lstrip(" \t")
+        at = len(source) - len(words) if source.endswith(words) else max(source.find(words), 0)
+        lead = [_NOWHERE] * (len(line) - len(words))
+        return [*lead, *range(begin + at, begin + at + len(words)), end]
+
+
+def _find_cell(cell: str, row: str, after: int) -> list[int]:
+    """A bar within a cell is escaped in its row."""
+    spelt = list(cell)
+    at = row.find(cell, after)
+    if at < 0:
+        spelt = [f"\\{letter}" if letter == "|" else letter for letter in cell]
+        at = max(row.find("".join(spelt), after), 0)
+    ends = [at := at + len(letter) for letter in spelt]
+    return [end - 1 for end in ends]
+
+
+def _block_element(token: Token) -> Iterator[Element]:
+    kind = token.type.removesuffix("_open").removesuffix("_close")
+    is_open = token.nesting > 0
+    if kind == "hr":
+        yield Element("<hr>")
+    elif kind == "heading":
+        yield Element(f'<p class="heading is-{token.tag}">' if is_open else "</p>")
+    elif kind == "ordered_list":
+        start = token.attrs.get("start", 1)
+        yield Element(f'<ol start="{int(start)}">' if is_open else "</ol>")
+    else:
+        yield Element(f"<{_BLOCKS[kind]}>" if is_open else f"</{_BLOCKS[kind]}>")
+
+
+def _read_inline(content: str, places: list[int]) -> Iterator[Part]:
+    parser = _parser()
+    links: list[bool] = []
+    for token in parser.inline.parse(content, parser, {}, []):
+        kind = token.type.removesuffix("_open").removesuffix("_close")
+        if kind == "link":
+            yield from _link(token, links)
+        elif kind in _INLINE:
+            yield Element(f"<{_INLINE[kind]}>" if token.nesting > 0 else f"</{_INLINE[kind]}>")
+        else:
+            yield from _READERS[token.type](token, content, places)
+
+
+def _link(token: Token, links: list[bool]) -> Iterator[Element]:
+    """An address that may be followed is; any other is dropped, its text is not."""
+    if token.nesting < 0:
+        if links.pop():
+            yield Element("</a>")
+        return
+    address = str(token.attrs.get("href", ""))
+    links.append(bool(_SAFE_ADDRESS.match(address)))
+    if links[-1]:
+        rest = 'rel="noreferrer noopener nofollow" target="_blank"'
+        yield Element(f'<a href="{escape(address)}" {rest}>')
+
+
+def _text(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    at = token.meta["at"]
+    if token.meta.get("is_address"):  # spelt anew by the parser
+        yield Piece(places[at + 1], places[token.meta["to"] - 1], token.content, is_whole=True)
+    elif token.content:
+        yield from _pieces(token.content, places[at : at + len(token.content)])
+
+
+def _special(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    start = places[token.meta["at"]]
+    yield Piece(start, start + len(token.markup), token.content, is_whole=True)
+
+
+def _code(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    fence = len(token.markup)
+    start, end = token.meta["at"] + fence, token.meta["to"] - fence
+    inside = content[start:end].replace("\n", " ")
+    if inside[0] == inside[-1] == " " and inside.strip():
+        start, inside = start + 1, inside[1:-1]
+    yield Element("<code>")
+    yield from _pieces(inside, places[start : start + len(inside)])
+    yield Element("</code>")
+
+
+def _break(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    if token.type == "hardbreak":
+        yield Element("<br>")
+    else:
+        place = places[token.meta["at"]]
+        yield Piece(place, place + 1, "\n")
+
+
+def _image(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    """What it is called stands for it: nothing is fetched from elsewhere."""
+    start = token.meta["at"] + len("![")
+    yield from _pieces(token.content, places[start : start + len(token.content)])
+
+
+def _html(token: Token, content: str, places: list[int]) -> Iterator[Part]:
+    named = _TAG_NAME.match(token.content)
+    name = named[1].lower() if named else ""
+    if name == "br":
+        yield Element("<br>")
+    elif name not in _DROPPED_TAGS and not token.content.startswith("<!--"):
+        at = token.meta["at"]
+        yield from _pieces(token.content, places[at : at + len(token.content)])
+
+
+_READERS = {
+    "text": _text, "text_special": _special, "code_inline": _code, "softbreak": _break,
+    "hardbreak": _break, "image": _image, "html_inline": _html,
+}  # fmt: skip
+
+
+def _pieces(text: str, places: list[int]) -> Iterator[Piece]:
+    """Cut a text where it does not go on in the source."""
+    numbered = [each for each in zip(text, places, strict=False) if each[1] != _NOWHERE]
+    for _, run in groupby(enumerate(numbered), key=lambda each: each[1][1] - each[0]):
+        letters = [letter for _, letter in run]
+        start = letters[0][1]
+        yield Piece(start, start + len(letters), "".join(letter for letter, _ in letters))
+
+
+_Rule = Callable[[StateInline, bool], bool]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """The parser, made to note where what it finds begins ("at") and ends ("to").
+
+    A definition of a link is shown: it may be prose that only looks like one, and what it is for
+    may stand outside the stretch. Text is never left to be collected, which would lose its place.
+    """
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.disable(["inline", "text_join", "reference", "fragments_join"])
+    rules: list[tuple[str, _Rule]] = [
+        ("text", _take_text), ("newline", rules_inline.newline), ("escape", rules_inline.escape),
+        ("backticks", rules_inline.backtick), ("emphasis", rules_inline.emphasis.tokenize),
+        ("link", rules_inline.link), ("image", rules_inline.image),
+        ("autolink", rules_inline.autolink), ("html_inline", rules_inline.html_inline),
+        ("entity", rules_inline.entity),
+    ]  # fmt: skip
+    for name, rule in rules:
+        parser.inline.ruler.at(name, _placed(rule))
+    parser.inline.ruler.push("letter", _placed(_take_letter))
+    return parser
+
+
+def _placed(rule: _Rule) -> _Rule:
+    def placed(state: StateInline, silent: bool) -> bool:
+        begin, count = state.pos, len(state.tokens)
+        if not rule(state, silent):
+            return False
+        if state.pending:
+            state.pushPending()
+        at = begin
+        for token in state.tokens[count:] if not silent else ():
+            if "at" not in token.meta:
+                token.meta |= {"at": at, "to": state.pos}
+                token.meta["is_address"] = rule is rules_inline.autolink
+            at += len(token.content)
+        return True
+
+    return placed
+
+
+def _take_text(state: StateInline, silent: bool) -> bool:
+    found = state.md.inline.terminator_re.search(state.src, state.pos, state.posMax)
+    return _take(state, found.start() if found else state.posMax, silent)
+
+
+def _take_letter(state: StateInline, silent: bool) -> bool:
+    return _take(state, state.pos + 1, silent)
+
+
+def _take(state: StateInline, end: int, silent: bool) -> bool:
+    if end == state.pos:
+        return False
+    if not silent:
+        state.push("text", "", 0).content = state.src[state.pos : end]
+    state.pos = end
+    return True
