@@ -15,6 +15,7 @@ The errors the product raises, with the HTTP status each maps to.
     - PageNotFound                 404
     - AnswerNotFound               404
     - ChatNotFound                 404
+    - SessionNotFound              404
   x Conflict                       409
     - DuplicateDocument            409, names the document
     - CollectionExists             409
@@ -160,6 +161,12 @@ class ChatNotFound(NotFound):
     """No chat has this id, or it is too old to be read again."""
 
     code = "chat_not_found"
+
+
+class SessionNotFound(NotFound):
+    """No conversation of this id is kept."""
+
+    code = "session_not_found"
 
 
 class Conflict(PkbError):

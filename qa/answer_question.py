@@ -137,6 +137,9 @@ class _PartListener:
     def check(self) -> None:
         self._listener.check()
 
+    def begin(self, step: str) -> None:
+        self._listener.begin(step)
+
     def say(self, text: str, citation: Citation) -> None:
         added = self.joined.add(citation)
         if added is not None:
@@ -162,6 +165,10 @@ def _run_with_selection(
     return state if is_nearer else whole, steps + further
 
 
+# What comes after a node where an answer is found; what ends sooner ends at once.
+_NEXT = {"parse": "retrieve", "retrieve": "rerank", "rerank": "answer", "answer": "cite"}
+
+
 def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run the graph; return all its keys and what each node did."""
     from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
@@ -176,6 +183,8 @@ def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict
             state |= written
             elapsed_ms = round((now - started) * 1000, 2)
             steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
+            if node in _NEXT:
+                context.listener.begin(_NEXT[node])
         context.listener.check()
         started = now
     return state, steps

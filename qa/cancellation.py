@@ -37,6 +37,10 @@ class Listener(Protocol):
         """
         ...
 
+    def begin(self, step: str) -> None:
+        """Hear which node begins now: ``retrieve``, ``rerank``, ``answer`` or ``cite``."""
+        ...
+
     def say(self, text: str, citation: Citation) -> None:
         """Take the next sentence, as soon as it is proved, with its proof.
 
@@ -53,6 +57,9 @@ class Silent:
 
     def check(self) -> None:
         """Go on."""
+
+    def begin(self, step: str) -> None:
+        """It is not told."""
 
     def say(self, text: str, citation: Citation) -> None:
         """Keep it for the end."""

@@ -46,6 +46,12 @@ class Answer(models.Model):
         null=True, blank=True, help_text="what a language model wrote, and what became of it"
     )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
+    # Without a word of the documents: they are read when it is shown (qa.conversations.passages).
+    closest = models.JSONField(default=list, blank=True, help_text="spans that come nearest")
+    disagreement = models.JSONField(default=list, blank=True, help_text="spans that say otherwise")
+    unanswered = models.JSONField(
+        default=list, blank=True, help_text="parts of the question that have no answer"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
 
     objects = AnswerQuerySet.as_manager()
@@ -86,6 +92,9 @@ ERASED_ANSWER: dict[str, Any] = {
     "fallback": "",
     "draft": None,
     "steps": [],
+    "closest": [],
+    "disagreement": [],
+    "unanswered": [],
 }
 
 
@@ -148,9 +157,13 @@ ERASED_CITATION: dict[str, Any] = {"quote": "", "title": "", "source_uri": "", "
 
 
 class Session(models.Model):
-    """A conversation; it is gone ``PKB_SESSION_MINUTES`` after its last use."""
+    """A conversation; unless it is kept, it is gone ``PKB_SESSION_MINUTES`` after its last use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    is_kept = models.BooleanField(default=False, help_text="listed, and stays until it is deleted")
+    name = models.CharField(
+        max_length=200, blank=True, help_text="empty: it is called by its first question"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(default=timezone.now, db_index=True)
 
@@ -161,6 +174,11 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+    @property
+    def shown_name(self) -> str:
+        """Its name, else its first question; read with ``listed``."""
+        return self.name or str(getattr(self, "first_question", "") or self.pk)
 
 
 class Message(models.Model):

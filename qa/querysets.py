@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, F, Prefetch, Q, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
@@ -28,6 +28,10 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         rows = self.order_by().values("question")
         counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
         return counted.order_by("-times", "-last")
+
+    def said_in(self, session: Session) -> Self:
+        """Keep the answers of a conversation, oldest first."""
+        return self.filter(message__session=session).order_by("message__created_at", "message__pk")
 
     def shown(self) -> Self:
         """Bring along what an answer object shows, with the state of each citation."""
@@ -53,9 +57,28 @@ class CitationQuerySet(models.QuerySet["Citation"]):
 
 class SessionQuerySet(LockableQuerySet["Session"]):
     def expired(self) -> Self:
-        """Keep sessions that were not used for ``PKB_SESSION_MINUTES``."""
+        """Keep sessions that were not used for ``PKB_SESSION_MINUTES``.
+
+        Of those that are kept only such in which nothing was said.
+        """
         oldest = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES)
-        return self.filter(last_used_at__lt=oldest)
+        said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
+        return self.filter(Q(is_kept=False) | ~Exists(said), last_used_at__lt=oldest)
+
+    def listed(self) -> Self:
+        """Keep conversations that are kept, with ``first_question`` and ``question_count``."""
+        said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
+        first = said.order_by("created_at", "pk").values("answer__question")[:1]
+        rows = self.filter(Exists(said), is_kept=True)
+        return rows.annotate(first_question=Subquery(first), question_count=Count("messages"))
+
+    def mentioning(self, text: str) -> Self:
+        """Keep those whose name, questions or answers have these characters, in any case."""
+        said = apps.get_model("qa", "Message").objects.filter(
+            Q(answer__question__icontains=text) | Q(answer__text__icontains=text),
+            session=OuterRef("pk"),
+        )
+        return self.filter(Q(name__icontains=text) | Exists(said))
 
 
 # How long the events of an ended stream can be read again.

@@ -15,7 +15,7 @@ from qa import models
 from qa.configuration import configuration_sha256
 from qa.context import EXTRACTIVE
 from qa.models import ERASED_ANSWER, ERASED_CITATION, Feedback
-from qa.types import Answer, Citation, Draft, Passage
+from qa.types import Answer, Citation, ClosePassage, Draft, Passage
 
 
 @transaction.atomic
@@ -76,7 +76,20 @@ def _new_answer(
         embedding_model=collection.embedding_model,
         configuration_sha256=configuration_sha256(collection.embedding_model),
         steps=steps,
+        closest=[_tell_span(close) for close in answer.closest if not close.passage.is_selected],
+        disagreement=[_tell_span(other) for other in answer.disagreement],
+        unanswered=list(answer.unanswered),
     )
+
+
+def _tell_span(close: ClosePassage) -> dict[str, Any]:
+    return {
+        "document_id": close.passage.document_id,
+        "content_sha256": close.passage.content_sha256,
+        "start_char": close.start_char,
+        "end_char": close.end_char,
+        "score": close.score,
+    }
 
 
 def tell_draft(draft: Draft, answer: Answer) -> dict[str, Any] | None:

@@ -32,12 +32,19 @@ class Reply:
     latency_ms: int
 
 
-def open_session(session_id: UUID | None = None) -> Session:
-    """Return the session of that id, made if it is not there or has expired; a new one for None."""
+def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Session:
+    """Return the session of that id, made if it is not there or has expired; a new one for None.
+
+    Args:
+        keep: It does not expire from now on, and is listed.
+    """
     if session_id is None:
-        return Session.objects.create()
+        return Session.objects.create(is_kept=keep)
     Session.objects.expired().filter(pk=session_id).delete()
-    session, is_new = Session.objects.get_or_create(pk=session_id)
+    session, is_new = Session.objects.get_or_create(pk=session_id, defaults={"is_kept": keep})
+    if keep and not session.is_kept:
+        session.is_kept = True
+        Session.objects.filter(pk=session.pk).update(is_kept=True)
     if not is_new:
         _touch(session)
     return session
@@ -49,6 +56,7 @@ def ask_in_session(
     session: Session,
     collection: str,
     context: QAContext,
+    tags: Sequence[str] = (),
     selected_text: str = "",
     context_tokens: int = CONTEXT_TOKENS,
     route: str = "ask",
@@ -68,6 +76,7 @@ def ask_in_session(
     answered = answer_question(
         question,
         collection=collection,
+        tags=tags,
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route=route,
@@ -102,8 +111,13 @@ def keep_within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchang
 
 @transaction.atomic
 def _remember(session: Session, answered: AnsweredQuestion) -> None:
-    """Put an exchange into its session, unless that was deleted meanwhile."""
+    """Put an exchange into its session, unless that was deleted meanwhile.
+
+    With a conversation that someone deletes goes what is being said in it.
+    """
     if not Session.objects.keep_in_place([str(session.pk)]):
+        if session.is_kept:
+            Answer.objects.filter(pk=answered.id).delete()
         return
     # A question that stands on its own is told by its two forms being equal.
     is_as_asked = answered.searched == " ".join(answered.answer.question.split())

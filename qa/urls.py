@@ -1,6 +1,6 @@
 from django.urls import path
 
-from qa.api import answers, claims, search, sessions
+from qa.api import answers, claims, conversations, search, sessions
 
 urlpatterns = [
     path("answer", answers.AnswerView.as_view(), name="answer"),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("claims/verify", claims.VerifyClaimView.as_view(), name="verify-claim"),
     path("ask", sessions.AskView.as_view(), name="ask"),
     path("ask-selected", sessions.AskSelectedView.as_view(), name="ask-selected"),
+    path("sessions", conversations.SessionsView.as_view(), name="sessions"),
+    path("sessions/<uuid:session_id>", conversations.SessionView.as_view(), name="session"),
     path("chat", sessions.ChatView.as_view(), name="chat"),
     path("chat/<uuid:chat_id>", sessions.ChatEventsView.as_view(), name="chat-events"),
 ]

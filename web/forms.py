@@ -188,10 +188,17 @@ class SpanForm(PageForm):
     sha = forms.RegexField("^[0-9a-f]{64}$", required=False)
 
 
-class NearestForm(PageForm):
-    q = forms.CharField(max_length=2_000)
-    collection = CollectionField()
-    tag = Tags(required=False)
+class ChatsFilter(PageForm):
+    q = forms.CharField(max_length=200, required=False)
+    page = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+
+
+class NameForm(PageForm):
+    name = forms.CharField(max_length=200, required=False)
+
+
+class ExportForm(PageForm):
+    format = forms.ChoiceField(choices=[("markdown", "Markdown"), ("json", "JSON")])
 
 
 class MapForm(PageForm):

@@ -3,12 +3,13 @@
 Nothing of the text is ever HTML: elements are made here, all else is escaped.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from web.markdown import Element, Piece, read_markdown
+from web.markdown import Element, Part, Piece, read_markdown
 
 MARKDOWN = "text/markdown"
 
@@ -28,7 +29,14 @@ class Mark(NamedTuple):
     id: str = ""
 
 
-def render(text: str, *, media_type: str, offset: int = 0, marks: Sequence[Mark] = ()) -> str:
+def render(
+    text: str,
+    *,
+    media_type: str,
+    offset: int = 0,
+    marks: Sequence[Mark] = (),
+    inserted: Sequence[tuple[int, str]] = (),
+) -> str:
     """Return the text as HTML in which each span that is marked has its elements around it.
 
     Joined, what a mark's elements hold is what is shown of its span: of plain text the span
@@ -40,35 +48,81 @@ def render(text: str, *, media_type: str, offset: int = 0, marks: Sequence[Mark]
         media_type: Of the document; ``text/markdown`` is rendered, all else is shown as it is.
         offset: Where the text begins in its document.
         marks: Spans in characters of the document, outer ones first.
+        inserted: HTML that is put in as it is, and behind which character of the document.
     """
-    parts = read_markdown(text) if media_type == MARKDOWN else [Piece(0, len(text), text)]
+    parts = _read(text, media_type)
     shifted = [m._replace(start=m.start - offset, end=m.end - offset) for m in marks]
-    opened: set[int] = set()
-    shown = (
-        [part.html] if isinstance(part, Element) else _lay_around(part, shifted, opened)
-        for part in parts
+    layer = _Layer(
+        shifted, [(_last_shown(parts, place - offset), html) for place, html in inserted]
     )
-    return "".join(html for each in shown for html in each)
+    shown = [
+        html
+        for part in parts
+        for html in ([part.html] if isinstance(part, Element) else layer.lay_around(part))
+    ]
+    return "".join([*shown, *layer.insert_to(len(text))])
 
 
-def _lay_around(piece: Piece, marks: Sequence[Mark], opened: set[int]) -> Iterator[str]:
-    for start, end in pairwise(_cuts(piece, marks)):
-        text = piece.text if piece.is_whole else piece.text[start - piece.start : end - piece.start]
-        covering = [number for number, mark in enumerate(marks) if mark.start <= start < mark.end]
+def visible_text(text: str, *, media_type: str) -> str:
+    """Return what is shown of the text in one line."""
+    shown = (
+        part.text if isinstance(part, Piece) else " " * (not _IS_INLINE.match(part.html))
+        for part in _read(text, media_type)
+    )
+    return " ".join("".join(shown).split())
+
+
+# Elements that do not end a line.
+_IS_INLINE = re.compile(r"</?(?:a|code|em|strong)\b")
+
+
+def _read(text: str, media_type: str) -> list[Part]:
+    return read_markdown(text) if media_type == MARKDOWN else [Piece(0, len(text), text)]
+
+
+def _last_shown(parts: Sequence[Part], place: int) -> int:
+    """The end of what is shown before a place: closing marks of form may stand between."""
+    ends = (p.end for p in parts if isinstance(p, Piece) and p.start < place)
+    return min(max(ends, default=place), place)
+
+
+class _Layer:
+    """What is laid around pieces and between them, from the first to the last."""
+
+    def __init__(self, marks: Sequence[Mark], inserted: Sequence[tuple[int, str]]) -> None:
+        self._marks = marks
+        self._waiting = sorted(inserted, key=lambda each: each[0])
+        self._opened: set[int] = set()
+
+    def lay_around(self, piece: Piece) -> Iterator[str]:
+        yield from self.insert_to(piece.start)
+        for start, end in pairwise(self._cuts(piece)):
+            text = piece.text
+            if not piece.is_whole:
+                text = text[start - piece.start : end - piece.start]
+            yield from self._wrap(escape(text), start)
+            yield from self.insert_to(end)
+
+    def insert_to(self, place: int) -> Iterator[str]:
+        while self._waiting and self._waiting[0][0] <= place:
+            yield self._waiting.pop(0)[1]
+
+    def _wrap(self, html: str, start: int) -> Iterator[str]:
+        covering = [n for n, mark in enumerate(self._marks) if mark.start <= start < mark.end]
         for number in covering:
-            yield _opening(marks[number], is_first=number not in opened)
-        opened.update(covering)
-        yield escape(text)
+            yield _opening(self._marks[number], is_first=number not in self._opened)
+        self._opened.update(covering)
+        yield html
         for number in reversed(covering):
-            yield f"</{marks[number].tag}>"
+            yield f"</{self._marks[number].tag}>"
 
-
-def _cuts(piece: Piece, marks: Sequence[Mark]) -> list[int]:
-    places = {piece.start, piece.end}
-    if not piece.is_whole:
-        ends = (place for mark in marks for place in (mark.start, mark.end))
-        places.update(place for place in ends if piece.start < place < piece.end)
-    return sorted(places)
+    def _cuts(self, piece: Piece) -> list[int]:
+        places = {piece.start, piece.end}
+        if not piece.is_whole:
+            ends = {place for mark in self._marks for place in (mark.start, mark.end)}
+            ends.update(place for place, _ in self._waiting)
+            places.update(place for place in ends if piece.start < place < piece.end)
+        return sorted(places)
 
 
 def _opening(mark: Mark, *, is_first: bool) -> str:

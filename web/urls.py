@@ -1,14 +1,32 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from web.views import ask, bulk, documents, jobs, library, pages, quality, search
+from web.views import (
+    ask,
+    bulk,
+    conversations,
+    documents,
+    jobs,
+    library,
+    pages,
+    quality,
+    search,
+)
 
 app_name = "web"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="web:home"), name="root"),
     path("ui/", RedirectView.as_view(pattern_name="web:ask"), name="home"),
     path("ui/ask", ask.ask, name="ask"),
-    path("ui/ask/nearest", ask.nearest, name="nearest"),
+    path("ui/chats", conversations.chats, name="chats"),
+    path("ui/chats/<uuid:session_id>", conversations.chat, name="chat"),
+    path("ui/chats/<uuid:session_id>/head", conversations.head, name="chat_head"),
+    path("ui/chats/<uuid:session_id>/name", conversations.rename, name="rename_chat"),
+    path("ui/chats/<uuid:session_id>/delete", conversations.delete, name="delete_chat"),
+    path("ui/chats/<uuid:session_id>/export", conversations.export, name="export_chat"),
+    path("ui/answers/<uuid:answer_id>", conversations.answer, name="answer"),
+    path("ui/answers/<uuid:answer_id>/turn", conversations.turn, name="turn"),
+    path("ui/answers/<uuid:answer_id>/markdown", conversations.as_markdown, name="answer_markdown"),
     path("ui/search", search.search, name="search"),
     path("ui/library", library.library, name="library"),
     path("ui/library/upload", library.upload, name="upload"),

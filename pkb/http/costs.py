@@ -24,7 +24,7 @@ _PATHS: Mapping[Cost, Iterable[str]] = {
     Cost.ANSWER: (
         "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/claims/verify",
     ),
-    Cost.SEARCH: ("/search", "/query", "/ui/search", "/ui/ask/nearest"),
+    Cost.SEARCH: ("/search", "/query", "/ui/search"),
     Cost.ENCODE: (
         "/ingest", "/encode_doc", "/v1/embeddings", "/v1/rerank",
         "/ui/library/upload", "/ui/library/paste",

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from corpus.errors import AskerLeft, ChatNotFound, PkbError
@@ -27,7 +27,11 @@ ERASED = models.Answer.Kind.ERASED
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event; ``body`` has ``type``, ``content`` and ``citation``."""
+    """One server-sent event; ``body`` has ``type``, ``content`` and ``citation``.
+
+    Attributes:
+        ordinal: Its id, from 1; 0 for what is not kept and has none.
+    """
 
     ordinal: int
     kind: str
@@ -43,7 +47,9 @@ class ChatRequest:
     context: QAContext
     context_tokens: int
     selected_text: str = ""
+    tags: tuple[str, ...] = ()
     route: str = "chat"
+    tells_steps: bool = False
 
 
 class Teller:
@@ -55,15 +61,21 @@ class Teller:
         *,
         publish: Callable[[Event], None],
         has_left: Callable[[], bool],
+        tells_steps: bool = False,
     ) -> None:
         self._stream = stream
         self._publish = publish
         self._has_left = has_left
+        self._tells_steps = tells_steps
         self._count = 0
 
     def check(self) -> None:
         if self._has_left():
             raise AskerLeft("Who asked left before the answer was complete.")
+
+    def begin(self, step: str) -> None:
+        if self._tells_steps:
+            self._publish(Event(0, "step", _body("step", content=step)))
 
     def say(self, text: str, citation: Citation) -> None:
         self.check()
@@ -119,9 +131,9 @@ class Teller:
         )
 
 
-def open_stream(session_id: UUID | None) -> tuple[ChatStream, Session]:
+def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStream, Session]:
     """Make the stream of one answer in that session."""
-    session = open_session(session_id)
+    session = open_session(session_id, keep=keep)
     return ChatStream.objects.create(session=session), session
 
 
@@ -135,6 +147,7 @@ def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> 
             collection=request.collection,
             context=replace(request.context, listener=teller),
             context_tokens=request.context_tokens,
+            tags=request.tags,
             selected_text=request.selected_text,
             route=request.route,
         )
@@ -142,6 +155,8 @@ def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> 
     except PkbError as exc:
         log.info("chat_ended_early", reason=str(exc), code=exc.code)
         teller.fail(str(exc) or exc.title, exc.code)
+    except IntegrityError:  # its stream was deleted with the conversation
+        teller.fail("The conversation was deleted.", "conversation_deleted")
     except DatabaseError as exc:
         log.error("chat_lost_the_database", reason=type(exc).__name__)
         teller.fail("The database does not answer.", "database_unavailable")

@@ -41,6 +41,7 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
         stream,
         publish=lambda event: _hand_over(loop, events, event),
         has_left=has_left.is_set,
+        tells_steps=request.tells_steps,
     )
     work = partial(_answer, request, stream, teller)
     future = loop.run_in_executor(_threads(), copy_context().run, work)
@@ -52,7 +53,7 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
             if event is None:
                 yield HEARTBEAT
             else:
-                count += 1
+                count = max(count, event.ordinal)
                 yield _render(event)
         if failure := future.exception():
             log.error("chat_failed", exc_info=failure)
@@ -121,7 +122,8 @@ def _look(stream_id: UUID, after: int) -> tuple[list[Event], bool]:
 
 def _render(event: Event) -> bytes:
     data = json.dumps(event.body, cls=JSONEncoder, ensure_ascii=False)
-    return f"id: {event.ordinal}\nevent: {event.kind}\ndata: {data}\n\n".encode()
+    key = f"id: {event.ordinal}\n" if event.ordinal else ""
+    return f"{key}event: {event.kind}\ndata: {data}\n\n".encode()
 
 
 def _unexpected(ordinal: int) -> Event:

@@ -14,6 +14,7 @@ from corpus.models import PREVIEW_CHARS
 from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
+from qa.conversations import read_passages
 from qa.questions import tell_abstention
 from qa.records import tell_draft
 from qa.types import Citation, ClosePassage
@@ -68,28 +69,6 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         return "current" if is_current else "stale"
 
 
-class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
-    answer = serializers.CharField(source="text")
-    abstained = serializers.BooleanField()
-    short = serializers.CharField(allow_null=True)
-    fallback = serializers.SerializerMethodField()
-    citations = StoredCitation(many=True)
-    debug = serializers.SerializerMethodField()
-
-    class Meta:
-        model = models.Answer
-        fields = [
-            "id", "question", "kind", "answer", "short", "short_start", "short_end", "abstained",
-            "confidence", "answerer", "fallback", "citations", "created_at", "debug",
-        ]  # fmt: skip
-
-    def get_fallback(self, answer: models.Answer) -> str | None:
-        return answer.fallback or None
-
-    def get_debug(self, answer: models.Answer) -> dict[str, Any]:
-        return {"steps": answer.steps, "draft": answer.draft} if settings.IS_DEV else {"steps": []}
-
-
 class QuoteShown(serializers.Serializer[Any]):
     """A span of a passage, and where it stands."""
 
@@ -135,6 +114,43 @@ class CitationShown(QuoteShown):
 
 class ClosestShown(QuoteShown):
     """A passage that may answer, where none was sure enough to be said, or answers otherwise."""
+
+
+class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
+    answer = serializers.CharField(source="text")
+    abstained = serializers.BooleanField()
+    short = serializers.CharField(allow_null=True)
+    fallback = serializers.SerializerMethodField()
+    citations = StoredCitation(many=True)
+    closest = serializers.SerializerMethodField()
+    disagreement = serializers.SerializerMethodField()
+    notice = serializers.SerializerMethodField()
+    debug = serializers.SerializerMethodField()
+
+    class Meta:
+        model = models.Answer
+        fields = [
+            "id", "question", "kind", "answer", "short", "short_start", "short_end", "abstained",
+            "confidence", "answerer", "fallback", "citations", "closest", "disagreement", "notice",
+            "unanswered", "created_at", "debug",
+        ]  # fmt: skip
+
+    @extend_schema_field(ClosestShown(many=True))
+    def get_closest(self, answer: models.Answer) -> Any:
+        return ClosestShown(read_passages(answer.closest), many=True).data
+
+    @extend_schema_field(ClosestShown(many=True, allow_null=True))
+    def get_disagreement(self, answer: models.Answer) -> Any:
+        return ClosestShown(read_passages(answer.disagreement), many=True).data or None
+
+    def get_notice(self, answer: models.Answer) -> str | None:
+        return tell_abstention(answer.question) if answer.kind == "abstained" else None
+
+    def get_fallback(self, answer: models.Answer) -> str | None:
+        return answer.fallback or None
+
+    def get_debug(self, answer: models.Answer) -> dict[str, Any]:
+        return {"steps": answer.steps, "draft": answer.draft} if settings.IS_DEV else {"steps": []}
 
 
 class AnswerShown(serializers.Serializer[Any]):

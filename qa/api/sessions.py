@@ -14,9 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, Text, Truth, Whole
+from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.tags import normalize_tags
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer
 from qa.api.serializers import AnswerShown
@@ -69,6 +70,12 @@ class ChatInput(serializers.Serializer[Any]):
         min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
         help_text="most tokens of the conversation that the question is read with",
     )  # fmt: skip
+    tags = TagList(default=list, help_text="answer from what has any of them")
+    selected_text = Text(
+        max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
+    )
+    keep = Truth(default=False, help_text="the conversation is listed and does not expire")
+    steps = Truth(default=False, help_text="events of the type step tell what begins")
 
 
 class Source(serializers.Serializer[Any]):
@@ -121,7 +128,7 @@ EVENT = {
     "required": ["data"],
     "properties": {
         "id": {"type": "string"},
-        "event": {"type": "string", "enum": ["chunk", "citation", "done", "error"]},
+        "event": {"type": "string", "enum": ["step", "chunk", "citation", "done", "error"]},
         "data": {"type": "string"},
     },
 }
@@ -213,9 +220,11 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
             context=build_context(api_key=given.get("api_key", "")),
             context_tokens=given.get("context_window", CONTEXT_TOKENS),
             selected_text=given.get("selected_text", ""),
+            tags=normalize_tags(given.get("tags", [])),
             route=route,
+            tells_steps=given.get("steps", False),
         )
-        stream, _ = open_stream(given["session_id"])
+        stream, _ = open_stream(given["session_id"], keep=given.get("keep", False))
     return _events(stream_answer(chat, stream), stream.pk)
 
 

@@ -4,6 +4,7 @@ A model may have mixed what several documents say, so of an answer that cites on
 text goes. The answer stays as a record that says so.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -16,12 +17,17 @@ from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, Message, Session
 
 # Of a text that came with a question the document is not known, only the words are; how they
-# are spaced is not told by a selection.
+# are spaced is not told by a selection, and what a page shows of Markdown lacks its marks.
+_MARKS = "*_`[]()#>|~\\!<"
 _STANDING = """
 SELECT id FROM qa_citation
  WHERE is_selected AND quote <> ''
-   AND strpos(%s, btrim(regexp_replace(quote, '\\s+', ' ', 'g'))) > 0
+   AND (strpos(%s, btrim(regexp_replace(quote, '\\s+', ' ', 'g'))) > 0
+     OR strpos(%s, btrim(regexp_replace(translate(quote, %s, ''), '\\s+', ' ', 'g'))) > 0
+    AND btrim(translate(quote, %s, '')) <> '')
 """
+_LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
+_ITEM = re.compile(r"^[ \t>]*(?:[-+*]|\d+[.)])[ \t]", re.MULTILINE)
 
 
 def erase_what_was_said(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
@@ -47,9 +53,15 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
     texts = Document.objects.filter(pk__in=documents).values_list("raw_text", flat=True)
     with connection.cursor() as cursor:
         for text in texts.iterator(chunk_size=1):
-            cursor.execute(_STANDING, [" ".join(text.split())])
+            plain = " ".join(text.split())
+            cursor.execute(_STANDING, [plain, _without_marks(text), _MARKS, _MARKS])
             found += [key for (key,) in cursor.fetchall()]
     return found
+
+
+def _without_marks(text: str) -> str:
+    bare = _ITEM.sub("", _LINK_TARGET.sub("", text))
+    return " ".join(bare.translate(dict.fromkeys(map(ord, _MARKS))).split())
 
 
 def _forget_in_sessions(answers: Sequence[UUID]) -> None:

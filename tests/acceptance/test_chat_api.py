@@ -13,7 +13,9 @@ from django.test import AsyncClient
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
+from qa.records import record_answer
 from tests.contracts.chat_server import chat_server, fails, hang, says
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
@@ -116,6 +118,43 @@ def test_ask_streams_when_told_to(ingest: Ingest) -> None:
     assert stream.kinds == ["chunk", "citation", "done"]
 
 
+def test_steps_are_told_to_who_wants_them_and_are_not_kept(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    stream = chat(steps=True)
+    told = re.findall(r'event: step\ndata: .*?"content": "(\w+)"', stream.text)
+    assert told == ["retrieve", "rerank", "answer", "cite"]
+    assert stream.kinds == ["chunk", "citation", "done"]
+    assert [event.id for event in stream.events] == ["1", "2", "3"]
+    assert not ChatEvent.objects.filter(kind="step").exists()
+    assert "event: step" not in chat().text
+
+
+def test_tags_and_a_selected_text_narrow_a_chat(ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, tags=["coast"])
+    assert chat(tags=["inland"]).events[-1].body["answer"]["kind"] == "abstained"
+    assert "Orsolya Quill" in chat(tags=[" Coast "]).said
+    stream = chat(selected_text="The lighthouse at Bavoke was built by Maren Holt.")
+    assert "Maren Holt" in stream.said
+
+
+def test_what_is_said_in_a_conversation_that_is_deleted_meanwhile_goes_with_it(
+    ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(LIGHTHOUSE)
+
+    def delete_after(*arguments: Any, **options: Any) -> str:
+        key = record_answer(*arguments, **options)
+        delete_session(Session.objects.get().pk)
+        return key
+
+    monkeypatch.setattr("qa.answer_question.record_answer", delete_after)
+    stream = chat(keep=True)
+    assert stream.kinds[-1] == "error"
+    assert stream.events[-1].body["error"] == "conversation_deleted"
+    assert not Answer.objects.exists()
+    assert not Session.objects.exists()
+
+
 def test_an_abstention_is_done_and_says_nothing(db: None) -> None:
     stream = chat("Zxqv blorptang fnimble wuzzlethorp?")
     assert stream.kinds == ["done"]
@@ -132,9 +171,8 @@ def test_an_unsure_answer_is_done_with_the_closest_passages(ingest: Ingest, sett
     (close,) = answer["closest"]
     assert close["document_id"] == str(stored.document_id)
     assert close["quote"] == LIGHTHOUSE[close["start_char"] : close["end_char"]] != ""
-    # The closest passages are not kept with the answer.
     (done,) = again(stream.headers["Location"]).events
-    assert (done.body["answer"]["kind"], "closest" in done.body["answer"]) == ("unsure", False)
+    assert (done.body["answer"]["kind"], done.body["answer"]["closest"]) == ("unsure", [close])
 
 
 def test_a_stream_can_be_read_on_after_any_event(ingest: Ingest) -> None:

@@ -228,6 +228,18 @@ def test_a_replaced_version_stays_in_answers_until_its_document_goes(
 
 
 @pytest.mark.django_db
+def test_a_selection_of_rendered_markdown_is_found_without_its_marks(
+    api: APIClient, ingest: Ingest
+) -> None:
+    text = "- The lighthouse at **Bavoke** was built by [Orsolya Quill](https://x.example/o)."
+    stored = ingest(f"# Towers\n\n{text}\n- Its lamp burns `rapeseed` oil.")
+    shown = "The lighthouse at Bavoke was built by Orsolya Quill.\nIts lamp burns rapeseed oil."
+    assert "Orsolya" in ask(api, selected_text=shown)["answer"]
+    api.delete(f"/documents/{stored.document_id}")
+    assert places_of("orsolya") == set()
+
+
+@pytest.mark.django_db
 def test_later_questions_of_a_conversation_stand_as_they_were_asked(
     api: APIClient, ingest: Ingest
 ) -> None:

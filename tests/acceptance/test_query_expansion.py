@@ -220,7 +220,7 @@ def test_a_selected_text_is_read_whole_without_phrasings(
 class Leaver:
     """Is gone as soon as the model is asked."""
 
-    say = Silent.say
+    begin, say = Silent.begin, Silent.say
 
     def __init__(self, server: ChatServer) -> None:
         self.server = server

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
-from web.rendering import MARKDOWN, Mark, render
+from web.rendering import MARKDOWN, Mark, render, visible_text
 
 PLAIN = "text/plain"
 # Elements with the attributes that each may have.
@@ -151,6 +151,21 @@ def test_marks_lie_in_each_other_and_have_their_id_once() -> None:
     )
     long = render(source, media_type=MARKDOWN, marks=[Mark(0, 18, id="passage")])
     assert long.count('id="passage"') == 1
+
+
+def test_what_is_put_in_stands_behind_its_character() -> None:
+    source = "One. **Two.** Three."
+    html = render(source, media_type=MARKDOWN, offset=10, inserted=[(14, "[1]"), (30, "[2]")])
+    assert html == "<p>One.[1] <strong>Two.</strong> Three.[2]</p>"
+    unseen = render("One **two**", media_type=MARKDOWN, inserted=[(11, "[1]")])
+    assert unseen == "<p>One <strong>two[1]</strong></p>"
+    assert render("", media_type=MARKDOWN, inserted=[(0, "[1]")]) == "[1]"
+
+
+def test_the_text_alone_is_one_line() -> None:
+    source = "# Head\n\n- **one** `two`\n- [three](https://x.example)"
+    assert visible_text(source, media_type=MARKDOWN) == "Head one two three"
+    assert visible_text("a *b*\nc", media_type=PLAIN) == "a *b* c"
 
 
 def test_a_block_too_long_to_be_parsed_is_shown_as_written() -> None:

@@ -78,6 +78,14 @@ def headings(path: Any, title: str = "") -> str:
 
 
 @register.filter
+def confidence_word(confidence: float) -> str:
+    """High, fair or low."""
+    if confidence >= HIGH_CONFIDENCE:
+        return "high"
+    return "fair" if confidence >= FAIR_CONFIDENCE else "low"
+
+
+@register.filter
 def percent(share: float) -> int:
     return round(share * 100)
 

@@ -1,3 +1,4 @@
+from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -6,30 +7,43 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from corpus.models import Collection, Document, Tag
-from web.forms import NearestForm, SearchForm, SpanForm
+from qa.conversations import suggest_questions
+from qa.models import Session
+from web.forms import SearchForm, SpanForm
+from web.rendering import Mark
+from web.rendering import render as render_text
+from web.turns import as_block
 from web.views.documents import find_document, read_around
-from web.views.search import nearest_passages
+
+# Of each, on the first page.
+EXAMPLES = 4
+RECENT_CHATS = 5
 
 
 @ensure_csrf_cookie
 @require_safe
 def ask(request: HttpRequest) -> HttpResponse:
     """Where questions are asked; the answer itself comes from /chat and /ask-selected."""
-    given = SearchForm.read(request.GET)
-    shown = {
-        "given": given,
-        "collections": Collection.objects.counted(),
-        "tags": Tag.objects.in_use(),
+    shown = composer(request)
+    collection = Collection.objects.filter(name=shown["given"]["collection"]).first()
+    shown |= {
         "recent": Document.objects.listed().stored().order_by("-ingested_at")[:4],
+        "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
+        "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
     return render(request, "web/ask.html", shown)
 
 
-@require_safe
-def nearest(request: HttpRequest) -> HttpResponse:
-    """What comes nearest to a question that the documents do not answer."""
-    results = nearest_passages(NearestForm.read(request.GET))
-    return render(request, "web/parts/nearest.html", {"results": results})
+def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
+    """What the box for a question needs; it asks the given collection unless the address says."""
+    given = SearchForm.read(request.GET)
+    if collection and "collection" not in request.GET:
+        given["collection"] = collection
+    return {
+        "given": given,
+        "collections": Collection.objects.counted(),
+        "tags": Tag.objects.in_use(),
+    }
 
 
 @require_safe
@@ -38,9 +52,21 @@ def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     given = SpanForm.read(request.GET)
     document = find_document(document_id)
     start, end = given["start"] or 0, given["end"] or 1
+    end = max(end, start + 1)
+    reading = read_around(document, start=start, end=end)
+    text = "".join(stretch.text for stretch in reading.stretches)
+    # A window that begins within a line would be read as Markdown that is not meant.
+    cut = text.find("\n", 0, max(start - reading.start, 0)) + 1 if reading.start else 0
+    html = render_text(
+        text[cut:],
+        media_type=document.media_type,
+        offset=reading.start + cut,
+        marks=[Mark(start, end, id="passage")],
+    )
     shown = {
         "document": document,
-        "reading": read_around(document, start=start, end=max(end, start + 1)),
+        "reading": reading,
+        "html": as_block(html, document.media_type),
         "is_stale": bool(given["sha"]) and given["sha"] != document.content_sha256,
     }
     return render(request, "web/parts/passage.html", shown)

@@ -18,8 +18,6 @@ from web.marks import Fragment, split_at_terms
 PAGE_SIZE = 10
 # What /search gives at most; asked for at once, so that pages do not shift against each other.
 MOST = 50
-# Passages that are shown where a question has no answer.
-NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,6 @@ def search_page(given: dict[str, Any]) -> ResultPage:
     ]
     ms = found.embedding_time_ms + found.search_time_ms
     return ResultPage(results[first : first + PAGE_SIZE], found.total_results, number, ms)
-
-
-def nearest_passages(given: dict[str, Any]) -> list[RankedPassage]:
-    """Return what comes nearest to a question that has no answer."""
-    query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=NEAREST)
-    found = search_passages(
-        query, mode="hybrid", threshold=0, rerank=False, context=build_context()
-    )
-    ranked = enumerate(found.results, 1)
-    return [_result(passage, rank, rank, given["q"]) for rank, passage in ranked]
 
 
 def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:

@@ -32,9 +32,10 @@ export async function problemOf(reply) {
   }
 }
 
-export async function* streamed(url, body) {
+// Raises AbortError once the signal is given.
+export async function* streamed(url, body, signal) {
   const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
-  let reply = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  let reply = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal });
   if (!reply.ok) throw new Error(await problemOf(reply));
   const place = reply.headers.get("Location");
   let last = "";
@@ -51,7 +52,7 @@ export async function* streamed(url, body) {
       if (!(broken instanceof TypeError) || !place) throw broken;
     }
     if (!place) break;
-    reply = await fetch(place, { headers: { "Last-Event-ID": last } });
+    reply = await fetch(place, { headers: { "Last-Event-ID": last }, signal });
     if (!reply.ok) break;
   }
   throw new Error("The answer broke off. Ask again.");

@@ -4,8 +4,10 @@ const main = document.querySelector("#main");
 const askAbout = document.querySelector("#ask-about");
 let opener = null;
 
-export async function openSource({ documentId, start, end, sha }, from) {
+// Opens the source of a button; unless it is followed from one to the next, the focus goes there.
+export async function openSource(from, { isFollowed = false } = {}) {
   const began = performance.now();
+  const { document: documentId, start, end, sha } = from.dataset;
   const query = new URLSearchParams({ start, end, ...(sha ? { sha } : {}) });
   setOpener(from);
   panel.hidden = false;
@@ -15,9 +17,9 @@ export async function openSource({ documentId, start, end, sha }, from) {
   });
   const text = panel.querySelector(".source-text");
   const mark = panel.querySelector("#passage");
-  if (!text || !mark) return;
+  if (!text || !mark || opener !== from) return;
   text.scrollTop += mark.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 3;
-  text.focus({ preventScroll: true });
+  if (!isFollowed) text.focus({ preventScroll: true });
   performance.measure("source-panel", { start: began, end: performance.now() });
 }
 
@@ -26,11 +28,14 @@ export function closeSource() {
   panel.hidden = true;
   panel.replaceChildren();
   main.classList.remove("has-source");
-  askAbout.hidden = true;
+  if (askAbout) askAbout.hidden = true;
   const back = opener;
   setOpener(null);
   back?.focus();
 }
+
+export const isSourceOpen = () => !panel.hidden;
+export const openedFrom = () => opener;
 
 function setOpener(button) {
   opener?.setAttribute("aria-expanded", "false");

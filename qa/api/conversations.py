@@ -1,0 +1,96 @@
+"""The doors to conversations that are kept, with what they take and show."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import Text
+from corpus.api.pagination import NewestFirst
+from corpus.errors import Errors, SessionNotFound
+from qa import models
+from qa.api.serializers import StoredAnswerShown
+from qa.conversations import delete_session, find_session, rename_session
+from qa.models import Session
+
+MAX_NAME_CHARS = 200
+
+
+class SessionShown(serializers.ModelSerializer[Session]):
+    """A conversation; where it has no name it is called by its first question."""
+
+    first_question = serializers.CharField()
+    question_count = serializers.IntegerField()
+
+    class Meta:
+        model = Session
+        fields = [
+            "id", "name", "first_question", "question_count", "created_at", "last_used_at",
+        ]  # fmt: skip
+
+
+class WholeSessionShown(SessionShown):
+    """A conversation with all that was asked and said in it, oldest first."""
+
+    answers = serializers.SerializerMethodField()
+
+    class Meta(SessionShown.Meta):
+        fields = [*SessionShown.Meta.fields, "answers"]
+
+    @extend_schema_field(StoredAnswerShown(many=True))
+    def get_answers(self, session: Session) -> Any:
+        return StoredAnswerShown(models.Answer.objects.said_in(session).shown(), many=True).data
+
+
+class SessionsQuery(serializers.Serializer[Any]):
+    q = Text(max_length=200, default="", allow_blank=True, help_text="has these characters")
+
+
+class SessionInput(serializers.Serializer[Any]):
+    name = Text(max_length=MAX_NAME_CHARS, allow_blank=True)
+
+
+class SessionsView(generics.ListAPIView[Session]):
+    """The conversations that are kept, newest first."""
+
+    serializer_class = SessionShown
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> QuerySet[Session]:
+        query = SessionsQuery(data=self.request.query_params)
+        query.is_valid(raise_exception=True)
+        rows = Session.objects.listed()
+        wanted = query.validated_data["q"]
+        return rows.mentioning(wanted) if wanted else rows
+
+    @extend_schema(parameters=[SessionsQuery])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+class SessionView(APIView):
+    """One conversation that is kept."""
+
+    errors: ClassVar[Errors] = {
+        "get": [SessionNotFound], "patch": [SessionNotFound], "delete": [SessionNotFound],
+    }  # fmt: skip
+
+    @extend_schema(responses={200: WholeSessionShown})
+    def get(self, request: Request, session_id: UUID) -> Response:
+        return Response(WholeSessionShown(find_session(session_id)).data)
+
+    @extend_schema(request=SessionInput, responses={200: SessionShown})
+    def patch(self, request: Request, session_id: UUID) -> Response:
+        form = SessionInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        return Response(SessionShown(rename_session(session_id, **form.validated_data)).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, session_id: UUID) -> Response:
+        delete_session(session_id)
+        return Response(status=204)

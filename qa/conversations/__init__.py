@@ -1,0 +1,9 @@
+"""Conversations that are kept: found, named, deleted, and their answers read again."""
+
+from qa.conversations.examples import suggest_questions
+from qa.conversations.keeping import delete_session, find_session, rename_session
+from qa.conversations.passages import read_passages
+
+__all__ = [
+    "delete_session", "find_session", "read_passages", "rename_session", "suggest_questions",
+]  # fmt: skip

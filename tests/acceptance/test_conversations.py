@@ -1,0 +1,388 @@
+"""Conversations that are kept: listed, found, named, exported, deleted; answers read again."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from corpus.catalogue import delete_document
+from corpus.ingestion import Attributes, StoredDocument, ingest_text
+from corpus.models import Chunk, Collection
+from qa import models
+from qa.context import build_context
+from qa.conversations import delete_session, read_passages, suggest_questions
+from qa.models import ChatStream, Feedback, Message, Session
+from qa.records import record_answer
+from qa.retention import purge
+from qa.search.hybrid import passage_of
+from qa.sessions import ask_in_session, open_session
+from qa.types import Answer, ClosePassage
+from tests.database import places_of
+from tests.factories import (
+    BAKERY,
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    SHORT_ANSWER,
+    UNSURE_ANSWER,
+    Ingest,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def stored(ingest: Ingest) -> StoredDocument:
+    return ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://coast.example/bavoke")
+
+
+def ask(question: str = LIGHTHOUSE_QUESTION, *, session: Session | None = None) -> Session:
+    session = session or open_session(keep=True)
+    ask_in_session(question, session=session, collection="default", context=build_context())
+    return session
+
+
+def keep(answer: Answer, stored: StoredDocument, collection: Collection) -> str:
+    """Store an answer over LIGHTHOUSE as if it had just been given."""
+    chunk = Chunk.objects.with_document().get(document=UUID(stored.document_id), ordinal=0)
+    passage = passage_of(chunk, score=0.9, similarity=0.5)
+
+    def moved(quoted: Any) -> Any:
+        start, end = quoted.start_char - 100, quoted.end_char - 100
+        return replace(quoted, passage=passage, start_char=start, end_char=end)
+
+    there = replace(
+        answer,
+        citations=tuple(map(moved, answer.citations)),
+        closest=tuple(map(moved, answer.closest)),
+        disagreement=tuple(map(moved, answer.disagreement)),
+    )
+    return record_answer(there, collection=collection, steps=[])
+
+
+def page(client: Client, path: str) -> str:
+    reply = client.get(path)
+    assert reply.status_code == 200, reply.content
+    return str(reply.content.decode())
+
+
+def test_a_kept_conversation_is_listed_and_one_of_the_api_is_not(
+    api: APIClient, client: Client, stored: StoredDocument
+) -> None:
+    other = open_session()
+    ask("How tall is the tower?", session=other)
+    kept = ask()
+    (listed,) = api.get("/sessions").json()["results"]
+    assert (listed["id"], listed["name"]) == (str(kept.pk), "")
+    assert (listed["first_question"], listed["question_count"]) == (LIGHTHOUSE_QUESTION, 1)
+    assert LIGHTHOUSE_QUESTION in page(client, "/ui/chats")
+    assert api.get(f"/sessions/{other.pk}").status_code == 404
+    assert client.get(f"/ui/chats/{other.pk}").status_code == 404
+
+
+def test_going_on_with_a_session_can_keep_it(stored: StoredDocument) -> None:
+    session = ask(session=open_session())
+    assert not Session.objects.listed().exists()
+    open_session(session.pk, keep=True)
+    assert Session.objects.listed().get() == session
+
+
+@pytest.mark.parametrize(("q", "count"), [("orsolya", 1), ("LIGHTHOUSE", 1), ("rye", 0)])
+def test_conversations_are_found_by_questions_and_answers(
+    api: APIClient, client: Client, stored: StoredDocument, q: str, count: int
+) -> None:
+    ask()
+    assert len(api.get("/sessions", {"q": q}).json()["results"]) == count
+    assert ("1 question" in page(client, f"/ui/chats?q={q}")) is bool(count)
+
+
+def test_a_conversation_is_renamed_and_found_by_its_name(
+    api: APIClient, client: Client, stored: StoredDocument
+) -> None:
+    url = f"/sessions/{ask().pk}"
+    assert api.patch(url, {"name": "Towers <b>"}, format="json").json()["name"] == "Towers <b>"
+    assert len(api.get("/sessions", {"q": "towers"}).json()["results"]) == 1
+    assert "Towers &lt;b&gt;" in page(client, f"/ui/chats/{url.rsplit('/', 1)[-1]}")
+    client.post(f"/ui{url.replace('sessions', 'chats')}/name", {"name": ""})
+    assert api.get(url).json()["name"] == ""
+    assert api.patch(url, {"name": "x" * 201}, format="json").status_code == 400
+
+
+def test_a_kept_conversation_does_not_expire(stored: StoredDocument, settings: Any) -> None:
+    kept, empty = ask(), open_session(keep=True)
+    Session.objects.update(last_used_at=timezone.now() - timedelta(days=40))
+    assert purge()["sessions"] == 1
+    assert not Session.objects.filter(pk=empty.pk).exists()
+    again = open_session(kept.pk)
+    assert again.messages.count() == 1
+    settings.PKB_RETENTION_DAYS = 30
+    Session.objects.update(last_used_at=timezone.now() - timedelta(days=40))
+    assert purge()["sessions"] == 1
+
+
+@pytest.mark.parametrize("by", ["api", "page"])
+def test_deleting_a_conversation_takes_all_that_was_said_in_it(
+    api: APIClient, client: Client, stored: StoredDocument, by: str
+) -> None:
+    question = "Who was the engineer of Zumthor's lighthouse at Bavoke?"
+    session = ask(question)
+    ask("How tall is it?", session=session)
+    ChatStream.objects.create(session=session)
+    Feedback.objects.create(answer=session.messages.all()[0].answer, rating="up")
+    other = ask()
+    if by == "api":
+        assert api.delete(f"/sessions/{session.pk}").status_code == 204
+    else:
+        assert "2 questions" in page(client, f"/ui/chats/{session.pk}/delete")
+        assert client.post(f"/ui/chats/{session.pk}/delete").status_code == 302
+    assert places_of("zumthor") == set()
+    assert set(Message.objects.values_list("session", flat=True)) == {other.pk}
+    assert models.Answer.objects.count() == 1
+    assert not ChatStream.objects.exists()
+    assert not Feedback.objects.exists()
+    assert api.delete(f"/sessions/{session.pk}").status_code == 404
+
+
+def test_a_conversation_is_exported(client: Client, api: APIClient, stored: StoredDocument) -> None:
+    session = ask()
+    ask("Zxqv blorptang fnimble?", session=session)
+    ask(session=session)
+    url = f"/ui/chats/{session.pk}/export"
+    reply = client.get(url, {"format": "markdown"})
+    text = reply.content.decode()
+    assert text.startswith(f"# {LIGHTHOUSE_QUESTION}\n\n**{LIGHTHOUSE_QUESTION}**\n\n")
+    assert "[^1]" in text
+    assert '[^2]: Bavoke, https://coast.example/bavoke: "The lighthouse' in text
+    assert 'filename="who-built-the-lighthouse-at-bavoke.md"' in reply["Content-Disposition"]
+    whole = client.get(url, {"format": "json"}).json()
+    assert whole == api.get(f"/sessions/{session.pk}").json()
+    assert [answer["kind"] for answer in whole["answers"]] == ["answer", "abstained", "answer"]
+    assert client.get(url, {"format": "pdf"}).status_code == 400
+
+
+def test_a_conversation_is_shown_again_with_its_collection(
+    client: Client, stored: StoredDocument
+) -> None:
+    session = ask()
+    shown = page(client, f"/ui/chats/{session.pk}")
+    assert "Orsolya Quill" in shown
+    assert f'data-chat="{session.pk}"' in shown
+    (message,) = session.messages.all()
+    single = page(client, f"/ui/answers/{message.answer_id}")
+    assert f"/ui/chats/{session.pk}" in single
+    assert client.get(f"/ui/answers/{uuid4()}").status_code == 404
+    assert client.get(f"/ui/chats/{uuid4()}").status_code == 404
+
+
+def test_a_long_conversation_shows_its_end(
+    client: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("web.views.conversations.MOST_TURNS", 1)
+    session = open_session(keep=True)
+    for number in range(3):
+        answer = models.Answer.objects.create(
+            collection=collection, question=f"Number {number}?", confidence=0, kind="abstained"
+        )
+        Message.objects.create(session=session, answer=answer, searched="")
+    shown = page(client, f"/ui/chats/{session.pk}")
+    assert "Number 2?" in shown
+    assert 'class="question">Number 1?' not in shown
+    assert "2 earlier questions" in shown
+
+
+def test_an_extract_stands_in_its_paragraph_and_stands_once(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    turn = page(client, f"/ui/answers/{keep(SHORT_ANSWER, stored, collection)}/turn")
+    assert turn.count("was built in 1874") == 1
+    assert '<strong class="short">Orsolya Quill</strong>' in turn
+    assert "Its lamp burns rapeseed oil" in turn
+    assert "Every evening" not in turn
+    assert "High confidence 0.90" in turn
+    assert "supported" not in turn
+
+
+@pytest.mark.parametrize(("confidence", "word"), [(0.9, "high"), (0.6, "fair"), (0.3, "low")])
+def test_colour_and_words_of_an_answer_follow_its_confidence(
+    client: Client, stored: StoredDocument, collection: Collection, confidence: float, word: str
+) -> None:
+    written = replace(SHORT_ANSWER, answerer="openai/m", confidence=confidence)
+    turn = page(client, f"/ui/answers/{keep(written, stored, collection)}/turn")
+    assert f'class="answer-body is-{word}"' in turn
+    assert f"{word.capitalize()} confidence {confidence:.2f}" in turn
+
+
+def test_only_what_a_language_model_wrote_is_called_supported(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    (citation,) = SHORT_ANSWER.citations
+    text = "**Quill** built it in 1874."
+    said = replace(citation, answer_end=len(text))
+    written = replace(
+        SHORT_ANSWER, answerer="openai/m", text=text, citations=(said,), short=None,
+        disagreement=(close(LAST_SENTENCE),), unanswered=("And when?",),
+    )  # fmt: skip
+    answer_id = keep(written, stored, collection)
+    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    assert '<strong><span class="sentence is-supported">Quill</span></strong>' in turn
+    assert "Bavoke · supported" in turn
+    assert "Your documents disagree:" in turn
+    assert "A second keeper writes the weather" in turn
+    assert "Not answered by your documents:</strong> And when?" in turn
+    copied = page(client, f"/ui/answers/{answer_id}/markdown")
+    assert "**Quill** built it in 1874.[^1]" in copied
+    assert (
+        f'Your documents disagree:\n\n- Bavoke, https://coast.example/bavoke: "{LAST_SENTENCE}"'
+        in (copied)
+    )
+
+
+def close(quote: str) -> ClosePassage:
+    (found,) = [each for each in UNSURE_ANSWER.closest if each.quote == quote]
+    return found
+
+
+def test_an_unsure_answer_shows_the_closest_passages_again(
+    client: Client, api: APIClient, stored: StoredDocument, collection: Collection
+) -> None:
+    answer_id = keep(UNSURE_ANSWER, stored, collection)
+    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    assert "Not sure. These passages come closest:" in turn
+    assert FIRST_SENTENCE in turn
+    assert 'class="confidence' not in turn
+    shown = api.get(f"/answers/{answer_id}").json()
+    assert [each["quote"] for each in shown["closest"]] == [FIRST_SENTENCE, LAST_SENTENCE]
+    assert "Not sure." in page(client, f"/ui/answers/{answer_id}/markdown")
+    delete_document(UUID(stored.document_id))
+    assert api.get(f"/answers/{answer_id}").json()["closest"] == []
+
+
+@pytest.mark.parametrize(("score", "is_shown"), [(0.15, True), (0.05, False)])
+def test_an_abstention_shows_only_what_is_near_and_no_confidence(
+    client: Client, stored: StoredDocument, collection: Collection, score: float, is_shown: bool
+) -> None:
+    near = tuple(replace(each, score=score) for each in UNSURE_ANSWER.closest)
+    abstained = replace(UNSURE_ANSWER, is_unsure=False, closest=near)
+    turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
+    assert "The documents do not hold an answer" in turn
+    assert (FIRST_SENTENCE in turn) is is_shown
+    assert 'class="confidence' not in turn
+
+
+def test_a_greeting_is_no_warning(client: Client, collection: Collection) -> None:
+    hello = Answer("Hello!", "", 0.0)
+    turn = page(client, f"/ui/answers/{record_answer(hello, collection=collection, steps=[])}/turn")
+    assert '<p class="withheld">Hello.' in turn
+    assert "Helpful" not in turn
+
+
+def test_an_answer_says_that_its_source_changed_or_was_deleted(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    answer_id = keep(SHORT_ANSWER, stored, collection)
+    url = f"/ui/answers/{answer_id}/turn"
+    assert "changed" not in page(client, url)
+    attributes = Attributes(title="Bavoke", source_uri="https://coast.example/bavoke")
+    ingest_text(BAKERY, collection=collection, attributes=attributes)
+    changed = page(client, url)
+    assert "Since this was answered, Bavoke changed" in changed
+    assert "Orsolya Quill" in changed
+    delete_document(UUID(stored.document_id))
+    erased = page(client, url)
+    assert "This answer was erased" in erased
+    assert "Orsolya" not in erased
+    assert "was deleted" in page(client, f"/ui/answers/{answer_id}/markdown")
+
+
+def test_markdown_is_rendered_with_the_passage_marked(
+    client: Client, collection: Collection
+) -> None:
+    text = "# Port\n\nSet **the port** to [8300](https://x.example) and *restart* the service now."
+    attributes = Attributes(media_type="text/markdown")
+    stored = ingest_text(text, collection=collection, attributes=attributes)
+    start, end = text.index("Set"), text.index(" and *")
+    panel = page(client, f"/ui/documents/{stored.document_id}/passage?start={start}&end={end}")
+    assert '<mark class="cited" id="passage">Set </mark>' in panel
+    assert '<strong><mark class="cited">the port</mark></strong>' in panel
+    assert "**" not in panel
+    assert "](" not in panel
+
+
+def test_a_window_of_markdown_begins_with_a_line(client: Client, collection: Collection) -> None:
+    lines = "\n\n".join(
+        f"Line {number} is *here* and goes on for a while." for number in range(200)
+    )
+    stored = ingest_text(
+        lines, collection=collection, attributes=Attributes(media_type="text/markdown")
+    )
+    start = lines.index("Line 150")
+    panel = page(
+        client, f"/ui/documents/{stored.document_id}/passage?start={start}&end={start + 8}"
+    )
+    assert '<mark class="cited" id="passage">Line 150</mark>' in panel
+    assert panel.index('<div class="rendered"><p>Line ') > 0
+
+
+FAQ = """# Harbour FAQ
+
+## How do I change the default port of the harbour tool?
+
+Set HARBOUR_PORT in the environment, and restart the service. The default is 8300, as it has been
+since the first release of the tool in the spring of that year.
+
+## Is it free?
+
+It is.
+
+## Where does the harbour tool keep its backups?
+
+Backups are kept below /var/lib/harbour for thirty days, and are removed by the nightly task after
+that, unless the retention is set to another number of days by whoever runs it.
+"""
+
+
+def upload(api: APIClient) -> None:
+    file = SimpleUploadedFile("faq.md", FAQ.encode())
+    assert api.post("/ingest", {"file": file}).status_code == 201
+
+
+def test_examples_are_questions_of_the_documents_that_were_not_refused(
+    collection: Collection, ingest: Ingest, client: Client, api: APIClient
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
+    upload(api)
+    port, backups, *about = suggest_questions(collection, count=9)
+    assert port == "How do I change the default port of the harbour tool?"
+    assert backups == "Where does the harbour tool keep its backups?"
+    assert set(about) == {"What is Harbour FAQ about?", "What is Bavoke lighthouse about?"}
+    assert suggest_questions(collection, count=1) == [port]
+    assert f'data-ask="{port}"' in page(client, "/ui/ask")
+    models.Answer.objects.create(
+        collection=collection, question=port, confidence=0, kind="abstained"
+    )
+    assert port not in suggest_questions(collection, count=9)
+
+
+def test_every_example_is_answered(collection: Collection, ingest: Ingest, api: APIClient) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
+    upload(api)
+    for question in suggest_questions(collection, count=9):
+        ask(question)
+    assert set(models.Answer.objects.values_list("kind", flat=True)) == {"answer"}
+
+
+def test_an_empty_collection_has_no_examples(collection: Collection) -> None:
+    assert suggest_questions(collection, count=4) == []
+    assert read_passages([]) == []
+
+
+def test_what_is_not_kept_is_not_deleted_as_a_conversation() -> None:
+    with pytest.raises(Exception, match="no conversation"):
+        delete_session(open_session().pk)

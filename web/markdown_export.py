@@ -1,0 +1,54 @@
+"""Write answers and conversations as Markdown, their quotes as footnotes."""
+
+from collections.abc import Iterable, Sequence
+
+from web.turns import DISAGREEMENT, ERASED, UNANSWERED, UNSURE, Source, Turn
+
+
+def conversation_as_markdown(name: str, turns: Iterable[Turn]) -> str:
+    """Return a conversation under its name; footnotes are numbered through."""
+    parts = [f"# {name}"]
+    count = 0
+    for turn in turns:
+        parts.append(answer_as_markdown(turn, first=count + 1).rstrip())
+        count += len(turn.cited)
+    return "\n\n".join(parts) + "\n"
+
+
+def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
+    """Return a question with its answer; its quotes are footnotes from number ``first`` on."""
+    answer = turn.answer
+    parts = [f"**{answer.question}**", _said(turn, first - 1)]
+    parts += [f"{UNANSWERED} {part}" for part in answer.unanswered]
+    if turn.disagreement:
+        parts += [DISAGREEMENT, _listed(turn.disagreement)]
+    if turn.is_answer:
+        notes = enumerate(turn.cited, start=first)
+        parts.append("\n".join(f"[^{number}]: {_note(source)}" for number, source in notes))
+    else:
+        parts.append(_listed(turn.sources))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _said(turn: Turn, shift: int) -> str:
+    """The answer's own words, each cited part followed by the numbers of its notes."""
+    if not turn.is_answer:
+        return {"unsure": UNSURE, "erased": ERASED}.get(turn.answer.kind, turn.notice)
+    text, said, place = turn.answer.text, "", 0
+    for source in turn.cited:
+        end = max(source.answer_end, place)
+        said += f"{text[place:end]}[^{source.number + shift}]"
+        place = end
+    return said + text[place:]
+
+
+def _listed(sources: Sequence[Source]) -> str:
+    return "\n".join(f"- {_note(source)}" for source in sources)
+
+
+def _note(source: Source) -> str:
+    if source.state == "deleted":
+        return "a document that was deleted"
+    page = f"page {source.page}" if source.page else ""
+    where = [source.name, " › ".join(source.heading_path), page, source.source_uri]
+    return f'{", ".join(part for part in where if part)}: "{source.quote}"'

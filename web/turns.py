@@ -1,0 +1,284 @@
+"""What a page shows of a stored answer: its words in their places, its sources, how sure it is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+from urllib.parse import unquote
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from corpus.models import Document
+from qa import models
+from qa.context import EXTRACTIVE
+from qa.conversations import read_passages
+from qa.questions import tell_abstention
+from qa.types import ClosePassage
+from web.rendering import MARKDOWN, Mark, render, visible_text
+
+# Characters of a paragraph or list that are shown before and behind what is quoted in it.
+AROUND_CHARS = 500
+# Of what a passage must have for an unsure answer, to be shown with an abstention.
+NEAR_SHARE = 0.5
+PLAIN = "text/plain"
+
+UNSURE = "Not sure. These passages come closest:"
+UNANSWERED = "Not answered by your documents:"
+DISAGREEMENT = "Your documents disagree:"
+ERASED = "A document that this answer quoted was deleted, and what was said of it with it."
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A quote with what it stands in.
+
+    Attributes:
+        number: By which the answer names it, from 1.
+        quote: As one line, without marks of form.
+        answer_end: Where in the answer that ends which it holds up.
+        state: ``current``, ``changed``, ``deleted``, or ``selected`` for a text of the asker's.
+        html: The quote marked in its surroundings, or alone; empty where the answer says it.
+    """
+
+    number: int
+    title: str
+    source_uri: str
+    heading_path: Sequence[str]
+    page: int | None
+    document_id: UUID | str | None
+    start: int
+    end: int
+    content_sha256: str
+    quote: str
+    answer_end: int = 0
+    state: str = "current"
+    support: str = ""
+    html: SafeString = mark_safe("")  # noqa: RUF009 - nothing
+
+    @property
+    def name(self) -> str:
+        """The title, else the last part of the address."""
+        last = unquote(self.source_uri.rstrip("/").rsplit("/", 1)[-1])
+        return self.title or last or "Document"
+
+    @property
+    def headings(self) -> Sequence[str]:
+        """The headings it stands under; the title at their head is not said again."""
+        path = self.heading_path
+        return path[1:] if path[:1] == [self.title] else path
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question with its answer.
+
+    Attributes:
+        text: What a language model wrote; empty where documents are quoted.
+        passages: The sources of an extract, those of one document that follow each other together.
+        sources: What a written answer goes back to, or the closest passages of none.
+    """
+
+    answer: models.Answer
+    text: SafeString = mark_safe("")  # noqa: RUF009 - nothing
+    passages: list[list[Source]] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    disagreement: list[Source] = field(default_factory=list)
+    notice: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        return {"unsure": UNSURE, "unanswered": UNANSWERED, "disagreement": DISAGREEMENT}
+
+    @property
+    def erased(self) -> str:
+        return ERASED
+
+    @property
+    def is_answer(self) -> bool:
+        return self.answer.kind == models.Answer.Kind.ANSWER
+
+    @property
+    def is_written(self) -> bool:
+        """A language model wrote it; else it is the documents' own words."""
+        return bool(self.text)
+
+    @property
+    def cited(self) -> list[Source]:
+        """What the answer goes back to, in its order."""
+        quoted = [source for group in self.passages for source in group]
+        return quoted or (self.sources if self.is_answer else [])
+
+    @property
+    def changed(self) -> list[str]:
+        """Names of the documents that are not what they were when the question was answered."""
+        names = (source.name for source in self.cited if source.state == "changed")
+        return list(dict.fromkeys(names))
+
+
+def read_turns(answers: Iterable[models.Answer]) -> list[Turn]:
+    """Return what to show of answers that were read with ``shown``."""
+    answers = list(answers)
+    cited = (c.document_id for answer in answers for c in answer.citations.all())
+    named = {key for key in cited if key is not None}
+    spans = [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
+    named |= {UUID(span["document_id"]) for span in spans}
+    media_types = dict(Document.objects.filter(pk__in=named).values_list("pk", "media_type"))
+    return [_read_turn(answer, media_types) for answer in answers]
+
+
+def _read_turn(answer: models.Answer, media_types: dict[UUID, str]) -> Turn:
+    cited = sorted(answer.citations.all(), key=lambda c: (c.answer_start, c.ordinal))
+    count = len(cited)
+    others = _close_sources(answer.disagreement, media_types, first=count + 1)
+    if answer.kind != models.Answer.Kind.ANSWER:
+        notice = tell_abstention(answer.question) if answer.kind == "abstained" else ""
+        near = [span for span in answer.closest if span["score"] >= _least_near(answer)]
+        return Turn(answer, sources=_close_sources(near, media_types, first=1), notice=notice)
+    sources = [
+        _source(answer, citation, number, media_types)
+        for number, citation in enumerate(cited, start=1)
+    ]
+    if answer.answerer == EXTRACTIVE:
+        groups = groupby(sources, key=lambda source: (source.document_id, source.title))
+        return Turn(answer, passages=[list(group) for _, group in groups], disagreement=others)
+    return Turn(answer, text=_text(answer, cited, sources), sources=sources, disagreement=others)
+
+
+def _least_near(answer: models.Answer) -> float:
+    """The chance of answering from which on a passage is shown where nothing is claimed."""
+    return 0.0 if answer.kind == "unsure" else float(settings.PKB_ABSTAIN_BELOW) * NEAR_SHARE
+
+
+def _source(
+    answer: models.Answer, citation: Any, number: int, media_types: dict[UUID, str]
+) -> Source:
+    said = answer.text[citation.answer_start : citation.answer_end]
+    is_said = answer.answerer != EXTRACTIVE and said == citation.quote
+    media_type = media_types.get(citation.document_id, PLAIN)
+    return Source(
+        number=number,
+        title="Selected text" if citation.is_selected else citation.title,
+        source_uri=citation.source_uri,
+        heading_path=citation.heading_path,
+        page=citation.page,
+        document_id=citation.document_id,
+        start=citation.start_char,
+        end=citation.end_char,
+        content_sha256=citation.content_sha256,
+        quote=visible_text(citation.quote, media_type=media_type),
+        answer_end=citation.answer_end,
+        state=_state(citation),
+        support=citation.support,
+        html=as_block("", media_type) if is_said else _quote_in_place(answer, citation, media_type),
+    )
+
+
+def _state(citation: Any) -> str:
+    if citation.is_selected:
+        return "selected"
+    if citation.document_id is None:
+        return "deleted"
+    return "current" if citation.standing == citation.quote else "changed"
+
+
+def _quote_in_place(answer: models.Answer, citation: Any, media_type: str) -> SafeString:
+    """The quote within its paragraph or list, where that is known; its telling words bold."""
+    marks = [Mark(citation.start_char, citation.end_char)]
+    said = answer.text[citation.answer_start : citation.answer_end]
+    if answer.short and said == citation.quote:
+        shift = citation.start_char - citation.answer_start
+        start, end = answer.short_start or 0, answer.short_end or 0
+        if citation.answer_start <= start and end <= citation.answer_end:
+            marks.append(Mark(start + shift, end + shift, tag="strong", name="short"))
+    if not citation.surroundings:
+        html = render(
+            citation.quote, media_type=media_type, offset=citation.start_char, marks=marks
+        )
+        return as_block(html, media_type)
+    text, offset = _clip(citation.surroundings, citation)
+    return as_block(render(text, media_type=media_type, offset=offset, marks=marks), media_type)
+
+
+def _clip(text: str, citation: Any) -> tuple[str, int]:
+    """Cut what is far from the quote, at the end of a line or word; return where it begins."""
+    start = citation.start_char - citation.context_start
+    end = citation.end_char - citation.context_start
+    first = max(start - AROUND_CHARS, 0)
+    if first:
+        cut = max(text.rfind("\n", first, start), text.find(" ", first, start))
+        first = cut + 1 if cut >= 0 else start
+    last = min(end + AROUND_CHARS, len(text))
+    if last < len(text):
+        cut = text.find("\n", end, last)
+        last = cut if cut >= 0 else max(text.rfind(" ", end, last), end)
+    return text[first:last], citation.context_start + first
+
+
+def as_block(html: str, media_type: str) -> SafeString:
+    """In ``html`` all text of documents is escaped."""
+    name = "rendered" if media_type == MARKDOWN else "text"
+    return format_html('<div class="{}">{}</div>', name, mark_safe(html)) if html else SafeString()  # noqa: S308
+
+
+def _close_sources(
+    spans: Sequence[dict[str, Any]], media_types: dict[UUID, str], *, first: int
+) -> list[Source]:
+    found = enumerate(read_passages(spans), start=first)
+    return [_close_source(close, number, media_types) for number, close in found]
+
+
+def _close_source(close: ClosePassage, number: int, media_types: dict[UUID, str]) -> Source:
+    passage = close.passage
+    media_type = media_types.get(UUID(passage.document_id), PLAIN)
+    html = render(close.quote, media_type=media_type, offset=close.start_char)
+    return Source(
+        number=number,
+        title=passage.title,
+        source_uri=passage.source_uri,
+        heading_path=passage.heading_path,
+        page=passage.page,
+        document_id=passage.document_id,
+        start=close.start_char,
+        end=close.end_char,
+        content_sha256=passage.content_sha256,
+        quote=visible_text(close.quote, media_type=media_type),
+        html=as_block(html, media_type),
+    )
+
+
+def _text(answer: models.Answer, cited: Sequence[Any], sources: Sequence[Source]) -> SafeString:
+    """What a language model wrote, each sentence with the numbers of its sources behind it."""
+    marks = [
+        Mark(c.answer_start, c.answer_end, tag="span", name=f"sentence is-{c.support}")
+        for c in cited
+    ]
+    chips = [
+        (citation.answer_end, str(_chip(source, answer)))
+        for citation, source in zip(cited, sources, strict=True)
+    ]
+    html = render(answer.text, media_type=MARKDOWN, marks=marks, inserted=chips)
+    return as_block(html, MARKDOWN)
+
+
+def _chip(source: Source, answer: models.Answer) -> SafeString:
+    support = "partly supported" if source.support == "partial" else "supported"
+    return format_html(
+        '<span class="chip-wrap"><button type="button" class="chip" data-cite="{number}"'
+        ' data-document="{document}" data-start="{start}" data-end="{end}" data-sha="{sha}"'
+        ' aria-expanded="false" aria-describedby="tip-{answer}-{number}"'
+        ' aria-label="Source {number}, {name}">{number}</button>'
+        '<span class="tip" role="tooltip" id="tip-{answer}-{number}"><q>{quote}</q>'
+        '<span class="place">{name} · {support}</span></span></span>',
+        number=source.number,
+        document=source.document_id or "",
+        start=source.start,
+        end=source.end,
+        sha=source.content_sha256,
+        answer=answer.pk,
+        name=source.name,
+        quote=source.quote,
+        support=support,
+    )
