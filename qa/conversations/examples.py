@@ -2,30 +2,29 @@
 
 from collections.abc import Iterator
 
-from corpus.models import Chunk, Collection, Document
+from corpus.ingestion.normal_form import Outline
+from corpus.models import Collection, Document
 from qa.models import Answer
 from qa.questions import is_follow_up, split_question, telling_words
 
-# What is looked at: the newest documents and, of each, the first chunks.
+# What is looked at: the newest documents and, of each, the first headings.
 MOST_DOCUMENTS = 20
-MOST_CHUNKS = 40
-# Tokens of a chunk from which on something stands below its heading.
-LEAST_TOKENS = 25
+MOST_HEADINGS = 200
+# Characters below a heading from which on something stands there.
+LEAST_CHARS = 60
 LEAST_WORDS, MOST_WORDS = 4, 16
 
 
 def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     """Return at most ``count`` questions that the collection should answer.
 
-    They are headings that ask something, of different documents first; then requests for what a
-    document is about, by its title. None that was asked before and not answered is among them.
-    No model runs: the newest 20 documents are looked at, and 40 chunks of each.
+    They are headings and terms that ask something, of different documents first; then requests
+    for what a document is about, by its title. None that was asked before and not answered is
+    among them. No model runs: the outlines of the newest 20 documents are looked at.
     """
-    documents = list(
-        Document.objects.listed()
-        .filter(collection=collection, chunk_count__gt=0)
-        .order_by("-ingested_at", "pk")[:MOST_DOCUMENTS]
-    )
+    newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
+    rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
+    documents = list(rows[:MOST_DOCUMENTS])
     candidates = list(dict.fromkeys([*_take_turns(documents), *_about(documents)]))
     asked = Answer.objects.filter(collection=collection, question__in=candidates)
     refused = set(asked.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
@@ -33,16 +32,26 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
 
 
 def _take_turns(documents: list[Document]) -> list[str]:
-    """The headings that ask something: the first of each document, then the second, and so on."""
-    rows = Chunk.objects.filter(
-        document__in=documents, ordinal__lt=MOST_CHUNKS, token_count__gte=LEAST_TOKENS
-    ).exclude(heading_path=[])
-    found: dict[object, list[str]] = {document.pk: [] for document in documents}
-    for key, path in rows.order_by("document", "ordinal").values_list("document", "heading_path"):
-        if _can_stand_alone(path[-1]) and path[-1] not in found[key]:
-            found[key].append(path[-1])
-    places = range(max(map(len, found.values()), default=0))
-    return [asked[place] for place in places for asked in found.values() if place < len(asked)]
+    """What each document asks: the first of each, then the second, and so on."""
+    found = [list(_asked_in(document)) for document in documents]
+    places = range(max(map(len, found), default=0))
+    return [asked[place] for place in places for asked in found if place < len(asked)]
+
+
+def _asked_in(document: Document) -> Iterator[str]:
+    outline = Outline.from_json(document.outline)
+    ends = [heading.start for heading in outline.headings[1:]] + [document.char_count]
+    parts = [
+        (heading.start, heading.text, end - heading.end)
+        for heading, end in zip(outline.headings, ends, strict=False)
+    ]
+    parts += [
+        (label.start, label.text, label.end - label.start - len(label.text))
+        for label in outline.labels
+    ]
+    for _, text, char_count in sorted(parts)[:MOST_HEADINGS]:
+        if char_count >= LEAST_CHARS and _can_stand_alone(text):
+            yield text
 
 
 def _can_stand_alone(heading: str) -> bool:
