@@ -6,7 +6,7 @@ Nothing of the text is ever HTML: elements are made here, all else is escaped.
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from web.markdown import Element, Part, Piece, read_markdown
@@ -96,25 +96,36 @@ class _Layer:
 
     def lay_around(self, piece: Piece) -> Iterator[str]:
         yield from self.insert_to(piece.start)
+        laid: list[int] = []
         for start, end in pairwise(self._cuts(piece)):
             text = piece.text
             if not piece.is_whole:
                 text = text[start - piece.start : end - piece.start]
-            yield from self._wrap(escape(text), start)
-            yield from self.insert_to(end)
+            covering = self._covering(start)
+            yield from self._change(laid, covering)
+            laid = covering
+            yield escape(text)
+            if self._waiting and self._waiting[0][0] <= end:
+                yield from self._change(laid, [])
+                laid = []
+                yield from self.insert_to(end)
+        yield from self._change(laid, [])
 
     def insert_to(self, place: int) -> Iterator[str]:
         while self._waiting and self._waiting[0][0] <= place:
             yield self._waiting.pop(0)[1]
 
-    def _wrap(self, html: str, start: int) -> Iterator[str]:
-        covering = [n for n, mark in enumerate(self._marks) if mark.start <= start < mark.end]
-        for number in covering:
-            yield _opening(self._marks[number], is_first=number not in self._opened)
-        self._opened.update(covering)
-        yield html
-        for number in reversed(covering):
+    def _covering(self, place: int) -> list[int]:
+        return [n for n, mark in enumerate(self._marks) if mark.start <= place < mark.end]
+
+    def _change(self, laid: list[int], wanted: list[int]) -> Iterator[str]:
+        """Close what ends and open what begins; what goes on, stays."""
+        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(laid, wanted)))
+        for number in reversed(laid[kept:]):
             yield f"</{self._marks[number].tag}>"
+        for number in wanted[kept:]:
+            yield _opening(self._marks[number], is_first=number not in self._opened)
+        self._opened.update(wanted)
 
     def _cuts(self, piece: Piece) -> list[int]:
         places = {piece.start, piece.end}

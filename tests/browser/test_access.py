@@ -33,7 +33,7 @@ PAYLOADS = [
     "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
     "<meta http-equiv=refresh content='0;url=http://evil.invalid/'>",
 ]
-PAGES = ["ask", "search?q=bread", "library", "jobs", "quality"]
+PAGES = ["ask", "chats", "search?q=bread", "library", "jobs", "quality"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,30 +1,15 @@
 """What people do on the pages, in a browser."""
 
-import json
 import re
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from qa.api.serializers import AnswerShown
 from qa.questions import ABSTENTION
-from qa.types import Answer
 from tests.browser.site import Site
-from tests.factories import (
-    COAST,
-    FIRST_SENTENCE,
-    LAST_SENTENCE,
-    LIGHTHOUSE,
-    LIGHTHOUSE_QUESTION,
-    OTHERWISE_ANSWER,
-    SHORT_ANSWER,
-    UNSURE_ANSWER,
-    answered,
-)
+from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow
@@ -38,143 +23,93 @@ def ask(page: Page, question: str) -> None:
     expect(page.locator(".turn").last.locator(".acts")).to_be_visible()
 
 
-def shown(answer: Answer) -> dict[str, Any]:
-    return dict(AnswerShown(answered(answer)).data)
-
-
-def reply_with(page: Page, answer: dict[str, Any]) -> None:
-    """Let /chat answer this, whatever is asked."""
-    session_id = "44444444-4444-4444-8444-444444444444"
-    done = {"type": "done", "content": "", "session_id": session_id, "answer": answer}
-    body = f"id: 1\nevent: done\ndata: {json.dumps(done, default=str)}\n\n"
-
-    def fulfil(route: Route) -> None:
-        route.fulfill(content_type="text/event-stream", body=body)
-
-    page.route("**/chat", fulfil)
-
-
-def test_the_few_words_that_answer_are_bold(page: Page) -> None:
-    # A letter of two UTF-16 units before them: offsets count characters.
-    text = f"\U0001f5fc {FIRST_SENTENCE}"
-    (citation,), (start, end) = SHORT_ANSWER.citations, SHORT_ANSWER.short or (0, 0)
-    moved = replace(citation, answer_end=len(text))
-    answer = replace(SHORT_ANSWER, text=text, citations=(moved,), short=(start + 2, end + 2))
-    page.goto("/ui/ask")
-    reply_with(page, shown(answer))
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.locator(".sentence")).to_have_text(text)
-    expect(page.locator(".sentence strong")).to_have_text("Orsolya Quill")
-
-
-@pytest.mark.parametrize(("answerer", "count"), [("extractive", 0), ("openai/m", 1)])
-def test_only_what_a_language_model_wrote_is_called_supported(
-    page: Page, answerer: str, count: int
-) -> None:
-    page.goto("/ui/ask")
-    reply_with(page, shown(replace(SHORT_ANSWER, answerer=answerer)))
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.locator(".confidence")).to_have_text("High confidence 0.90")
-    expect(page.locator(".tip", has_text="supported")).to_have_count(count)
-    expect(page.locator(".legend", has_text="supported")).to_have_count(count)
-    expect(page.locator(".turn .answer .is-supported")).to_have_count(count)
-
-
-def test_where_it_is_not_sure_the_closest_passages_open_their_source(
-    page: Page, site: Site
-) -> None:
-    documents = site.client.get("/documents").json()["results"]
-    (stored,) = [each for each in documents if each["title"] == "Bavoke"]
-    passage = replace(
-        COAST, document_id=stored["id"], start_char=0, content_sha256=stored["content_sha256"]
-    )
-    closest = tuple(
-        replace(close, passage=passage, start_char=close.start_char - 100,
-                end_char=close.end_char - 100)
-        for close in UNSURE_ANSWER.closest
-    )  # fmt: skip
-    page.goto("/ui/ask")
-    reply_with(page, shown(replace(UNSURE_ANSWER, closest=closest)))
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.get_by_text("Not sure. These passages come closest:")).to_be_visible()
-    expect(page.locator(".confidence")).to_have_count(0)
-    cards = page.get_by_role("list", name="Closest passages").locator(".source-link")
-    expect(cards.locator(".excerpt")).to_have_text([FIRST_SENTENCE, LAST_SENTENCE])
-    cards.last.click()
-    expect(page.locator("#source #passage")).to_have_text(LAST_SENTENCE)
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.get_by_text("Copied.")).to_be_visible()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert "Not sure." in copied
-    assert f'- Coast, Towers · page 3, {COAST.source_uri}: "{FIRST_SENTENCE}"' in copied
-
-
-def test_what_is_not_answered_of_a_question_is_named(page: Page, site: Site) -> None:
-    page.goto("/ui/ask")
-    reply_with(page, shown(replace(SHORT_ANSWER, unanswered=("And when?",))))
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.get_by_text("Not answered by your documents: And when?")).to_be_visible()
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.get_by_text("Copied.")).to_be_visible()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert "Not answered by your documents: And when?" in copied
-
-
-def test_what_other_documents_say_opens_beside_the_answer(page: Page, site: Site) -> None:
-    documents = site.client.get("/documents").json()["results"]
-    (stored,) = [each for each in documents if each["title"] == "Bavoke"]
-    (other,) = OTHERWISE_ANSWER.disagreement
-    passage = replace(
-        COAST, document_id=stored["id"], start_char=0, content_sha256=stored["content_sha256"]
-    )
-    moved = replace(other, passage=passage, start_char=other.start_char - 100,
-                    end_char=other.end_char - 100)  # fmt: skip
-    page.goto("/ui/ask")
-    reply_with(page, shown(replace(OTHERWISE_ANSWER, disagreement=(moved,))))
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.get_by_text("Your documents disagree:")).to_be_visible()
-    cards = page.get_by_role("list", name="What other documents say").locator(".source-link")
-    expect(cards.locator(".excerpt")).to_have_text([LAST_SENTENCE])
-    cards.first.click()
-    expect(page.locator("#source #passage")).to_have_text(LAST_SENTENCE)
-    page.get_by_role("button", name="Copy as Markdown").click()
-    expect(page.get_by_text("Copied.")).to_be_visible()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert "Your documents disagree:\n\n- Coast, Towers" in copied
-
-
-def test_an_unsure_answer_read_again_shows_what_is_near(page: Page) -> None:
-    answer = shown(UNSURE_ANSWER)
-    del answer["closest"]  # not kept with the stored answer
-    page.goto("/ui/ask")
-    reply_with(page, answer)
-    ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.get_by_text("Not sure. These passages come closest:")).to_be_visible()
-    expect(page.locator(".nearest .source-link").first).to_be_visible()
-
-
 def test_an_answer_shows_why_it_holds(page: Page) -> None:
     page.goto("/")
     expect(page).to_have_url(re.compile("/ui/ask$"))
     ask(page, LIGHTHOUSE_QUESTION)
     turn = page.locator(".turn")
-    expect(turn.locator(".sentence").first).to_contain_text("Orsolya Quill")
+    expect(turn.locator("mark.cited").first).to_contain_text("Orsolya Quill")
     expect(turn.locator(".confidence")).to_have_text(
-        re.compile(r"(High|Fair|Low) confidence 0\.\d\d|High confidence 1\.00")
+        re.compile(r"(High|Fair|Low) confidence (0\.\d\d|1\.00)")
     )
-    chip = turn.locator(".chip").first
-    chip.hover()
-    quote = turn.locator(".tip q").first
-    expect(quote).to_be_visible()
-    assert quote.inner_text() in LIGHTHOUSE
-    chip.focus()
+    expect(page.get_by_text("supported")).to_have_count(0)
+    quoted = "".join(turn.locator("mark.cited").all_text_contents())
+    assert quoted in LIGHTHOUSE
+    page.locator("#main").press("ArrowRight")
+    source = turn.locator("[data-cite]").first
+    expect(source).to_be_focused()
     page.keyboard.press("Enter")
     mark = page.locator("#source #passage")
     expect(mark).to_be_in_viewport()
-    assert mark.inner_text() == quote.text_content()
+    assert mark.inner_text() == quoted
     page.keyboard.press("Escape")
     expect(page.locator("#source")).to_be_hidden()
-    expect(chip).to_be_focused()
+    expect(source).to_be_focused()
+    page.keyboard.press("/")
+    expect(page.locator("#question")).to_be_focused()
+
+
+def test_markdown_reads_as_it_is_meant_and_the_source_follows_the_question(
+    page: Page, site: Site
+) -> None:
+    text = (
+        "# Ferry\n\nThe **ferry** to [Rodabu](https://x.example) sails at *nine*, from pier `B7`."
+    )
+    file = {"file": ("ferry.md", text.encode())}
+    assert site.client.post("/ingest", files=file).status_code == 201
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto("/ui/ask")
+    ask(page, LIGHTHOUSE_QUESTION)
+    page.locator(".turn [data-cite]").first.click()
+    expect(page.locator("#source #passage")).to_contain_text("The lighthouse at Bavoke")
+    ask(page, "When does the ferry to Rodabu sail?")
+    turn = page.locator(".turn").last
+    expect(turn).to_contain_text("The ferry to Rodabu sails at nine, from pier B7.")
+    expect(turn.locator("code")).to_have_text("B7")
+    expect(page.locator("#source #source-title")).to_have_text("Ferry")
+    marked = page.locator("#source mark.cited").all_text_contents()
+    assert "".join(marked) == "The ferry to Rodabu sails at nine, from pier B7."
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
+    composer = page.locator(".composer").bounding_box()
+    assert composer is not None
+    assert composer["height"] < 80
+
+
+def test_a_chat_is_there_again_after_a_reload_and_goes_when_deleted(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page).to_have_url(re.compile("/ui/chats/[0-9a-f-]{36}$"))
+    page.reload()
+    expect(page.locator(".turn mark.cited").first).to_contain_text("Orsolya Quill")
+    with page.expect_request("**/chat") as sent:
+        ask(page, "How tall is it?")
+    assert page.url.endswith((sent.value.post_data_json or {})["session_id"])
+    page.get_by_text("Rename").click()
+    page.get_by_label("Name").fill("Towers of the coast")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".chat-name")).to_have_text("Towers of the coast")
+    page.get_by_role("link", name="Chats").click()
+    page.get_by_label("Search in chats").fill("towers of")
+    page.keyboard.press("Enter")
+    expect(page.locator(".chats li")).to_have_count(1)
+    page.get_by_role("link", name="Delete Towers of the coast").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_text("Towers of the coast")).to_have_count(0)
+
+
+def test_a_question_can_be_stopped(page: Page) -> None:
+    page.goto("/ui/ask")
+    # The answer never comes: what is stopped is not done by then.
+    page.route("**/chat", lambda route: None)
+    page.fill("#question", LIGHTHOUSE_QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator(".turn .step")).to_have_text("Reading the question …")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".turn .step")).to_have_text("Stopped.")
+    page.unroute("**/chat")
+    ask(page, LIGHTHOUSE_QUESTION)
+    expect(page.locator(".turn").last).to_contain_text("Orsolya Quill")
 
 
 def test_an_answer_is_rated_and_copied(page: Page, site: Site) -> None:
@@ -196,30 +131,25 @@ def test_an_answer_is_rated_and_copied(page: Page, site: Site) -> None:
 def test_follow_up_questions_and_selected_text_stay_in_the_session(page: Page) -> None:
     page.goto("/ui/ask")
     ask(page, LIGHTHOUSE_QUESTION)
-    expect(page.get_by_text("Follow-up questions know")).to_be_visible()
-    page.locator(".chip").first.click()
+    page.locator(".turn [data-cite]").first.click()
     expect(page.locator("#source #passage")).to_be_visible()
     page.evaluate(
         "document.getSelection().selectAllChildren(document.querySelector('.source-text'))"
     )
-    with page.expect_request("**/ask-selected") as sent:
+    with page.expect_request("**/chat") as sent:
         page.locator("#ask-about").click()
         ask(page, "How many steps does the keeper climb?")
     body = sent.value.post_data_json or {}
     assert body["session_id"]
     assert body["selected_text"].startswith("The lighthouse")
-    expect(page.locator(".turn").last.locator(".answer")).to_contain_text("212 steps")
+    expect(page.locator(".turn").last).to_contain_text("212 steps")
 
 
 def test_what_is_not_there_is_said_plainly(page: Page) -> None:
     page.goto("/ui/ask")
     ask(page, UNANSWERABLE)
     expect(page.get_by_text(ABSTENTION)).to_be_visible()
-    expect(page.locator(".confidence")).to_have_count(0)
-    nearest = page.locator(".nearest .source-link")
-    expect(nearest.first).to_be_visible()
-    nearest.first.click()
-    expect(page.locator("#source #passage")).to_be_visible()
+    expect(page.locator(".confidence, .sources")).to_have_count(0)
     page.goto("/ui/quality")
     expect(page.get_by_role("link", name=UNANSWERABLE)).to_be_visible()
 
@@ -229,9 +159,9 @@ def test_tags_narrow_a_question(page: Page) -> None:
     page.locator(".picker summary").click()
     page.get_by_label("coast").check()
     page.keyboard.press("Escape")
-    with page.expect_request("**/answer?*") as sent:
+    with page.expect_request("**/chat") as sent:
         ask(page, LIGHTHOUSE_QUESTION)
-    assert "tag=coast" in sent.value.url
+    assert (sent.value.post_data_json or {})["tags"] == ["coast"]
 
 
 def test_search_marks_terms_and_filters(page: Page) -> None:
@@ -303,7 +233,7 @@ def test_a_worker_computes_the_map(page: Page) -> None:
     expect(page.locator("#map-shown strong")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["ask", "search?q=bread", "library", "jobs", "quality"])
+@pytest.mark.parametrize("path", ["ask", "chats", "search?q=bread", "library", "jobs", "quality"])
 def test_a_page_fits_a_narrow_screen(page: Page, path: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(f"/ui/{path}")

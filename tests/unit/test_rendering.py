@@ -149,6 +149,8 @@ def test_marks_lie_in_each_other_and_have_their_id_once() -> None:
         '<p>One <strong><mark class="cited" id="passage"><strong>two</strong></mark></strong>'
         " three.</p>"
     )
+    plain = render("One two three", media_type=PLAIN, marks=[Mark(0, 7), Mark(4, 7, tag="b")])
+    assert plain == '<mark class="cited">One <b class="cited">two</b></mark> three'
     long = render(source, media_type=MARKDOWN, marks=[Mark(0, 18, id="passage")])
     assert long.count('id="passage"') == 1
 
