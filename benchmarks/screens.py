@@ -47,14 +47,13 @@ def shoot(page: Page, folder: Path, name: str, look: str) -> None:
 def photograph(page: Page, folder: Path, look: str) -> None:
     page.goto("/ui/ask")
     ask(page, QUESTION)
-    page.locator(".chip").first.click()
-    page.locator("#passage").wait_for()
+    page.locator("[data-cite]").first.click()
+    page.locator("#passage").first.wait_for()
     shoot(page, folder, "ask", look)
     page.keyboard.press("Escape")
     ask(page, UNANSWERABLE)
-    page.locator(".nearest li").first.wait_for()
     shoot(page, folder, "not-found", look)
-    for name in ("search?q=how+to+monitor+a+model&rerank=on", "jobs", "quality"):
+    for name in ("chats", "search?q=how+to+monitor+a+model&rerank=on", "jobs", "quality"):
         page.goto(f"/ui/{name}")
         shoot(page, folder, name.split("?")[0], look)
     photograph_library(page, folder, look)
@@ -101,8 +100,8 @@ def measure(page: Page) -> dict[str, float]:
     for _ in range(TIMES):
         page.goto("/ui/ask")
         ask(page, QUESTION)
-        page.locator(".chip").first.click()
-        page.locator("#passage").wait_for()
+        page.locator("[data-cite]").first.click()
+        page.locator("#passage").first.wait_for()
         page.wait_for_timeout(500)
         for name, times in found.items():
             script = f"performance.getEntriesByName('{name}')[0].duration"

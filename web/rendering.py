@@ -120,7 +120,9 @@ class _Layer:
 
     def _change(self, laid: list[int], wanted: list[int]) -> Iterator[str]:
         """Close what ends and open what begins; what goes on, stays."""
-        kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(laid, wanted)))
+        kept = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(laid, wanted, strict=False))
+        )
         for number in reversed(laid[kept:]):
             yield f"</{self._marks[number].tag}>"
         for number in wanted[kept:]:

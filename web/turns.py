@@ -15,7 +15,7 @@ from corpus.models import Document
 from qa import models
 from qa.context import EXTRACTIVE
 from qa.conversations import read_passages
-from qa.questions import tell_abstention
+from qa.questions import is_greeting, tell_abstention
 from qa.types import ClosePassage
 from web.rendering import MARKDOWN, Mark, render, visible_text
 
@@ -99,6 +99,10 @@ class Turn:
     @property
     def is_answer(self) -> bool:
         return self.answer.kind == models.Answer.Kind.ANSWER
+
+    @property
+    def is_greeting(self) -> bool:
+        return is_greeting(self.answer.question) and not self.is_answer
 
     @property
     def is_written(self) -> bool:
