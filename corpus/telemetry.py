@@ -46,6 +46,7 @@ class Step(StrEnum):
 
 ingest_requests = _meter.create_counter("ingest.requests")
 answer_requests = _meter.create_counter("answer.requests")
+answer_cache = _meter.create_counter("answer.cache")
 ingest_latency_ms = _meter.create_histogram("ingest.latency_ms", unit="ms")
 answer_latency_ms = _meter.create_histogram("answer.latency_ms", unit="ms")
 prompt_tokens = _meter.create_histogram("llm.tokens.prompt")

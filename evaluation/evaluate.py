@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -130,7 +130,7 @@ def _evaluate(
     report: Report,
     notes: Sequence[str],
 ) -> Result:
-    context = build_context()
+    context = replace(build_context(), keeps_answers=False)
     observations: dict[str, dict[str, Observation]] = {}
     if RETRIEVAL in modes:
         observations[RETRIEVAL] = run_queries(

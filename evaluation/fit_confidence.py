@@ -61,7 +61,7 @@ def gather_points(
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
-    candid = replace(context, prover=replace(context.prover, answer_from=0.0))
+    candid = replace(context, prover=replace(context.prover, answer_from=0.0), keeps_answers=False)
     subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(asked, start=1):

@@ -243,6 +243,9 @@ class Env(BaseSettings):
         validate_default=True,
         description="answers at once in a process; at most half of PKB_DB_POOL_SIZE",
     )
+    pkb_answer_cache: int = Field(
+        default=500, ge=0, le=100_000, description="answers kept to be given again; 0: none"
+    )
     # What runs, what waits and what is refused: docs/decisions/0027.
     pkb_search_concurrency: int = Field(
         default=0, ge=0, le=100, description="searches at once; 0: one a core, two at least"

@@ -8,6 +8,7 @@ from typing import Any
 from corpus.models import Collection
 from corpus.telemetry import (
     Step,
+    answer_cache,
     answer_latency_ms,
     answer_requests,
     completion_tokens,
@@ -16,6 +17,7 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
+from qa.answer_cache import find_place
 from qa.cancellation import Listener
 from qa.concurrency import answering_slot
 from qa.context import EXTRACTIVE, QAContext
@@ -70,32 +72,74 @@ def answer_question(
         BackendError: A model failed and nothing stands in for it.
     """
     found = Collection.objects.named(collection)
-    model = found.embedding_model
+    labels = metric_labels(model=found.embedding_model, route=route)
     inputs: QAInput = {
-        "question": question, "history": tuple(history), "collection": collection,
-        "tags": tuple(tags), "k": k,
+        "question": " ".join(question.split()), "history": tuple(history),
+        "collection": collection, "tags": tuple(tags), "k": k,
     }  # fmt: skip
     with (
         answering_slot(),
-        measured(answer_requests, answer_latency_ms, model=model, route=route),
+        measured(answer_requests, answer_latency_ms, model=found.embedding_model, route=route),
         span(Step.ANSWER),
     ):
-        state, steps = _run_parts(inputs, context, selected_text)
-        draft: Draft | None = state.get("draft")
-        passages = tuple(state.get("passages", ()))
-        stored_id = record_answer(
-            state["proved"], collection=found, steps=steps, draft=draft, passages=passages
-        )
-    if draft is not None:
-        _count_tokens(draft, metric_labels(model=model, route=route))
-    return AnsweredQuestion(
-        id=stored_id,
+        started = perf_counter()
+        place = None if selected_text.strip() else find_place(inputs, found, context)
+        kept = place.find() if place else None
+        if place:
+            answer_cache.add(1, {**labels, "found": kept is not None})
+        if kept is not None:
+            return _store(_repeat(kept, context.listener, started), question, found)
+        made, may_be_kept = _answer(inputs, context, selected_text)
+        answered = _store(made, question, found)
+        if place and may_be_kept:
+            place.keep(answered)
+    if made.draft is not None:
+        _count_tokens(made.draft, labels)
+    return answered
+
+
+def _store(made: AnsweredQuestion, question: str, collection: Collection) -> AnsweredQuestion:
+    """Keep the answer as one to the question as it was asked."""
+    answer = replace(made.answer, question=question)
+    stored_id = record_answer(
+        answer,
+        collection=collection,
+        steps=list(made.steps),
+        draft=made.draft,
+        passages=made.passages,
+    )
+    return replace(made, id=stored_id, answer=answer)
+
+
+def _repeat(kept: AnsweredQuestion, listener: Listener, started: float) -> AnsweredQuestion:
+    """Say again what was answered before; no model is asked."""
+    listener.check()
+    for text, citation in kept.answer.pieces:
+        listener.say(text, citation)
+    draft = kept.draft and replace(kept.draft, prompt_tokens=0, completion_tokens=0)
+    elapsed_ms = round((perf_counter() - started) * 1000, 2)
+    step = {"name": "cache", "ms": elapsed_ms, "answer_id": kept.id}
+    return replace(kept, steps=(step,), draft=draft)
+
+
+def _answer(
+    inputs: QAInput, context: QAContext, selected_text: str
+) -> tuple[AnsweredQuestion, bool]:
+    """Answer anew; tell as well whether it may be given again: no model failed on the way."""
+    state, steps = _run_parts(inputs, context, selected_text)
+    query: Query = state["query"]
+    lacks_phrasings = context.expansion_count > 0 and not query.phrasings
+    draft: Draft | None = state.get("draft")
+    made = AnsweredQuestion(
+        id="",
         answer=state["proved"],
-        searched=state["query"].text,
-        passages=passages,
+        searched=query.text,
+        passages=tuple(state.get("passages", ())),
         steps=tuple(steps),
         draft=draft,
     )
+    went_wrong = made.answer.fallback or (draft and draft.note)
+    return made, not (went_wrong or lacks_phrasings)
 
 
 def _run_parts(

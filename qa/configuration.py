@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -147,4 +148,14 @@ def _adapter_sha256(spec: Mapping[str, Any]) -> str:
 
 def _content_sha256(path: Path) -> str:
     """Hash a file; empty where it was removed since it was read."""
-    return sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return ""
+    return _hash_file(path, (found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=32)
+def _hash_file(path: Path, state: tuple[int, int, int]) -> str:
+    """Hash a file that is in this state; every answer asks, and weights have megabytes."""
+    return sha256(path.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 """What a graph run needs from outside, and how it is built from settings."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from django.conf import settings
@@ -93,6 +93,7 @@ class QAContext:
         rewriter: Rewrites follow-up questions; without one it is done by rule.
         expander: Puts questions in other words, to search for these too.
         expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
+        keeps_answers: Answers by these parts may be kept, and given again.
     """
 
     retriever: Retriever
@@ -107,7 +108,14 @@ class QAContext:
     rewriter: Rewriter | None = None
     expander: Expander | None = None
     expansion_count: int = 0
+    keeps_answers: bool = False
     listener: Listener = field(default_factory=Silent)
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """All that decides an answer; equal where each part is the same or says the same."""
+        aside = {"keeps_answers", "listener"}
+        return tuple(getattr(self, each.name) for each in fields(self) if each.name not in aside)
 
     def wait_for(self, work: Callable[[], Made]) -> Made:
         """Return what ``work`` returns; a language model's is left when nobody waits any more.
@@ -196,4 +204,6 @@ def build_context(
         rewriter=answerer if isinstance(answerer, Rewriter) else None,
         expander=answerer if isinstance(answerer, Expander) else None,
         expansion_count=settings.PKB_QUERY_EXPANSIONS,
+        # Nobody else has this key, and it stays in no memory.
+        keeps_answers=not is_keyed,
     )

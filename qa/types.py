@@ -1,6 +1,6 @@
 """The vocabulary of question answering: frozen values that import nothing of the product."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -281,6 +281,21 @@ class Answer:
     @property
     def abstained(self) -> bool:
         return not self.text
+
+    @property
+    def pieces(self) -> Iterator[tuple[str, Citation]]:
+        """The text as it is said: each piece, from the end of the one before, with its citation."""
+        begin = 0
+        for citation in self.citations:
+            yield self.text[begin : citation.answer_end], citation
+            begin = citation.answer_end
+
+    @property
+    def quoted(self) -> Iterator[Citation | ClosePassage]:
+        """All that it shows of documents."""
+        yield from self.citations
+        yield from self.closest
+        yield from self.disagreement
 
     @property
     def kind(self) -> Kind:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from pgvector.django import VectorField
 
 from corpus.languages import ENGLISH, LANGUAGES
+from corpus.models.changes import CollectionChange, Version
 from corpus.models.collection_maps import CollectionMap
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
@@ -35,9 +36,9 @@ from corpus.querysets import (
 from corpus.times import EARLIEST, LATEST
 
 __all__ = [
-    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionMap",
-    "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag", "TermCount",
-    "TokenVectors", "Tombstone",
+    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionChange",
+    "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
+    "TermCount", "TokenVectors", "Tombstone", "Version",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"

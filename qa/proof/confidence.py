@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ class Calibration:
         provenance: What it was fitted on, when, and how well it does.
     """
 
-    weights: Mapping[str, float]
+    weights: Mapping[str, float] = field(hash=False)
     intercept: float
-    provenance: Mapping[str, Any]
+    provenance: Mapping[str, Any] = field(hash=False)
 
     def estimate(self, evidence: Evidence) -> float:
         """Return the chance, in [0, 1]."""

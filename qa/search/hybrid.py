@@ -32,6 +32,7 @@ class RetrievedPassages:
     search_ms: float
 
 
+@dataclass(frozen=True, slots=True)
 class HybridRetriever:
     """Searches one collection by its own model, and by words.
 
@@ -41,9 +42,8 @@ class HybridRetriever:
             similarity of the nearest row with this number counts 0.
     """
 
-    def __init__(self, *, alpha: float, candidate_count: int) -> None:
-        self.alpha = alpha
-        self.candidate_count = candidate_count
+    alpha: float
+    candidate_count: int
 
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
         """Return at most ``limit`` passages, best first.
