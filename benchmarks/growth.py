@@ -7,6 +7,7 @@ Postgres, ``growth_10000`` and so on, which is kept for the next run and made an
 Requests go through every middleware in this process, and take turns between the corpora. A made-up
 embedder of 768 dimensions takes the place of the models, and nothing is reranked: neither grows.
 ``--recall`` compares the vector leg with the comparison of all vectors, by share of visible rows.
+``--verify`` times ``manage.py verify``.
 """
 
 import argparse
@@ -44,6 +45,7 @@ WARM_UPS = 2
 # Queries and rows of --recall.
 ASKED = 30
 NEAREST = (10, 50)
+VERIFICATIONS = 3
 
 Request = Callable[[], Any]
 
@@ -55,6 +57,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[""], help="kinds with one of these in them")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--recall", action="store_true")
+    parser.add_argument("--verify", action="store_true")
     options = parser.parse_args()
     logging.disable()
     settings.ALLOWED_HOSTS = ["testserver"]
@@ -66,7 +69,9 @@ def main() -> None:
     }
     for chunk_count in options.chunks:
         make(chunk_count, is_fresh=options.fresh)
-    if options.recall:
+    if options.verify:
+        show_verify(options.chunks)
+    elif options.recall:
         for chunk_count in options.chunks:
             show_recall(chunk_count)
     else:
@@ -244,6 +249,18 @@ def _time(request: Request, times: int) -> Iterator[float]:
             yield ms
         if is_last:
             return
+
+
+def show_verify(chunk_counts: list[int]) -> None:
+    spent: dict[int, list[float]] = {chunk_count: [] for chunk_count in chunk_counts}
+    for _ in range(VERIFICATIONS):
+        for chunk_count, seconds in spent.items():
+            use(f"growth_{chunk_count}")
+            started = time.perf_counter()
+            call_command("verify")
+            seconds.append(time.perf_counter() - started)
+    for chunk_count, seconds in spent.items():
+        print(f"{chunk_count:,} chunks: verify {median(seconds):.1f} s")
 
 
 def show_recall(chunk_count: int) -> None:
