@@ -5,7 +5,6 @@ name or a value out of bounds stops the start with one clear line.
 """
 
 import os
-import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,83 +17,17 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+from pkb.server_env import BASE_DIR, ServerEnv
+
 DOTENV = BASE_DIR / ".env"
-_ORIGIN = re.compile(
-    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?"
-)
 
 
-class Env(BaseSettings):
+class Env(ServerEnv):
     """The service's settings; each field is the variable of the same name in capitals."""
 
     model_config = SettingsConfigDict(env_file=DOTENV, extra="ignore", frozen=True)
-
-    app_env: Literal["dev", "test", "prod"] = Field(
-        default="dev",
-        description="`dev` shows the steps of an answer; also the environment that telemetry names",
-    )
-    app_host: str = Field(
-        default="127.0.0.1", description="address that `manage.py serve` listens on"
-    )
-    app_port: int = Field(
-        default=8000, ge=1, le=65_535, description="port that `manage.py serve` listens on"
-    )
-    allowed_hosts: str = Field(
-        default="localhost,127.0.0.1,[::1]",
-        description="host names that requests may be sent to, comma-separated",
-    )
-    pkb_cors_origins: str = Field(
-        default="", description="origins whose pages may call the API, comma-separated; `*` is any"
-    )
-    pkb_public_url: str = Field(
-        default="", description="where people reach the pages; unset: APP_HOST and APP_PORT"
-    )
-    pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot take texts in")
-    pkb_https: bool = Field(
-        default=False, description="behind a proxy that ends TLS: redirects, HSTS, secure cookies"
-    )
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="least severe messages that are logged"
-    )
-    log_format: Literal["console", "json"] = Field(
-        default="console", description="`json` writes an object a line"
-    )
-
-    database_url: SecretStr | None = Field(
-        default=None, description="`postgresql://user:password@host/name`; goes before POSTGRES_*"
-    )
-    postgres_host: str = Field(
-        default="", description="Postgres server; without it and DATABASE_URL the embedded one runs"
-    )
-    postgres_port: int = Field(default=5432, ge=1, le=65_535, description="port of POSTGRES_HOST")
-    postgres_db: str = Field(default="pkb", description="database on POSTGRES_HOST")
-    postgres_user: str = Field(default="pkb", description="user on POSTGRES_HOST")
-    postgres_password: SecretStr = Field(
-        default=SecretStr(""), description="password on POSTGRES_HOST"
-    )
-    pkb_db_pool_size: int = Field(
-        default=20, ge=2, le=200, description="database connections of a process"
-    )
-    pkb_statement_timeout_s: float = Field(
-        default=60, ge=1, le=3_600, description="seconds for a statement of a request; not of jobs"
-    )
-    pkb_lock_timeout_s: float = Field(
-        default=10, ge=1, le=3_600, description="seconds that a request waits for a database lock"
-    )
-
-    pkb_data_dir: Path = Field(
-        default=BASE_DIR / "var",
-        description="folder of the embedded Postgres, uploads, results and the secret key",
-    )
-    pkb_model_dir: Path | None = Field(
-        default=None, description="folder of exported models; unset: `models` below PKB_DATA_DIR"
-    )
-    pkb_secret_key: SecretStr | None = Field(
-        default=None, description="Django's secret key; unset: made once and kept in PKB_DATA_DIR"
-    )
 
     embedding_model: str = Field(
         default="bge-small-en-v1.5+all-MiniLM-L6-v2",
@@ -341,18 +274,6 @@ class Env(BaseSettings):
     @classmethod
     def _drop_empty(cls, given: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in given.items() if value != ""}
-
-    @field_validator("pkb_cors_origins")
-    @classmethod
-    def _are_origins(cls, given: str) -> str:
-        origins = [origin.strip() for origin in given.split(",") if origin.strip()]
-        if origins != ["*"] and not all(map(_ORIGIN.fullmatch, origins)):
-            raise ValueError("scheme, host and port, such as https://app.example.org:8443")
-        return given
-
-    @property
-    def cors_origins(self) -> list[str]:
-        return [origin.strip() for origin in self.pkb_cors_origins.split(",") if origin.strip()]
 
     @property
     def further_embedding_models(self) -> list[str]:

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pkb.env import BASE_DIR, Env
+from pkb.env import Env
+from pkb.server_env import BASE_DIR
 
 Catalogue = dict[str, dict[str, Any]]
 

@@ -11,7 +11,7 @@ from corpus.filters import FILTER_SCHEMAS
 from pkb import __version__
 from pkb.data_folder import make_data_folder
 from pkb.databases import read_databases
-from pkb.env import BASE_DIR, read_env
+from pkb.env import read_env
 from pkb.http.operations import TASKS
 from pkb.logs import logging_config
 from pkb.model_catalogue import (
@@ -23,6 +23,7 @@ from pkb.model_catalogue import (
     token_embedders,
 )
 from pkb.secret_key import read_secret_key
+from pkb.server_env import BASE_DIR
 
 env = read_env()
 

@@ -22,7 +22,7 @@ from web.rendering import MARKDOWN, Mark, render, visible_text
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
 AROUND_CHARS = 500
 # Of what a passage must have for an unsure answer, to be shown with an abstention: that shows 6 of
-# 9 documents that hold the answer, and something for 3 of 28 questions without (decision 29).
+# 9 documents that hold the answer, and something for 3 of 28 questions without (decision 30).
 NEAR_SHARE = 0.5
 PLAIN = "text/plain"
 

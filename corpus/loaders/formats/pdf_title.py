@@ -16,8 +16,9 @@ _NO_TITLE = re.compile(
 )
 # Headings of parts, which say nothing of the whole; a number before one is left out.
 _PART = re.compile(
-    r"(?:[\dIVX]+[.)]?\d*\s+)?(?:table of )?(?:contents|abstract|introduction|summary|preface"
-    r"|foreword|index|overview|(?:chapter|part|section) [\dIVX]+)\W*",
+    r"(?:(?<![\dIVX])[\dIVX]++(?:[.)]\d*+)?\s++)?(?:table of )?"
+    r"(?:contents|abstract|introduction|summary|preface|foreword|index|overview"
+    r"|(?:chapter|part|section) [\dIVX]+)\W*",
     re.I,
 )
 # Letters that stand out are so much larger than the usual ones.

@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pkb.env import BASE_DIR, Env
+from pkb.env import Env
+from pkb.server_env import BASE_DIR
 
 PAGE = BASE_DIR / "docs" / "settings.md"
 HEAD = """\

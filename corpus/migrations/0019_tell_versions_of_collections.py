@@ -89,7 +89,7 @@ DROP FUNCTION corpus_tell_rows, corpus_tell_tags, corpus_tell_collection, corpus
 
 
 class Migration(migrations.Migration):
-    dependencies = [("corpus", "0015_keep_tombstones")]
+    dependencies = [("corpus", "0018_sort_documents")]
 
     operations = [
         migrations.CreateModel(
