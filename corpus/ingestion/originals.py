@@ -9,6 +9,7 @@ from corpus.errors import OriginalChanged, OriginalNotFound, PkbError
 from corpus.ingestion.disk import read_file
 from corpus.loaders import registry
 from corpus.models import Document
+from corpus.roots.descent import LinkFound
 
 # Shown by a browser as what they are; whatever else is only downloaded. None can run anything.
 _TEXTS = (
@@ -34,6 +35,8 @@ def read_original(document: Document) -> bytes:
     path = Path(document.file_path)
     try:
         file = read_file(path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except LinkFound as exc:
+        raise OriginalChanged("A link stands where the file was; sync it again.") from exc
     except (PkbError, OSError) as exc:
         raise OriginalNotFound("The document's file is gone, or cannot be read.") from exc
     if file.path != path or file.file_hash != document.file_hash:

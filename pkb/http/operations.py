@@ -50,6 +50,12 @@ OPERATIONS = {
         "chat", "Ask", "Ask, and read the answer as it is proved", {"question": _QUESTION}
     ),
     "GET /chat/{}": Operation("resume_chat", "Ask", "Read the events of a chat again"),
+    "GET /sessions": Operation("list_sessions", "Ask", "List kept conversations"),
+    "GET /sessions/{}": Operation("get_session", "Ask", "Read a kept conversation"),
+    "PATCH /sessions/{}": Operation(
+        "rename_session", "Ask", "Rename a kept conversation", {"title": "Lighthouses"}
+    ),
+    "DELETE /sessions/{}": Operation("delete_session", "Ask", "Delete a conversation"),
     "POST /search": Operation(
         "search",
         "Search",
@@ -76,6 +82,12 @@ OPERATIONS = {
     "GET /documents/{}": Operation("get_document", "Documents", "Read a document's attributes"),
     "DELETE /documents/{}": Operation("delete_document", "Documents", "Delete a document"),
     "GET /documents/{}/text": Operation("get_text", "Documents", "Read a document's text"),
+    "GET /documents/{}/original": Operation(
+        "get_original", "Documents", "Read the file that a document was made from"
+    ),
+    "GET /documents/{}/pages/{}": Operation(
+        "get_page", "Documents", "Read a page of a PDF as an image"
+    ),
     "GET /documents/{}/chunks": Operation("list_chunks", "Documents", "List a document's chunks"),
     "GET /chunks/{}": Operation("get_chunk", "Documents", "Read a chunk"),
     "GET /documents/stats": Operation("get_stats", "Documents", "Count documents and chunks"),

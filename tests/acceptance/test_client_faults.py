@@ -36,7 +36,6 @@ pytestmark = pytest.mark.django_db
         ("/ui/library?q=%00", 400),
         ("/ui/search?q=a&tag=%00", 400),
         ("/ui/search?q=a&collection=%00", 400),
-        ("/ui/ask/nearest?q=a&tag=%00", 400),
         ("/schema?version=%00", 200),
         ("/schema?format=yaml&version=%00", 200),
     ],

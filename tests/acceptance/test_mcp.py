@@ -243,7 +243,7 @@ def test_there_is_nothing_to_get(address: str) -> None:
 
 def test_many_calls_at_once_leave_no_connection_behind(address: str) -> None:
     async def use(client: Client) -> Any:
-        calls = [client.call_tool("search", {"query": f"lens {n}"}) for n in range(30)]
+        calls = [client.call_tool("search", {"query": f"lens {n}"}) for n in range(20)]
         return await asyncio.gather(*calls)
 
     results = using(f"{address}/mcp", use)

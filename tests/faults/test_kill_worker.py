@@ -129,7 +129,7 @@ def test_ctrl_c_stops_the_command_after_its_file_and_says_how_to_go_on(
 def test_several_processes_share_the_files_of_one_command(folder: Path, database: str) -> None:
     (folder / "bad.txt").write_bytes(b"")
     code, out, err = finish("ingest", str(folder), "--sync", "--workers", "2", database=database)
-    assert (code, f"{FILE_COUNT} added" in out, "1 failed" in out) == (1, True, True)
+    assert (code, f"{FILE_COUNT} added" in out, "1 refused" in out) == (1, True, True)
     assert "bad.txt" in err
     (folder / "bad.txt").unlink()
     runners = read(database, "SELECT count(DISTINCT runner) FROM corpus_jobitem")

@@ -196,7 +196,7 @@ def test_a_path_too_long_for_an_address_stops_no_other(root: Path, collection: C
     folder.mkdir(parents=True)
     (folder / "c.txt").write_text(long_text(4))
     job = sync_tree(root / "notes", collection=collection)
-    assert outcomes(job)["c.txt"] == ("failed", "Its path is too long.")
+    assert outcomes(job)["c.txt"] == ("refused", "Its path is too long.")
     assert {outcomes(job)[other] for other in ("a.md", "b.txt")} == {("added", "")}
     assert Document.objects.count() == 2
 
