@@ -29,18 +29,26 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.bare_models
-def test_ask_prints_the_quotes(ingest: Ingest) -> None:
+def test_ask_prints_an_extract_once_and_where_it_is_from(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
     out, _, _ = run("ask", LIGHTHOUSE_QUESTION)
-    assert "Orsolya Quill" in out
-    assert '"The lighthouse at Bavoke was built in 1874' in out
+    assert out.count("The lighthouse at Bavoke was built in 1874") == 1
+    assert "[1] Bavoke (0-" in out
+    assert "supported" not in out
     assert "confidence 0." in out
+
+
+def test_ask_prints_the_quotes_behind_what_a_model_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = told(monkeypatch, replace(SHORT_ANSWER, text="Orsolya Quill built it.", short=None))
+    assert f'    "{FIRST_SENTENCE}"\n' in out
+    assert ", supported)" in out
 
 
 def test_ask_says_so_when_there_is_no_answer(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     out, _, _ = run("ask", "What is the boiling point of tungsten hexafluoride?")
     assert "do not hold an answer" in out
+    assert "confidence" not in out
 
 
 def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> str:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
+from qa import models
 from qa.answer_question import answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
@@ -59,7 +60,8 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(TOLD[shown["kind"]](shown)))
         if shown["fallback"]:
             self.stdout.write(f"\nNot by the answerer that was asked: {shown['fallback']}")
-        self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
+        if shown["kind"] == models.Answer.Kind.ANSWER:
+            self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 
 
 def _tell_answer(shown: Shown) -> Iterator[str]:
@@ -67,7 +69,11 @@ def _tell_answer(shown: Shown) -> Iterator[str]:
     if shown["short"]:
         yield f"In short: {shown['short']}"
     for number, citation in enumerate(shown["citations"], start=1):
-        yield from _tell_quote(number, citation, f", {citation['support']}")
+        # What a language model wrote is held up by its quotes; an extract is its quotes.
+        if citation["quote"] in shown["answer"]:
+            yield _tell_place(number, citation)
+        else:
+            yield from _tell_quote(number, citation, f", {citation['support']}")
     for part in shown["unanswered"]:
         yield f"\nNot answered by the documents: {part}"
     if shown["disagreement"]:
@@ -95,8 +101,12 @@ TOLD: dict[str, Callable[[Shown], Iterator[str]]] = {
 
 
 def _tell_quote(number: int, quoted: Shown, note: str = "") -> Iterator[str]:
+    yield _tell_place(number, quoted, note)
+    yield f'    "{quoted["quote"]}"'
+
+
+def _tell_place(number: int, quoted: Shown, note: str = "") -> str:
     address = quoted["source_uri"].rstrip("/").rsplit("/", 1)[-1]
     name = quoted["title"] or address or str(quoted["document_id"])
     where = " > ".join(dict.fromkeys((name, *quoted["heading_path"])))
-    yield f"\n[{number}] {where} ({quoted['start_char']}-{quoted['end_char']}{note})"
-    yield f'    "{quoted["quote"]}"'
+    return f"\n[{number}] {where} ({quoted['start_char']}-{quoted['end_char']}{note})"
