@@ -74,6 +74,8 @@ def own_service() -> Iterator[Target]:
             **os.environ,
             "APP_PORT": str(port),
             "PKB_DATA_DIR": str(Path(folder, "data")),
+            # One question again and again is to cost what others cost.
+            "PKB_ANSWER_CACHE": "0",
             "PKB_INGEST_ROOTS": str(root),
             "PKB_MODEL_DIR": os.environ.get("PKB_MODEL_DIR", str(ROOT / "var" / "models")),
         }
