@@ -22,7 +22,8 @@ EXEMPT = frozenset({"/health", "/ready"})
 MCP = "/mcp"
 _PATHS: Mapping[Cost, Iterable[str]] = {
     Cost.ANSWER: (
-        "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/claims/verify",
+        "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/v1/responses",
+        "/claims/verify",
     ),
     Cost.SEARCH: ("/search", "/query", "/ui/search"),
     Cost.ENCODE: (

@@ -134,6 +134,12 @@ OPERATIONS = {
         "Answer a conversation",
         {"model": "pkb/default", "messages": [{"role": "user", "content": _QUESTION}]},
     ),
+    "POST /v1/responses": Operation(
+        "create_response",
+        "OpenAI",
+        "Answer a question or a conversation",
+        {"model": "pkb/default", "input": _QUESTION},
+    ),
     "POST /v1/embeddings": Operation(
         "create_embeddings",
         "OpenAI",

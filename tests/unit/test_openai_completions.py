@@ -1,8 +1,11 @@
 """Markers and annotations of a proved answer."""
 
 from dataclasses import replace
+from typing import Any
 
-from qa.api.openai.completions import Completion, annotate, part_deltas
+from qa.api.openai.completions import Completion, part_deltas
+from qa.api.openai.conversation import Reply
+from qa.api.openai.reply_text import annotate
 from qa.questions import ABSTENTION
 from qa.types import Answer, Citation, Passage
 from tests.factories import (
@@ -23,10 +26,18 @@ def cited(start: int, end: int) -> Citation:
 
 def shown(*citations: Citation) -> tuple[str, list[str]]:
     """The content, and the parts of it that its annotations point at."""
-    pieces = annotate(Answer("q", TEXT, 0.9, citations))
-    content = "".join(piece.text for piece in pieces)
-    spans = [piece.annotation["file_citation"] for piece in pieces if piece.annotation]
-    return content, [content[span["start_index"] : span["end_index"]] for span in spans]
+    said = reply(Answer("q", TEXT, 0.9, citations))
+    return said.text, [said.text[cited.start : cited.end] for cited in said.cited]
+
+
+def reply(answer: Answer) -> Reply:
+    return Reply("a", tuple(annotate(answer)), 0, 0)
+
+
+def message_of(answer: Answer) -> dict[str, Any]:
+    """The message of a whole completion."""
+    whole = Completion("id", 0, "pkb/default").whole(reply(answer))
+    return dict(whole["choices"][0]["message"])
 
 
 def test_each_cited_part_is_marked_and_pointed_at() -> None:
@@ -43,8 +54,8 @@ def test_two_sources_of_one_part_have_a_marker_each() -> None:
 
 
 def test_annotations_name_document_and_quote() -> None:
-    (piece, _) = annotate(Answer("q", TEXT, 0.9, (cited(11, 21),)))
-    assert piece.annotation == {
+    (annotation,) = message_of(Answer("q", TEXT, 0.9, (cited(11, 21),)))["annotations"]
+    assert annotation == {
         "type": "file_citation",
         "file_citation": {
             "file_id": "d", "filename": "Coast", "quote": "Two is so.",
@@ -55,7 +66,7 @@ def test_annotations_name_document_and_quote() -> None:
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     (piece,) = annotate(replace(UNSURE_ANSWER, is_unsure=False))
-    assert (piece.text, piece.annotation) == (ABSTENTION, None)
+    assert (piece.text, piece.cited) == (ABSTENTION, None)
 
 
 def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
@@ -65,8 +76,7 @@ def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
 
 
 def test_an_unsure_reply_quotes_the_closest_passages() -> None:
-    parts = annotate(UNSURE_ANSWER)
-    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
+    message = message_of(UNSURE_ANSWER)
     content = message["content"]
     assert content == (
         f"I am not sure. The closest passages are:\n{FIRST_SENTENCE} [1]\n{LAST_SENTENCE} [2]"
@@ -78,8 +88,7 @@ def test_an_unsure_reply_quotes_the_closest_passages() -> None:
 
 
 def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:
-    parts = annotate(OTHERWISE_ANSWER)
-    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
+    message = message_of(OTHERWISE_ANSWER)
     content = message["content"]
     assert content == (f"{FIRST_SENTENCE} [1]\n\nYour documents disagree:\n{LAST_SENTENCE} [2]")
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
@@ -88,9 +97,8 @@ def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:
 
 
 def test_an_unsure_reply_is_streamed_as_it_is_given_whole() -> None:
-    parts = annotate(UNSURE_ANSWER)
-    message = Completion("id", 0, "pkb/default").whole(parts, {})["choices"][0]["message"]
-    deltas = list(part_deltas(parts))
+    message = message_of(UNSURE_ANSWER)
+    deltas = list(part_deltas(reply(UNSURE_ANSWER)))
     assert "".join(delta["content"] for delta in deltas) == message["content"]
     streamed = [each for delta in deltas for each in delta.get("annotations", ())]
     assert streamed == message["annotations"]

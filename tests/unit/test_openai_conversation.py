@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from qa.api.openai.completions import annotate, find_question, read_history
+from qa.api.openai.conversation import find_question, read_history
+from qa.api.openai.reply_text import annotate
 from qa.questions import ABSTENTION
 from qa.types import Exchange
 from tests.factories import UNSURE_ANSWER

@@ -1,6 +1,7 @@
 """Bodies in the shapes of OpenAI and of Cohere; fields that change nothing here are left out."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
@@ -23,7 +24,7 @@ _PART = {
 }
 
 
-def _always(value: str) -> serializers.CharField:
+def always(value: str) -> serializers.CharField:
     """A field of replies that has one value."""
     decorate = extend_schema_field({"type": "string", "const": value})
     return decorate(serializers.CharField())  # type: ignore[type-var]
@@ -35,9 +36,10 @@ def _always(value: str) -> serializers.CharField:
 class MessageContent(serializers.Field[str, Any, Any, Any]):
     """A message's text: a string, or a list of text parts, which are joined."""
 
+    part_types: ClassVar[Sequence[str]] = ("text",)
     default_error_messages = {
         "shape": "A string, or a list of parts.",
-        "part": "Only parts {{type: text, text}} can be read.",
+        "part": "Only parts {{type: {type}, text}} can be read.",
     }
 
     def to_internal_value(self, data: Any) -> str:
@@ -48,9 +50,10 @@ class MessageContent(serializers.Field[str, Any, Any, Any]):
         return "\n".join(self._text_of(part) for part in data)
 
     def _text_of(self, part: Any) -> str:
-        text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
+        is_text = isinstance(part, dict) and part.get("type") in self.part_types
+        text = part.get("text") if is_text else None
         if not isinstance(text, str):
-            self.fail("part")
+            self.fail("part", type=self.part_types[0])
         return text
 
     def to_representation(self, value: Any) -> Any:
@@ -76,13 +79,20 @@ class CompletionInput(serializers.Serializer[Any]):
     n = Whole(min_value=1, max_value=1, default=1, allow_null=True)
 
     def validate_messages(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        asked = [message.get("content") or "" for message in messages if message["role"] == "user"]
-        if not asked or not asked[-1].strip():
-            raise serializers.ValidationError("A user message with a question is needed.")
-        question = Text(max_length=MAX_QUESTION_CHARS).run_validation(asked[-1])
-        last = max(at for at, message in enumerate(messages) if message["role"] == "user")
-        messages[last] = {**messages[last], "content": question}
-        return messages
+        return check_messages(messages)
+
+
+def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Refuse a conversation that asks nothing, or too much; its question is trimmed."""
+    asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
+    said = (messages[asked[-1]].get("content") or "") if asked else ""
+    if not said.strip():
+        raise serializers.ValidationError("A user message with a question is needed.")
+    question = Text(max_length=MAX_QUESTION_CHARS).run_validation(said)
+    return [
+        {**message, "content": question} if at == asked[-1] else message
+        for at, message in enumerate(messages)
+    ]
 
 
 class TokenUsage(serializers.Serializer[Any]):
@@ -100,12 +110,12 @@ class FileCitation(serializers.Serializer[Any]):
 
 
 class Annotation(serializers.Serializer[Any]):
-    type = _always("file_citation")
+    type = always("file_citation")
     file_citation = FileCitation()
 
 
 class CompletionMessage(serializers.Serializer[Any]):
-    role = _always("assistant")
+    role = always("assistant")
     content = serializers.CharField(help_text="`[1]` follows what the first annotation is about")
     refusal = serializers.CharField(allow_null=True)
     annotations = Annotation(many=True)
@@ -114,12 +124,12 @@ class CompletionMessage(serializers.Serializer[Any]):
 class CompletionChoice(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     message = CompletionMessage()
-    finish_reason = _always("stop")
+    finish_reason = always("stop")
 
 
 class ChatCompletion(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="`chatcmpl-` and the id of the stored answer")
-    object = _always("chat.completion")
+    object = always("chat.completion")
     created = serializers.IntegerField()
     model = serializers.CharField()
     choices = CompletionChoice(many=True)
@@ -128,13 +138,13 @@ class ChatCompletion(serializers.Serializer[Any]):
 
 class ModelShown(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="`pkb/<collection>`")
-    object = _always("model")
+    object = always("model")
     created = serializers.IntegerField()
     owned_by = serializers.CharField()
 
 
 class ModelList(serializers.Serializer[Any]):
-    object = _always("list")
+    object = always("list")
     data = ModelShown(many=True)  # type: ignore[assignment]
 
 
@@ -200,7 +210,7 @@ class Vector(serializers.JSONField):
 
 
 class EmbeddingShown(serializers.Serializer[Any]):
-    object = _always("embedding")
+    object = always("embedding")
     index = serializers.IntegerField()
     embedding = Vector()
 
@@ -211,7 +221,7 @@ class EmbeddingUsage(serializers.Serializer[Any]):
 
 
 class EmbeddingList(serializers.Serializer[Any]):
-    object = _always("list")
+    object = always("list")
     data = EmbeddingShown(many=True)  # type: ignore[assignment]
     model = serializers.CharField()
     usage = EmbeddingUsage()

@@ -1,12 +1,14 @@
 from django.urls import path, re_path
 
 from qa.api.openai import views
+from qa.api.openai.responses.views import ResponsesView
 
 urlpatterns = [
     path("models", views.ModelsView.as_view(), name="openai_models"),
     # Any id at all, line breaks too: what is not there is then OpenAI's 404.
     re_path(r"^models/(?P<model>[\s\S]+)$", views.ModelView.as_view(), name="openai_model"),
     path("chat/completions", views.ChatCompletionsView.as_view(), name="openai_chat"),
+    path("responses", ResponsesView.as_view(), name="openai_responses"),
     path("embeddings", views.EmbeddingsView.as_view(), name="openai_embeddings"),
     path("rerank", views.RerankView.as_view(), name="openai_rerank"),
 ]

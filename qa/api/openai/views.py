@@ -4,25 +4,18 @@ from functools import partial
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
-from qa.api.openai.completions import (
-    PREFIX,
-    begin_completion,
-    complete_chat,
-    find_collection,
-    stream_completion,
-)
+from qa.api.openai.base_view import EVENT_STREAM, OpenAIView, stream_events
+from qa.api.openai.completions import begin_completion, stream_completion
+from qa.api.openai.conversation import PREFIX, answer_messages, find_collection
 from qa.api.openai.embeddings import as_base64, embed_texts
-from qa.api.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
 from qa.api.openai.rerank import rank_texts
 from qa.api.openai.serializers import (
     ChatCompletion,
@@ -34,22 +27,6 @@ from qa.api.openai.serializers import (
     RerankInput,
     RerankOutput,
 )
-
-EVENT_STREAM = "text/event-stream"
-
-
-class OpenAIView(APIView):
-    """Answers in JSON whatever a client accepts, and errs in OpenAI's shape."""
-
-    error_body = OpenAIError
-    error_media_type = "application/json"
-    takes_any_accept = True
-
-    def get_exception_handler(self) -> ExceptionHandler:
-        return in_openai_shape(super().get_exception_handler())
-
-    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
-        return super().perform_content_negotiation(request, force=True)
 
 
 def _model(collection: Collection) -> dict[str, Any]:
@@ -97,7 +74,9 @@ class ChatCompletionsView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = partial(complete_chat, given["messages"], collection=collection)
+        answer = partial(
+            answer_messages, given["messages"], collection=collection, route="chat_completions"
+        )
         if given["stream"]:
             options = given.get("stream_options") or {}
             events = stream_completion(
@@ -105,11 +84,10 @@ class ChatCompletionsView(OpenAIView):
                 completion=begin_completion(uuid4().hex, model=given["model"]),
                 with_usage=options.get("include_usage", False),
             )
-            headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-            return StreamingHttpResponse(events, content_type=EVENT_STREAM, headers=headers)
-        chat = answer()
-        completion = begin_completion(chat.answer_id, model=given["model"])
-        return Response(completion.whole(chat.parts, chat.usage))
+            return stream_events(events)
+        reply = answer()
+        completion = begin_completion(reply.answer_id, model=given["model"])
+        return Response(completion.whole(reply))
 
 
 class EmbeddingsView(OpenAIView):

@@ -1,0 +1,113 @@
+"""Answer a conversation: find what it asks, and what was said before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from corpus.embedders import get_embedder
+from corpus.errors import CollectionNotFound, ModelNotFound
+from corpus.models import Collection
+from qa.answer_question import answer_question
+from qa.api.openai.reply_text import UNSURE, AnnotatedText, Cited, annotate
+from qa.api.openai.serializers import MAX_QUESTION_CHARS
+from qa.context import build_context
+from qa.questions import ABSTENTION, GREETING, complete_follow_up
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
+from qa.types import Exchange
+
+PREFIX = "pkb/"
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What there is to say, and the tokens it took."""
+
+    answer_id: str
+    parts: tuple[AnnotatedText, ...]
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+    @property
+    def cited(self) -> tuple[Cited, ...]:
+        return tuple(part.cited for part in self.parts if part.cited)
+
+
+def find_collection(model: str) -> Collection:
+    """Return the collection that is offered as ``model``.
+
+    Raises:
+        ModelNotFound: None is.
+    """
+    name = model.removeprefix(PREFIX)
+    try:
+        return Collection.objects.named(name if model != name else "")
+    except CollectionNotFound as exc:
+        message = f"There is no model {model!r}; /v1/models lists what there is."
+        raise ModelNotFound(message) from exc
+
+
+def answer_messages(messages: Messages, *, collection: Collection, route: str) -> Reply:
+    """Answer a conversation's question; tokens are counted as the embedding model has them.
+
+    Args:
+        route: The door's name in metrics.
+
+    Raises:
+        BackendError: A model failed and nothing stands in for it.
+    """
+    question = find_question(messages)
+    answered = answer_question(
+        question,
+        collection=collection.name,
+        k=settings.PKB_RETRIEVAL_K,
+        context=build_context(),
+        route=route,
+        history=read_history(messages),
+    )
+    parts = tuple(annotate(answered.answer))
+    said = "".join(part.text for part in parts)
+    prompt, completion = get_embedder(collection.embedding_model).count_tokens([question, said])
+    return Reply(answered.id, parts, prompt, completion)
+
+
+def find_question(messages: Messages) -> str:
+    """Return what the conversation asks: its last user message."""
+    return str(messages[_last_asked(messages)]["content"])
+
+
+def read_history(messages: Messages) -> list[Exchange]:
+    """Return the last exchanges before the question, oldest first, as a session has them."""
+    exchanges: list[Exchange] = []
+    for question, answer in _pairs(messages[: _last_asked(messages)]):
+        searched = complete_follow_up(question, exchanges)
+        exchanges.append(Exchange(question, searched, answer))
+    latest_first = list(reversed(exchanges[-CONTEXT_MESSAGES:]))
+    return list(reversed(keep_within(latest_first, CONTEXT_TOKENS)))
+
+
+def _last_asked(messages: Messages) -> int:
+    return max(at for at, message in enumerate(messages) if message["role"] == "user")
+
+
+def _pairs(messages: Messages) -> list[tuple[str, str]]:
+    """Each user message that may be a question, with the beginning of what was answered to it."""
+    pairs: list[tuple[str, str]] = []
+    for message in messages:
+        content = (message.get("content") or "").strip()
+        if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
+            pairs.append((content, ""))
+        elif message["role"] == "assistant" and pairs and not _claims_nothing(content):
+            pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
+    return pairs
+
+
+def _claims_nothing(reply: str) -> bool:
+    return reply in {ABSTENTION, GREETING} or reply.startswith(UNSURE)

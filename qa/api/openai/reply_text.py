@@ -1,0 +1,90 @@
+"""The text of a reply: what is said, marked where it is cited."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qa.questions import tell_abstention
+from qa.types import Answer, Citation, ClosePassage
+
+# OpenAI's shape has no abstention: it is said in words, which are known again in a history.
+# Begins a reply that claims nothing, either: the closest passages follow.
+UNSURE = "I am not sure. The closest passages are:"
+# Stands behind an answer to some parts of a question, before a part that has none.
+UNANSWERED = "Not answered by the documents:"
+# Stands behind an answer; what other documents say follows.
+DISAGREEMENT = "Your documents disagree:"
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """The slice ``start:end`` of a reply's text, and what it is quoted from or held up by."""
+
+    source: Citation | ClosePassage
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedText:
+    """A stretch of the text; what is cited is what it ends with."""
+
+    text: str
+    cited: Cited | None = None
+
+
+def annotate(answer: Answer) -> list[AnnotatedText]:
+    """Cut the answer after each cited part and set the marker there: ``[1]`` is the first.
+
+    What other documents say otherwise is quoted behind it; without an answer the closest passages
+    are, where there are any.
+    """
+    if answer.kind == "answer":
+        said = [*_cut(answer), *map(AnnotatedText, _tell_unanswered(answer))]
+        return [*said, *_add_disagreement(answer, said)]
+    if answer.is_unsure:
+        return list(_list_quotes(UNSURE, answer.closest))
+    return [AnnotatedText(tell_abstention(answer.question))]
+
+
+def _cut(answer: Answer) -> Iterator[AnnotatedText]:
+    ordered = sorted(answer.citations, key=lambda citation: citation.answer_end)
+    markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
+    at = 0
+    for citation, marker in zip(ordered, markers, strict=True):
+        # Markers that stand before the cited part move it.
+        start = citation.answer_start + sum(
+            len(earlier)
+            for other, earlier in zip(ordered, markers, strict=True)
+            if other.answer_end <= citation.answer_start
+        )
+        end = start + citation.answer_end - citation.answer_start
+        text = answer.text[at : citation.answer_end] + marker
+        yield AnnotatedText(text, Cited(citation, start, end))
+        at = citation.answer_end
+    if rest := answer.text[at:]:
+        yield AnnotatedText(rest)
+
+
+def _tell_unanswered(answer: Answer) -> Iterator[str]:
+    for part in answer.unanswered:
+        yield f"\n\n{UNANSWERED} {part}"
+
+
+def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator[AnnotatedText]:
+    if answer.disagreement:
+        at = sum(len(part.text) for part in said)
+        first = len(answer.citations) + 1
+        yield from _list_quotes(f"\n\n{DISAGREEMENT}", answer.disagreement, at=at, first=first)
+
+
+def _list_quotes(
+    lead: str, quoted: Sequence[ClosePassage], *, at: int = 0, first: int = 1
+) -> Iterator[AnnotatedText]:
+    """Quote passages, a line each, behind a lead that stands at this place of the reply."""
+    yield AnnotatedText(lead)
+    at += len(lead)
+    for number, close in enumerate(quoted, start=first):
+        text = f"\n{close.quote} [{number}]"
+        start = at + len("\n")
+        yield AnnotatedText(text, Cited(close, start, start + len(close.quote)))
+        at += len(text)

@@ -1,0 +1,37 @@
+from functools import partial
+from typing import ClassVar
+from uuid import uuid4
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.errors import Errors, ModelNotFound
+from qa.api.openai.base_view import EVENT_STREAM, OpenAIView, stream_events
+from qa.api.openai.conversation import answer_messages, find_collection
+from qa.api.openai.responses.bodies import ResponseInput, ResponseShown
+from qa.api.openai.responses.shape import begin_response, stream_response
+
+
+class ResponsesView(OpenAIView):
+    """Answer a question, or a conversation's last one, from the collection that the model names."""
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+
+    @extend_schema(
+        request=ResponseInput,
+        responses={(200, "application/json"): ResponseShown, (200, EVENT_STREAM): OpenApiTypes.STR},
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        form = ResponseInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        collection = find_collection(given["model"])
+        answer = partial(answer_messages, given["input"], collection=collection, route="responses")
+        if given["stream"]:
+            shape = begin_response(uuid4().hex, model=given["model"])
+            return stream_events(stream_response(answer, shape=shape))
+        reply = answer()
+        return Response(begin_response(reply.answer_id, model=given["model"]).whole(reply))
