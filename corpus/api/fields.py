@@ -3,10 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.utils import json
 
+from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import NAME_PATTERN
 from corpus.storable import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
@@ -114,6 +116,18 @@ class WrittenObject(JsonObject):
         except (ValueError, TypeError, RecursionError):
             self.fail("json")
         return super().to_internal_value(written)
+
+
+@extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
+class FilterField(serializers.Field[Any, Any, Any, Any]):
+    """A filter, as ``corpus.filters`` describes it."""
+
+    def to_internal_value(self, data: Any) -> Filter:
+        try:
+            return parse_filter(data)
+        except FilterError as exc:
+            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
+            raise serializers.ValidationError(found) from exc
 
 
 class TagList(serializers.ListField):

@@ -33,6 +33,7 @@ _PATHS: Mapping[Cost, Iterable[str]] = {
 }  # fmt: skip
 _COSTS = {path: cost for cost, paths in _PATHS.items() for path in paths}
 _FORMS = {
+    re.compile(r"/v1/vector_stores/.*/search", re.DOTALL): Cost.SEARCH,
     re.compile(r"/ui/documents/.*/reingest"): Cost.ENCODE,
     re.compile(r"(?:/ui)?/documents/[^/]+/(?:original|pages/[^/]+)"): Cost.SEARCH,
 }

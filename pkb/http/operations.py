@@ -152,6 +152,18 @@ OPERATIONS = {
         "Order texts by a query",
         {"query": "lighthouse", "documents": ["A bakery opens at five.", _BAVOKE]},
     ),
+    "POST /v1/vector_stores/{}/search": Operation(
+        "search_vector_store",
+        "OpenAI",
+        "Find passages of a collection",
+        {"query": "skew between training and serving", "max_num_results": 5},
+    ),
+    "GET /v1/vector_stores": Operation(
+        "list_vector_stores", "OpenAI", "List collections as vector stores"
+    ),
+    "GET /v1/vector_stores/{}": Operation(
+        "get_vector_store", "OpenAI", "Read a collection as a vector store"
+    ),
     "GET /v1/models": Operation("list_models", "OpenAI", "List collections as models"),
     "GET /v1/models/{}": Operation("get_model", "OpenAI", "Read a collection as a model"),
     "GET /health": Operation("get_health", "Service", "Tell whether the service is alive"),

@@ -2,32 +2,19 @@
 
 from typing import Any, ClassVar
 
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, Number, TagList, Text, Truth, Whole
+from corpus.api.fields import CollectionName, FilterField, Number, TagList, Text, Truth, Whole
 from corpus.errors import CollectionNotFound, Errors
-from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa.context import build_context
 from qa.search_passages import search_passages
 from qa.types import Query
-
-
-@extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
-class FilterField(serializers.Field[Any, Any, Any, Any]):
-    """A filter, as ``corpus.filters`` describes it."""
-
-    def to_internal_value(self, data: Any) -> Filter:
-        try:
-            return parse_filter(data)
-        except FilterError as exc:
-            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
-            raise serializers.ValidationError(found) from exc
 
 
 class SearchInput(serializers.Serializer[Any]):

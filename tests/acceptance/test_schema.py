@@ -90,6 +90,7 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
         "answer_id": asked.id,
         "name": "coast",
         "model": f"pkb/{DEFAULT_COLLECTION}",
+        "store_id": DEFAULT_COLLECTION,
     }
 
 

@@ -1,0 +1,1 @@
+"""The doors to collections as OpenAI's vector stores: listed and searched."""

@@ -1,0 +1,118 @@
+"""Collections as vector stores: counted, and searched by several queries side by side."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+from typing import Any
+
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
+
+from corpus.filters import Filter
+from corpus.models import Collection, Document
+from corpus.querysets import CollectionQuerySet
+from qa.api.openai.conversation import PREFIX
+from qa.context import build_context
+from qa.search_passages import search_passages
+from qa.types import Passage, Query
+
+_IS_STORED = ~Q(documents__content_sha256="")
+_HAS_FAILED = Q(documents__status=Document.Status.FAILED) & ~_IS_STORED
+
+
+def counted_stores() -> CollectionQuerySet:
+    """Return the collections by name, with what each holds."""
+    return Collection.objects.annotate(
+        total_count=Count("documents"),
+        completed_count=Count("documents", filter=_IS_STORED),
+        failed_count=Count("documents", filter=_HAS_FAILED),
+        size_bytes=Coalesce(Sum("documents__size_bytes"), 0),
+    ).order_by("name")
+
+
+def find_store(key: str) -> Collection:
+    """Return the collection of this name, or ``pkb/`` and the name.
+
+    Raises:
+        CollectionNotFound: There is none.
+    """
+    return counted_stores().named(key.removeprefix(PREFIX))
+
+
+def show_store(store: Any) -> dict[str, Any]:
+    pending = store.total_count - store.completed_count - store.failed_count
+    return {
+        "id": store.name,
+        "object": "vector_store",
+        "created_at": int(store.created_at.timestamp()),
+        "name": store.name,
+        "status": "completed",
+        "usage_bytes": store.size_bytes,
+        "file_counts": {
+            "completed": store.completed_count,
+            "failed": store.failed_count,
+            "in_progress": pending,
+            "cancelled": 0,
+            "total": store.total_count,
+        },
+        "metadata": {"embedding_model": store.embedding_model},
+    }
+
+
+def search_store(
+    queries: Sequence[str],
+    *,
+    collection: str,
+    limit: int,
+    filters: Filter | None,
+    threshold: float,
+    rerank: bool,
+) -> list[Passage]:
+    """Return the best passages of all queries, each once.
+
+    The first of each query come before the second of any: ranks of several queries compare, their
+    scores do not. A passage has the similarity to the query that it is most similar to.
+
+    Raises:
+        CollectionNotFound: There is no such collection.
+        BackendError: A model failed.
+    """
+    lists = [
+        search_passages(
+            Query(query, collection=collection, k=limit, filters=filters),
+            mode="hybrid",
+            threshold=threshold,
+            rerank=rerank,
+            context=build_context(),
+        ).results
+        for query in queries
+    ]
+    return list(_merge(lists))[:limit]
+
+
+def _merge(lists: Sequence[Sequence[Passage]]) -> Iterator[Passage]:
+    similarity: dict[str, float] = {}
+    for passage in chain.from_iterable(lists):
+        known = similarity.get(passage.chunk_id, 0.0)
+        similarity[passage.chunk_id] = max(known, passage.similarity)
+    for passage in chain.from_iterable(zip_longest(*lists)):
+        if passage is not None and passage.chunk_id in similarity:
+            yield replace(passage, similarity=similarity.pop(passage.chunk_id))
+
+
+def show_passage(passage: Passage) -> dict[str, Any]:
+    attributes = {
+        key: value
+        for key, value in passage.metadata.items()
+        if isinstance(value, str | int | float)
+    }
+    return {
+        "file_id": passage.document_id,
+        "filename": passage.name,
+        "score": passage.similarity,
+        "attributes": attributes,
+        "content": [{"type": "text", "text": passage.text}],
+        "chunk_id": passage.chunk_id,
+        "start_char": passage.start_char,
+        "end_char": passage.end_char,
+    }

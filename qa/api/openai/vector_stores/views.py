@@ -1,0 +1,71 @@
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from corpus.errors import CollectionNotFound, Errors
+from corpus.models import Collection
+from qa.api.openai.base_view import OpenAIView
+from qa.api.openai.conversation import PREFIX
+from qa.api.openai.vector_stores.bodies import (
+    StoreList,
+    StoreResults,
+    StoreSearchInput,
+    StoreShown,
+)
+from qa.api.openai.vector_stores.stores import (
+    counted_stores,
+    find_store,
+    search_store,
+    show_passage,
+    show_store,
+)
+
+
+class StoresView(OpenAIView):
+    """The collections, all at once, as vector stores."""
+
+    @extend_schema(responses={200: StoreList})
+    def get(self, request: Request) -> Response:
+        stores = [show_store(store) for store in counted_stores()]
+        ids = [store["id"] for store in stores] or [None]
+        body = {"object": "list", "data": stores, "first_id": ids[0], "last_id": ids[-1]}
+        return Response({**body, "has_more": False})
+
+
+class StoreView(OpenAIView):
+    """One collection as a vector store."""
+
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
+
+    @extend_schema(responses={200: StoreShown})
+    def get(self, request: Request, store_id: str) -> Response:
+        return Response(show_store(find_store(store_id)))
+
+
+class StoreSearchView(OpenAIView):
+    """Search a collection for passages, with no answer made of them."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+
+    @extend_schema(request=StoreSearchInput, responses={200: StoreResults})
+    def post(self, request: Request, store_id: str) -> Response:
+        form = StoreSearchInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        ranking = given.get("ranking_options") or {}
+        found = search_store(
+            given["query"],
+            collection=Collection.objects.named(store_id.removeprefix(PREFIX)).name,
+            limit=given["max_num_results"],
+            filters=given["filters"],
+            threshold=ranking.get("score_threshold", 0.0),
+            rerank=ranking.get("ranker") != "none",
+        )
+        body: dict[str, Any] = {
+            "object": "vector_store.search_results.page",
+            "search_query": given["query"],
+            "data": [show_passage(passage) for passage in found],
+        }
+        return Response({**body, "has_more": False, "next_page": None})
