@@ -235,6 +235,8 @@ PKB_JUDGE_MODEL = CROSS_ENCODER
 PKB_READERS = readers(env, cache_dir=MODEL_DIR)
 PKB_READER_MODEL = env.pkb_reader
 PKB_PROGRAMS_DIR = DATA_DIR / "programs"
+# Where `serve` was started last, for processes that are not told.
+PKB_SERVED_AT = DATA_DIR / "served-at"
 PKB_ANSWERERS = answerers(env, programs_dir=PKB_PROGRAMS_DIR)
 
 PKB_RETRIEVAL_K = env.retrieval_k

@@ -11,6 +11,7 @@ from django.core.management import CommandError
 from django.db import connection
 
 from qa.configuration import installation_sha256
+from qa.management.running_server import note_address
 from qa.types import Answer
 from tests.commands import run
 from tests.factories import (
@@ -138,11 +139,34 @@ def test_ask_tags_and_collection_go_to_the_server(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_ask_finds_the_server_that_was_started_last(
+    ingest: Ingest, server: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
+    ingest(LIGHTHOUSE)
+    settings.PKB_SERVED_AT = tmp_path / "served-at"
+    note_address(settings.PKB_HOST, settings.PKB_PORT)
+    settings.PKB_PORT = 1  # where nobody listens
+    monkeypatch.setattr("qa.management.commands.ask.answer_question", answer_only_elsewhere)
+    assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]
+
+
+@pytest.mark.parametrize("noted", ["", "a b c", "here 99999999"])
+def test_ask_answers_itself_where_no_address_is_noted(
+    ingest: Ingest, settings: Any, tmp_path: Path, noted: str
+) -> None:
+    ingest(LIGHTHOUSE)
+    settings.PKB_PORT = 1
+    settings.PKB_SERVED_AT = tmp_path / "served-at"
+    settings.PKB_SERVED_AT.write_text(noted)
+    assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_ask_leaves_a_server_of_another_installation_alone(
     ingest: Ingest, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(LIGHTHOUSE)
-    whose = "qa.management.commands._running_server.installation_sha256"
+    whose = "qa.management.running_server.installation_sha256"
     monkeypatch.setattr(whose, lambda: "another")
     monkeypatch.setattr("qa.api.answers.answer_question", answer_only_elsewhere)
     assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]

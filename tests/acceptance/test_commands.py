@@ -246,7 +246,13 @@ def test_the_first_run_says_what_it_asks(monkeypatch: pytest.MonkeyPatch) -> Non
     assert begun[-1] == ("ask", LIGHTHOUSE_QUESTION)
 
 
-def test_serve_says_what_to_open(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_serve_says_what_to_open_and_tells_what_it_starts(
+    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
+) -> None:
     settings.PKB_WORKER = "off"
-    monkeypatch.setattr("os.execv", lambda *arguments: None)
+    settings.PKB_SERVED_AT = tmp_path / "served-at"
+    begun: list[dict[str, str]] = []
+    monkeypatch.setattr("os.execve", lambda *arguments: begun.append(arguments[-1]))
     assert "Open http://127.0.0.1:8123 (" in run("serve", "--port", "8123")[0]
+    assert (begun[0]["APP_HOST"], begun[0]["APP_PORT"]) == ("127.0.0.1", "8123")
+    assert settings.PKB_SERVED_AT.read_text() == "127.0.0.1 8123\n"

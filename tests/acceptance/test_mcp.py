@@ -5,14 +5,17 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from django.conf import settings
 from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
+from qa.api.mcp.forwarding import forwarding
 from qa.api.mcp.server import build_server
 from qa.types import Answer
 from tests.factories import (
@@ -257,8 +260,8 @@ def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
 
 
-def test_the_same_tools_speak_over_stdio(address: str, database: str) -> None:
-    command = StdioServerParameters(
+def command(database: str, **env: str) -> StdioServerParameters:
+    return StdioServerParameters(
         command=sys.executable,
         args=["manage.py", "mcp"],
         cwd=str(ROOT),
@@ -267,15 +270,89 @@ def test_the_same_tools_speak_over_stdio(address: str, database: str) -> None:
             "DATABASE_URL": database,
             "PKB_DATA_DIR": str(settings.DATA_DIR),
             "PKB_MODEL_THREADS": "1",
-            "PKB_MCP_READ_ONLY": "true",
+            **env,
         },
     )
 
-    async def use(client: Client) -> tuple[Any, CallToolResult]:
-        return await client.list_tools(), await client.call_tool(
-            "search", {"query": LIGHTHOUSE_QUESTION}
-        )
 
-    listed, found = using(command, use)
+async def list_and_search(client: Client) -> tuple[Any, CallToolResult]:
+    found = await client.call_tool("search", {"query": LIGHTHOUSE_QUESTION})
+    return await client.list_tools(), found
+
+
+def test_the_same_tools_speak_over_stdio(address: str, database: str) -> None:
+    # Of another secret key, the server beside it is not its own.
+    alone = command(database, PKB_MCP_READ_ONLY="true", PKB_SECRET_KEY="another" * 10)
+    listed, found = using(alone, list_and_search)
     assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
     assert read(found)["results"][0]["title"] == "Coast"
+
+
+def test_over_stdio_the_running_server_does_the_work(
+    address: str, database: str, tmp_path: Path
+) -> None:
+    # Without models this process could not search, and it knows of no PKB_PUBLIC_URL.
+    beside = command(
+        database, APP_PORT=address.rsplit(":", 1)[1], PKB_MODEL_DIR=str(tmp_path / "none")
+    )
+
+    async def use(client: Client) -> tuple[Any, ...]:
+        refused = await client.call_tool("fetch", {"id": "no-uuid"})
+        unread = await client.call_tool("fetch", {})
+        told = await client.call_tool("answer", {"question": LIGHTHOUSE_QUESTION})
+        return *(await list_and_search(client)), told, refused, unread
+
+    listed, found, told, refused, unread = using(beside, use)
+    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer", "ingest"}
+    best = read(found)["results"][0]
+    assert (best["title"], best["url"].startswith(f"{PAGES}/ui/documents/")) == ("Coast", True)
+    assert "Orsolya Quill" in read(told)["answer"]
+    for wrong in (refused, unread):
+        assert wrong.is_error
+        assert wrong.content[0].text.count("Error executing tool fetch") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def forwarded(*replies: httpx.Response | Exception) -> tuple[Callable[..., Any], list[Any]]:
+    """A tool with a server that answers so; none is left after the last. And what it was sent."""
+    left, sent = list(replies), []
+
+    def reply(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        if isinstance(told := left.pop(0), Exception):
+            raise told
+        return told
+
+    def connect() -> httpx.Client | None:
+        transport = httpx.MockTransport(reply)
+        return httpx.Client(base_url="http://kb", transport=transport) if left else None
+
+    def search(query: str) -> str:
+        return f"here: {query}"
+
+    return forwarding(search, connect=connect), sent
+
+
+def test_a_tool_works_here_where_no_server_is_left() -> None:
+    tool, sent = forwarded(httpx.ConnectError("gone"))
+    assert [tool(query="a"), tool(query="b")] == ["here: a", "here: b"]
+    assert [each["params"] for each in sent] == [{"name": "search", "arguments": {"query": "a"}}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (httpx.Response(503, headers={"Retry-After": "7"}), "again in 7 s"),
+        (httpx.ReadTimeout("late"), "did not answer"),
+        (httpx.Response(500, text="<html>"), "did not answer"),
+        (httpx.Response(200, json={"error": {"code": -1}}), "did not answer"),
+        (httpx.Response(200, json=[]), "did not answer"),
+    ],
+    ids=["busy", "late", "page", "error", "list"],
+)
+def test_what_a_server_does_not_do_is_not_done_twice(
+    reply: httpx.Response | Exception, told: str
+) -> None:
+    tool, _ = forwarded(reply)
+    with pytest.raises(ToolError, match=told):
+        tool(query="a")

@@ -118,10 +118,14 @@ def test_an_address_that_others_reach_is_warned_of(settings: Any, host: str) -> 
 
 
 def test_serving_elsewhere_than_the_settings_say_is_warned_of(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     settings.PKB_WORKER = "off"
-    monkeypatch.setattr("os.execv", lambda *command: None)
+    settings.PKB_SERVED_AT = tmp_path / "served-at"
+    monkeypatch.setattr("os.execve", lambda *command: None)
     call_command("serve", host="127.0.0.1")
     assert "pkb.W001" not in capsys.readouterr().err
     call_command("serve", host="0.0.0.0")  # noqa: S104

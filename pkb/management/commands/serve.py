@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from pkb.checks import warn_of_open_address
 from qa.checks import CONFIGURATION
+from qa.management.running_server import note_address
 
 # Connections at once, those that are idle or half-sent among them; and those that wait for one.
 # The gate refuses what is too much (docs/decisions/0027): it must hear of it first.
@@ -39,9 +40,10 @@ class Command(BaseCommand):
             _start_worker()
         # It is not listening yet, and has the log to itself from here on.
         address = f"http://{options['host']}:{options['port']}"
+        note_address(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
         self.stdout.flush()
-        os.execv(  # noqa: S606  (no shell: the arguments go as they are)
+        os.execve(  # noqa: S606  (no shell: the arguments go as they are)
             sys.executable,
             [
                 sys.executable, "-m", "granian", "--interface", "asginl", "--workers", "1",
@@ -50,6 +52,8 @@ class Command(BaseCommand):
                 "--http1-header-read-timeout", str(HEADER_TIMEOUT_MS),
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
+            # Links of what is served begin with its address.
+            {**os.environ, "APP_HOST": options["host"], "APP_PORT": str(options["port"])},
         )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
+from qa.api.mcp.forwarding import Connect, forwarding
 from qa.api.mcp.results import (
     Fetched,
     IngestedText,
@@ -53,15 +54,19 @@ AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[Storable, Field(description="which collection", max_length=100)]
 
 
-def build_server() -> MCPServer[Any]:
-    """Return a server with the tools that the settings allow."""
+def build_server(connect: Connect = lambda: None) -> MCPServer[Any]:
+    """Return a server with the tools that the settings allow.
+
+    Args:
+        connect: To the server that runs already and does the work, where there is one.
+    """
     server: MCPServer[Any] = MCPServer("pkb", instructions=INSTRUCTIONS, version=settings.VERSION)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for tool in (search, fetch, answer):
-        server.add_tool(tool, annotations=reads)
+        server.add_tool(forwarding(tool, connect=connect), annotations=reads)
     if not settings.PKB_MCP_READ_ONLY:
         adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False)
-        server.add_tool(ingest, annotations=adds)
+        server.add_tool(forwarding(ingest, connect=connect), annotations=adds)
     return server
 
 

@@ -13,7 +13,7 @@ from qa.answer_question import answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
-from qa.management.commands._running_server import ask_server
+from qa.management.running_server import ask_server
 
 # The answer object, or a citation of it, as docs/api.md has them.
 Shown = Mapping[str, Any]
@@ -22,7 +22,7 @@ Shown = Mapping[str, Any]
 class Command(BaseCommand):
     help = (
         "Ask a question; print the answer, its citations with quotes, and its confidence. "
-        "The server at APP_HOST:APP_PORT is asked, if it is this installation's and ready."
+        "The server of this installation is asked, if it runs and is ready."
     )
     requires_system_checks = [CONFIGURATION]
 

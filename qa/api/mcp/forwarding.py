@@ -1,0 +1,59 @@
+"""Have a server that runs already do what a tool is asked for: its models are loaded."""
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import wraps
+from typing import Any
+
+import httpx
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult
+from pydantic import ValidationError
+
+Connect = Callable[[], httpx.Client | None]
+"""Returns a client of the running server, or None where there is none."""
+
+_HEADERS = {"Accept": "application/json, text/event-stream"}
+_BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
+
+
+def forwarding(tool: Callable[..., Any], *, connect: Connect) -> Callable[..., Any]:
+    """Return a tool that asks the server's own of that name first.
+
+    Where no server is ready the tool works in this process. What was sent and broke is not done
+    again: a text may have been taken in.
+    """
+
+    @wraps(tool)
+    def run(**arguments: Any) -> Any:
+        client = connect()
+        if client is None:
+            return tool(**arguments)
+        with closing(client):
+            try:
+                return _call(client, tool.__name__, arguments)
+            except httpx.ConnectError:
+                return tool(**arguments)
+
+    return run
+
+
+def _call(client: httpx.Client, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Call a tool of the server.
+
+    Raises:
+        ConnectError: The server is gone.
+        ToolError: It is busy, or does not answer.
+    """
+    params = {"name": name, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    try:
+        reply = client.post("/mcp", json=message, headers=_HEADERS)
+        if reply.status_code in _BUSY:
+            after = reply.headers.get("Retry-After", "2")
+            raise ToolError(f"Too much is asked of the server; ask again in {after} s.")
+        return CallToolResult.model_validate(reply.json()["result"])
+    except httpx.ConnectError:
+        raise
+    except (httpx.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
+        raise ToolError("The server did not answer; its log says why.") from exc

@@ -1,0 +1,85 @@
+"""The server of this installation that runs already: its models are loaded."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+from django.conf import settings
+
+from qa.configuration import INSTALLATION_HEADER, installation_sha256
+
+# On one machine a connection takes less than a millisecond, and `/ready` a few.
+CONNECT_TIMEOUT_S = 0.5
+READY_TIMEOUT_S = 3.0
+# A language model may write for minutes.
+ANSWER_TIMEOUT_S = 900.0
+# Who listens on every address is reached on the machine's own.
+_OWN = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}  # noqa: S104
+
+
+def note_address(host: str, port: int) -> None:
+    """Keep where this installation is served from now on, for processes that are not told."""
+    with suppress(OSError):  # of a folder that may only be read, APP_HOST and APP_PORT are left
+        Path(settings.PKB_SERVED_AT).write_text(f"{host} {port}\n")
+
+
+def connect_server() -> httpx.Client | None:
+    """Return a client of the server that is at APP_HOST:APP_PORT, or was started last.
+
+    None where no server of this database, version and configuration is ready there: then the
+    caller does the work itself.
+    """
+    for address in dict.fromkeys(_addresses()):
+        try:
+            # No proxy of the environment stands between a machine and itself.
+            timeout = httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+            client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
+        except httpx.InvalidURL:
+            continue
+        if _is_ours(client):
+            return client
+        client.close()
+    return None
+
+
+def _is_ours(client: httpx.Client) -> bool:
+    try:
+        ready = client.get("/ready", timeout=READY_TIMEOUT_S)
+    except httpx.TransportError:
+        return False
+    return bool(ready.headers.get(INSTALLATION_HEADER) == installation_sha256())
+
+
+def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the answer object of the running server.
+
+    None where there is none, or it does not answer: then the caller answers itself, and finds out
+    why.
+
+    Args:
+        question: The parameters of ``GET /answer``.
+    """
+    client = connect_server()
+    if client is None:
+        return None
+    with closing(client):
+        try:
+            reply = client.get("/answer", params=question)
+            return dict(reply.json()) if reply.status_code == httpx.codes.OK else None
+        except (httpx.TransportError, ValueError):
+            return None
+
+
+def _addresses() -> Iterator[str]:
+    yield _address(settings.PKB_HOST, str(settings.PKB_PORT))
+    try:
+        host, port = Path(settings.PKB_SERVED_AT).read_text().split()
+    except (OSError, ValueError):
+        return
+    yield _address(host, port)
+
+
+def _address(host: str, port: str) -> str:
+    return f"http://{_OWN.get(host, host)}:{port}"
