@@ -199,13 +199,12 @@ _VALUE = {"type": ["string", "number", "boolean"]}
 _COMMON = {"key": {"type": "string", "description": "a field of the document or its metadata"}}
 
 
-def _schema(ops: Sequence[str], rest: dict[str, Any]) -> dict[str, Any]:
+def _schema(kind: str, rest: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
         "required": ["type", *rest],
         "additionalProperties": False,
-        # No enum: those of one name would be made one by drf-spectacular.
-        "properties": {"type": {"anyOf": [{"const": op} for op in ops]}, **rest},
+        "properties": {"type": _ref(kind), **rest},
     }
 
 
@@ -213,18 +212,26 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _enum(ops: Sequence[str]) -> dict[str, Any]:
+    return {"type": "string", "enum": list(ops)}
+
+
 # The grammar for OpenAPI, in JSON Schema. The kinds have names: a union of nameless ones that holds
-# itself is more than generators of clients can read.
+# itself is more than generators of clients can read. So have their types: of nameless enums in
+# fields of one name drf-spectacular makes one, and a union of constants is read wrong.
 FILTER_SCHEMAS = {
     "SearchFilter": {
         "description": (__doc__ or "").strip(),
         "oneOf": [_ref("FilterComparison"), _ref("FilterMembership"), _ref("FilterCompound")],
     },
-    "FilterComparison": _schema(COMPARISONS, {**_COMMON, "value": _VALUE}),
+    "FilterComparison": _schema("ComparisonType", {**_COMMON, "value": _VALUE}),
     "FilterMembership": _schema(
-        MEMBERSHIPS, {**_COMMON, "value": {"type": "array", "items": _VALUE}}
+        "MembershipType", {**_COMMON, "value": {"type": "array", "items": _VALUE}}
     ),
     "FilterCompound": _schema(
-        COMPOUNDS, {"filters": {"type": "array", "items": _ref("SearchFilter")}}
+        "CompoundType", {"filters": {"type": "array", "items": _ref("SearchFilter")}}
     ),
+    "ComparisonType": _enum(COMPARISONS),
+    "MembershipType": _enum(MEMBERSHIPS),
+    "CompoundType": _enum(COMPOUNDS),
 }

@@ -67,5 +67,13 @@ def test_a_union_that_holds_itself_names_its_branches(document: dict[str, Any]) 
     assert "$ref" in document["components"]["schemas"]["SearchFilter"]["oneOf"][0]
 
 
+def test_the_types_of_filters_are_enums_of_their_own(document: dict[str, Any]) -> None:
+    """A union of constants is read by openapi-python-client as the first of them."""
+    schemas = document["components"]["schemas"]
+    for ref in schemas["SearchFilter"]["oneOf"]:
+        kind = schemas[ref["$ref"].rsplit("/", 1)[1]]["properties"]["type"]["$ref"]
+        assert len(schemas[kind.rsplit("/", 1)[1]]["enum"]) > 1
+
+
 def test_the_document_names_its_server(document: dict[str, Any]) -> None:
     assert document["servers"][0]["url"] == "/"
