@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
+from qa.api.openai.answering import Reply
 from qa.api.openai.completions import Completion, part_deltas
-from qa.api.openai.conversation import Reply
 from qa.api.openai.reply_text import annotate
 from qa.questions import ABSTENTION
 from qa.types import Answer, Citation, Passage

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.errors import Errors, ModelNotFound
+from qa.api.openai.answering import answer_messages, find_collection
 from qa.api.openai.base_view import EVENT_STREAM, OpenAIView, stream_events
-from qa.api.openai.conversation import answer_messages, find_collection
 from qa.api.openai.responses.bodies import ResponseInput, ResponseShown
 from qa.api.openai.responses.shape import begin_response, stream_response
 

@@ -6,8 +6,8 @@ from rest_framework.response import Response
 
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Collection
+from qa.api.openai.answering import PREFIX
 from qa.api.openai.base_view import OpenAIView
-from qa.api.openai.conversation import PREFIX
 from qa.api.openai.vector_stores.bodies import (
     StoreList,
     StoreResults,
