@@ -53,7 +53,7 @@ OPERATIONS = {
     "GET /sessions": Operation("list_sessions", "Ask", "List kept conversations"),
     "GET /sessions/{}": Operation("get_session", "Ask", "Read a kept conversation"),
     "PATCH /sessions/{}": Operation(
-        "rename_session", "Ask", "Rename a kept conversation", {"title": "Lighthouses"}
+        "rename_session", "Ask", "Rename a kept conversation", {"name": "Lighthouses"}
     ),
     "DELETE /sessions/{}": Operation("delete_session", "Ask", "Delete a conversation"),
     "POST /search": Operation(
