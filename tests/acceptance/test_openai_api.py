@@ -241,9 +241,10 @@ def test_documents_are_reranked(api: APIClient, db: None) -> None:
         ({"top_n": 0}, 400),
         ({"query": ""}, 400),
         ({"documents": [{"text": ""}]}, 400),
+        ({"documents": [{"text": " \f"}]}, 400),
         ({"model": "rerank-v9"}, 404),
     ],
-    ids=["none", "number", "no-text", "top-n", "query", "empty-text", "model"],
+    ids=["none", "number", "no-text", "top-n", "query", "empty-text", "blank-text", "model"],
 )
 def test_a_bad_rerank_is_refused(
     api: APIClient, db: None, fields: dict[str, Any], status: int

@@ -10,6 +10,8 @@ from rest_framework.views import APIView
 from qa.api.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
 
 EVENT_STREAM = "text/event-stream"
+# One event, as JSON Schema: its data is JSON.
+EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
 
 
 class OpenAIView(APIView):

@@ -239,7 +239,10 @@ class RerankDocument(Text):
     """A text, or an object whose ``text`` it is."""
 
     def run_validation(self, data: Any = empty) -> str:
-        return str(super().run_validation(data["text"] if _has_text(data) else data))
+        text = str(super().run_validation(data["text"] if _has_text(data) else data))
+        if not text.strip():
+            self.fail("blank")
+        return text
 
 
 def _has_text(data: Any) -> bool:

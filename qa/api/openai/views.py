@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
 from qa.api.openai.answering import PREFIX, answer_messages, find_collection
-from qa.api.openai.base_view import EVENT_STREAM, OpenAIView, stream_events
+from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
 from qa.api.openai.completions import begin_completion, stream_completion
 from qa.api.openai.embeddings import as_base64, embed_texts
 from qa.api.openai.rerank import rank_texts
@@ -66,7 +65,7 @@ class ChatCompletionsView(OpenAIView):
         request=CompletionInput,
         responses={
             (200, "application/json"): ChatCompletion,
-            (200, EVENT_STREAM): OpenApiTypes.STR,
+            (200, EVENT_STREAM): EVENT,
         },
     )
     def post(self, request: Request) -> HttpResponseBase:

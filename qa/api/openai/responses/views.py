@@ -3,14 +3,13 @@ from typing import ClassVar
 from uuid import uuid4
 
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.answering import answer_messages, find_collection
-from qa.api.openai.base_view import EVENT_STREAM, OpenAIView, stream_events
+from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
 from qa.api.openai.responses.bodies import ResponseInput, ResponseShown
 from qa.api.openai.responses.shape import begin_response, stream_response
 
@@ -22,7 +21,7 @@ class ResponsesView(OpenAIView):
 
     @extend_schema(
         request=ResponseInput,
-        responses={(200, "application/json"): ResponseShown, (200, EVENT_STREAM): OpenApiTypes.STR},
+        responses={(200, "application/json"): ResponseShown, (200, EVENT_STREAM): EVENT},
     )
     def post(self, request: Request) -> HttpResponseBase:
         form = ResponseInput(data=request.data)
