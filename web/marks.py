@@ -1,7 +1,7 @@
 """Mark a text: where chunks and citations lie over it, and which words were searched for. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,54 +15,38 @@ class LabelledSpan(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A piece of text.
+    """Characters ``start:end`` that the same spans cover.
 
     Attributes:
         labels: Of the spans that cover it, in order.
         begins: Of the spans that begin with it.
-        is_marked, opens_mark: It is part of what is pointed out; it is the first part.
     """
 
-    text: str
+    start: int
+    end: int
     labels: tuple[int, ...]
     begins: tuple[int, ...]
-    is_marked: bool
-    opens_mark: bool
 
     @property
     def tint(self) -> str:
         """Neighbours differ; what several spans share is told apart too."""
-        if len(self.labels) > 1:
-            return "shared"
-        return ("even", "odd")[self.labels[0] % 2] if self.labels else "bare"
+        return "shared" if len(self.labels) > 1 else ("even", "odd")[self.labels[0] % 2]
 
 
-def lay_over(
-    text: str, *, offset: int, spans: Sequence[LabelledSpan], marked: tuple[int, int] | None = None
-) -> list[Stretch]:
-    """Cut a text wherever a span begins or ends; joined, the stretches are the text.
-
-    Args:
-        offset: Where the text begins in its document.
-        marked: A span to be pointed out.
-    """
-    ends = [offset, offset + len(text), *(marked or ())]
-    ends += [place for span in spans for place in (span.start, span.end)]
-    cuts = sorted({min(max(place, offset), offset + len(text)) for place in ends})
-    return [
+def lay_over(spans: Sequence[LabelledSpan], *, start: int, end: int) -> list[Stretch]:
+    """Cut what spans cover of characters ``start:end`` wherever a span begins or ends."""
+    ends = {place for span in spans for place in (span.start, span.end)}
+    cuts = sorted({min(max(place, start), end) for place in ends})
+    laid = (
         Stretch(
-            text[start - offset : end - offset],
-            labels=tuple(_covering(spans, start)),
-            begins=tuple(span.label for span in spans if span.start == start),
-            is_marked=marked is not None and marked[0] <= start < marked[1],
-            opens_mark=marked is not None and marked[0] == start,
+            first,
+            last,
+            labels=tuple(span.label for span in spans if span.start <= first < span.end),
+            begins=tuple(span.label for span in spans if span.start == first),
         )
-        for start, end in pairwise(cuts)
-    ]
-
-
-def _covering(spans: Iterable[LabelledSpan], place: int) -> Iterable[int]:
-    return (span.label for span in spans if span.start <= place < span.end)
+        for first, last in pairwise(cuts)
+    )
+    return [stretch for stretch in laid if stretch.labels]
 
 
 _WORD = re.compile(r"\w+")
@@ -76,25 +60,10 @@ _ENDINGS = re.compile(r"(?:ing|ies|es|ed|ly|s|y)$")
 _SHORTEST_STEM = 3
 
 
-class Fragment(NamedTuple):
-    """A stretch of text, and whether it is one of the query's words."""
-
-    text: str
-    is_hit: bool
-
-
-def split_at_terms(text: str, query: str) -> list[Fragment]:
-    """Cut the text where words of the query begin and end; joined, the pieces are the text."""
+def find_terms(text: str, query: str) -> list[tuple[int, int]]:
+    """Return where words of the query stand in the text."""
     stems = {_stem(word) for word in _WORD.findall(query) if word.lower() not in _COMMON}
-    pieces, place = [], 0
-    for match in _WORD.finditer(text):
-        if _stem(match.group()) not in stems:
-            continue
-        pieces.append(Fragment(text[place : match.start()], is_hit=False))
-        pieces.append(Fragment(match.group(), is_hit=True))
-        place = match.end()
-    pieces.append(Fragment(text[place:], is_hit=False))
-    return [piece for piece in pieces if piece.text]
+    return [match.span() for match in _WORD.finditer(text) if _stem(match.group()) in stems]
 
 
 def _stem(word: str) -> str:

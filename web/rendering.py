@@ -97,11 +97,12 @@ class _Layer:
     def lay_around(self, piece: Piece) -> Iterator[str]:
         yield from self.insert_to(piece.start)
         laid: list[int] = []
-        for start, end in pairwise(self._cuts(piece)):
+        near = self._touching(piece)
+        for start, end in pairwise(self._cuts(piece, near)):
             text = piece.text
             if not piece.is_whole:
                 text = text[start - piece.start : end - piece.start]
-            covering = self._covering(start)
+            covering = [n for n in near if self._marks[n].start <= start < self._marks[n].end]
             yield from self._change(laid, covering)
             laid = covering
             yield escape(text)
@@ -115,8 +116,8 @@ class _Layer:
         while self._waiting and self._waiting[0][0] <= place:
             yield self._waiting.pop(0)[1]
 
-    def _covering(self, place: int) -> list[int]:
-        return [n for n, mark in enumerate(self._marks) if mark.start <= place < mark.end]
+    def _touching(self, piece: Piece) -> list[int]:
+        return [n for n, m in enumerate(self._marks) if m.start < piece.end and m.end > piece.start]
 
     def _change(self, laid: list[int], wanted: list[int]) -> Iterator[str]:
         """Close what ends and open what begins; what goes on, stays."""
@@ -129,10 +130,10 @@ class _Layer:
             yield _opening(self._marks[number], is_first=number not in self._opened)
         self._opened.update(wanted)
 
-    def _cuts(self, piece: Piece) -> list[int]:
+    def _cuts(self, piece: Piece, near: Sequence[int]) -> list[int]:
         places = {piece.start, piece.end}
         if not piece.is_whole:
-            ends = {place for mark in self._marks for place in (mark.start, mark.end)}
+            ends = {place for n in near for place in (self._marks[n].start, self._marks[n].end)}
             ends.update(place for place, _ in self._waiting)
             places.update(place for place in ends if piece.start < place < piece.end)
         return sorted(places)

@@ -130,8 +130,13 @@ def read_turns(answers: Iterable[models.Answer]) -> list[Turn]:
     named = {key for key in cited if key is not None}
     spans = [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
     named |= {UUID(span["document_id"]) for span in spans}
-    media_types = dict(Document.objects.filter(pk__in=named).values_list("pk", "media_type"))
+    media_types = read_media_types(named)
     return [_read_turn(answer, media_types) for answer in answers]
+
+
+def read_media_types(documents: Iterable[UUID | str]) -> dict[UUID, str]:
+    """Return the media types of documents that are there."""
+    return dict(Document.objects.filter(pk__in=set(documents)).values_list("pk", "media_type"))
 
 
 def _read_turn(answer: models.Answer, media_types: dict[UUID, str]) -> Turn:

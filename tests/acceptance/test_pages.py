@@ -14,6 +14,7 @@ from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from web.views.documents import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db
 
@@ -93,6 +94,43 @@ def test_a_document_is_shown_in_windows(client: Client, ingest: Ingest) -> None:
     assert 'id="passage"' in later
     assert client.get(url, {"start": 2**31}).status_code == 400
     assert client.get(url, {"start": 10**9}).status_code == 200
+
+
+def take_in_markdown(client: Client, text: str) -> str:
+    reply = client.post("/ingest", {"file": SimpleUploadedFile("notes.md", text.encode())})
+    assert reply.status_code == 201, reply.content
+    return str(reply.json()["document_id"])
+
+
+def test_windows_of_a_document_join_at_whole_lines(client: Client) -> None:
+    line = "Of **all** the words this is one.\n"
+    url = f"/ui/documents/{take_in_markdown(client, line * 1_000)}"
+    first = client.get(url).context["reading"]
+    second = client.get(url, {"start": first.next}).context["reading"]
+    assert first.end >= PAGE_CHARS
+    assert first.end % len(line) == 0
+    assert second.start == first.end
+    inside = client.get(url, {"start": first.end + 7}).context["reading"]
+    assert inside.start == first.end + len(line)
+
+
+def test_markdown_of_documents_and_results_is_rendered_with_its_marks(client: Client) -> None:
+    ferry = "# Ferry\n\nThe **ferry** to [Rodabu](https://x.example) sails at *nine*."
+    document_id = take_in_markdown(client, ferry)
+    text = Document.objects.get(pk=document_id).raw_text
+    start, end = text.index("to [Rodabu]"), text.index(" sails")
+    url = f"/ui/documents/{document_id}"
+    shown = client.get(url, {"start": start, "end": end}).content.decode()
+    body = shown[shown.index('id="text"') :]
+    assert '<span class="tint-even" id="chunk-0">Ferry</span>' in body
+    assert '<mark class="cited" id="passage">to </mark>' in body
+    assert '<mark class="cited">Rodabu</mark></span></a>' in body
+    results = client.get("/ui/search", {"q": "ferry nine"}).content.decode()
+    assert "<strong><mark>ferry</mark></strong>" in results
+    assert "<em><mark>nine</mark></em>" in results
+    for page in (body, results):
+        assert "**" not in page
+        assert "](" not in page
 
 
 def test_a_passage_is_shown_with_its_place(client: Client, ingest: Ingest) -> None:

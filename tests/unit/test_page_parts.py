@@ -7,10 +7,10 @@ import pytest
 
 from corpus.jobs.kinds.collection_map import project
 from corpus.jobs.kinds.edit import Act
-from corpus.models import Document, Job
+from corpus.models import Chunk, Document, Job
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
-from web.marks import LabelledSpan, lay_over, split_at_terms
-from web.templatetags.pages import job_name, place_name, type_name
+from web.marks import LabelledSpan, find_terms, lay_over
+from web.templatetags.pages import first_words, job_name, place_name, type_name
 
 
 @pytest.mark.parametrize(
@@ -23,32 +23,42 @@ from web.templatetags.pages import job_name, place_name, type_name
     ],
 )
 def test_words_of_the_query_are_marked(text: str, query: str, hits: list[str]) -> None:
-    pieces = split_at_terms(text, query)
-    assert "".join(piece.text for piece in pieces) == text
-    assert [piece.text for piece in pieces if piece.is_hit] == hits
+    assert [text[start:end] for start, end in find_terms(text, query)] == hits
 
 
-def test_stretches_join_to_the_text_and_know_their_chunks() -> None:
-    text = "abcdefghij"
-    spans = [LabelledSpan(100, 104, 0), LabelledSpan(103, 108, 1)]
-    stretches = lay_over(text, offset=100, spans=spans, marked=(102, 105))
-    assert "".join(stretch.text for stretch in stretches) == text
-    assert [(s.text, s.labels, s.tint) for s in stretches] == [
-        ("ab", (0,), "even"),
-        ("c", (0,), "even"),
-        ("d", (0, 1), "shared"),
-        ("e", (1,), "odd"),
-        ("fgh", (1,), "odd"),
-        ("ij", (), "bare"),
+def test_stretches_know_their_chunks() -> None:
+    spans = [LabelledSpan(100, 104, 0), LabelledSpan(103, 108, 1), LabelledSpan(109, 120, 2)]
+    stretches = lay_over(spans, start=98, end=110)
+    assert [(s.start, s.end, s.labels, s.begins, s.tint) for s in stretches] == [
+        (100, 103, (0,), (0,), "even"),
+        (103, 104, (0, 1), (1,), "shared"),
+        (104, 108, (1,), (), "odd"),
+        (109, 110, (2,), (2,), "even"),
     ]
-    assert "".join(s.text for s in stretches if s.is_marked) == "cde"
-    assert [s.text for s in stretches if s.opens_mark] == ["c"]
-    assert [s.begins for s in stretches if s.begins] == [(0,), (1,)]
 
 
 def test_spans_outside_the_window_are_cut_to_it() -> None:
-    stretches = lay_over("abc", offset=10, spans=[LabelledSpan(0, 12, 4)], marked=(50, 60))
-    assert [(s.text, s.labels) for s in stretches] == [("ab", (4,)), ("c", ())]
+    stretches = lay_over([LabelledSpan(0, 12, 4)], start=10, end=13)
+    assert [(s.start, s.end, s.labels, s.begins) for s in stretches] == [(10, 12, (4,), ())]
+
+
+@pytest.mark.parametrize(
+    ("begin", "shown"),
+    [
+        (
+            "## How to\n\nUse **bold** [links](https://x.example) in `code`",
+            "How to Use bold links in code",
+        ),
+        ("See [the manual](https://long.exam", "See the manual"),
+        ("See [the man", "See the man"),
+        ("It is **very impor", "It is very impor"),
+    ],
+)
+def test_the_first_words_of_a_chunk_have_no_marks_of_form(begin: str, shown: str) -> None:
+    document = Document(media_type="text/markdown")
+    assert first_words(Chunk(text_preview=begin), document) == shown
+    plain = Document(media_type="text/plain")
+    assert first_words(Chunk(text_preview="a  **b**"), plain) == "a **b**"
 
 
 def test_bars_of_days_grow_from_the_axis() -> None:
@@ -87,6 +97,7 @@ def test_alike_vectors_lie_in_the_middle(count: int) -> None:
         (f"file:///var/uploads/{'0a' * 16}/notes.md", "notes.md"),
         ("https://coast.example/towers/bavoke?x=1", "coast.example/bavoke"),
         ("https://coast.example", "coast.example"),
+        ("srv/inbox/notes/a.md", "notes/a.md"),
         ("ticket 12", "ticket 12"),
         ("", ""),
     ],

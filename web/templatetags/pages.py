@@ -12,6 +12,7 @@ from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
+from web.rendering import MARKDOWN, visible_text
 
 register = template.Library()
 
@@ -39,9 +40,25 @@ def place_name(document: Any) -> str:
     steps = [step for step in parts.path.split("/") if step]
     if parts.scheme in {"http", "https"}:
         return "/".join([parts.netloc, *steps[-1:]])
-    if parts.scheme != "file":
+    # Without a scheme it is a path from its root on.
+    if parts.scheme not in {"file", ""}:
         return uri
     return "/".join(steps[-1:] if _UPLOAD.search(parts.path) else steps[-2:])
+
+
+# A link that the end of a preview cuts off, and marks of form that it leaves open.
+_CUT_LINK = re.compile(r"!?\[([^\[\]]*)(?:\](?:\([^()\s]*)?)?$")
+_OPEN_MARKS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
+
+
+@register.filter
+def first_words(chunk: Any, document: Any) -> str:
+    """How a chunk begins, without marks of form."""
+    begin = chunk.text_preview
+    if document.media_type != MARKDOWN:
+        return " ".join(begin.split())
+    shown = visible_text(_CUT_LINK.sub(r"\1", begin), media_type=MARKDOWN)
+    return _OPEN_MARKS.sub("", shown)
 
 
 @register.filter

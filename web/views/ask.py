@@ -10,9 +10,6 @@ from corpus.models import Collection, Document, Tag
 from qa.conversations import suggest_questions
 from qa.models import Session
 from web.forms import SearchForm, SpanForm
-from web.rendering import Mark
-from web.rendering import render as render_text
-from web.turns import as_block
 from web.views.documents import find_document, read_around
 
 # Of each, on the first page.
@@ -54,19 +51,9 @@ def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     start, end = given["start"] or 0, given["end"] or 1
     end = max(end, start + 1)
     reading = read_around(document, start=start, end=end)
-    text = "".join(stretch.text for stretch in reading.stretches)
-    # A window that begins within a line would be read as Markdown that is not meant.
-    cut = text.find("\n", 0, max(start - reading.start, 0)) + 1 if reading.start else 0
-    html = render_text(
-        text[cut:],
-        media_type=document.media_type,
-        offset=reading.start + cut,
-        marks=[Mark(start, end, id="passage")],
-    )
     shown = {
         "document": document,
         "reading": reading,
-        "html": as_block(html, document.media_type),
         "is_stale": bool(given["sha"]) and given["sha"] != document.content_sha256,
     }
     return render(request, "web/parts/passage.html", shown)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from corpus.catalogue import delete_document
@@ -18,12 +19,18 @@ from corpus.models import Chunk, Document
 from corpus.tags import change_tags
 from qa import models
 from web.forms import SpanForm, TagsForm
-from web.marks import LabelledSpan, Stretch, lay_over
+from web.marks import LabelledSpan, lay_over
+from web.rendering import Mark
+from web.rendering import render as render_text
+from web.turns import as_block
 
 # Characters that a page shows at once: more than most documents have.
 PAGE_CHARS = 30_000
 # Characters around a passage that is shown beside an answer.
 PANEL_CHARS = 6_000
+# A window begins and ends with a line, where one does within so many characters: a part of a line
+# would be read as Markdown that is not meant.
+LINE_CHARS = 2_000
 
 # Fewer headings than these are no outline; of more, a list beside the text is no help.
 LEAST_HEADINGS = 2
@@ -37,7 +44,7 @@ class Reading:
     document: Document
     start: int
     end: int
-    stretches: list[Stretch]
+    html: SafeString
     chunks: list[Chunk]
     marked: tuple[int, int] | None
 
@@ -112,27 +119,59 @@ def find_document(document_id: UUID) -> Document:
 def read_window(
     document: Document, *, start: int, size: int, marked: tuple[int, int] | None = None
 ) -> Reading:
-    """Read at most ``size`` characters from ``start`` on, and the chunks that touch them."""
-    start, text = _slice(document, start, size)
+    """Read about ``size`` characters from ``start`` on, and the chunks that touch them."""
+    start, text = _read_lines(document, start, size, held=marked[0] if marked else None)
     end = start + len(text)
     chunks = list(Chunk.objects.shown().filter(document=document).touching(start, end))
     spans = [LabelledSpan(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
-    stretches = lay_over(text, offset=start, spans=spans, marked=marked)
-    return Reading(document, start, end, stretches, chunks, marked)
+    marks = [
+        Mark(
+            each.start, each.end, tag="span", name=f"tint-{each.tint}",
+            id=f"chunk-{each.begins[0]}" if each.begins else "",
+        )
+        for each in lay_over(spans, start=start, end=end)
+    ]  # fmt: skip
+    return Reading(
+        document, start, end, _draw(document, text, start, marks, marked), chunks, marked
+    )
 
 
 def read_around(document: Document, *, start: int, end: int) -> Reading:
     """Read a passage with what is before and after it, without chunks."""
     first = max(start - PANEL_CHARS // 2, 0)
     size = max(PANEL_CHARS, end - first + PANEL_CHARS // 2)
-    first, text = _slice(document, first, min(size, PAGE_CHARS))
-    stretches = lay_over(text, offset=first, spans=[], marked=(start, end))
-    return Reading(document, first, first + len(text), stretches, [], (start, end))
+    marked = (start, end)
+    first, text = _read_lines(document, first, min(size, PAGE_CHARS), held=start)
+    html = _draw(document, text, first, [], marked)
+    return Reading(document, first, first + len(text), html, [], marked)
 
 
-def _slice(document: Document, start: int, size: int) -> tuple[int, str]:
+def _draw(
+    document: Document, text: str, start: int, marks: list[Mark], marked: tuple[int, int] | None
+) -> SafeString:
+    if marked:
+        marks = [*marks, Mark(*marked, id="passage")]
+    html = render_text(text, media_type=document.media_type, offset=start, marks=marks)
+    return as_block(html, document.media_type)
+
+
+def _read_lines(
+    document: Document, start: int, size: int, *, held: int | None = None
+) -> tuple[int, str]:
+    """Read whole lines, as far as they are short; return where they begin, and the text.
+
+    The character ``held`` is among them, if it stands behind ``start``.
+    """
     start = max(min(start, document.char_count - 1), 0)
-    return start, slice_text(document, start, start + size)
+    # With the character before it, by which a line is known to begin there.
+    first = max(start - 1, 0)
+    lead = start - first
+    text = slice_text(document, first, start + size + LINE_CHARS)
+    latest = LINE_CHARS if held is None else min(LINE_CHARS, max(held - first, 0))
+    begin = (text.find("\n", 0, latest) + 1 or lead) if start else 0
+    is_last = len(text) <= lead + size
+    end = len(text) if is_last else text.find("\n", lead + size - 1) + 1 or lead + size
+    return first + begin, text[begin:end]
 
 
 def slice_text(document: Document, start: int, end: int) -> str:
@@ -149,10 +188,11 @@ def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
     marked = (start, end) if start is not None and end is not None and end > start else None
     first = (start or 0) if marked is None else marked[0] - marked[0] % PAGE_CHARS
     outline = read_outline(found)
+    size = min(max(PAGE_CHARS, marked[1] - first), 2 * PAGE_CHARS) if marked else PAGE_CHARS
     page_number = outline.page_at(marked[0] if marked else first)
     shown = {
         "document": found,
-        "reading": read_window(found, start=first, size=PAGE_CHARS, marked=marked),
+        "reading": read_window(found, start=first, size=size, marked=marked),
         "headings": headings_of(outline),
         "span": urlencode({"start": marked[0], "end": marked[1]}) if marked else "",
         "page_number": page_number if has_pages(found) else None,

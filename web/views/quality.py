@@ -88,7 +88,7 @@ def read_map(collection: Collection) -> DrawnMap | None:
     chunks = list(
         rows.only(
             "text_preview", "start_char", "end_char", "heading_path",
-            "document__title", "document__source_uri",
+            "document__title", "document__source_uri", "document__media_type",
         )
     )  # fmt: skip
     counts: dict[Document, int] = {}

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from corpus.models import Collection, Tag
@@ -12,7 +14,10 @@ from qa.context import build_context
 from qa.search_passages import FoundPassages, search_passages
 from qa.types import Passage, Query
 from web.forms import MODES, SearchForm
-from web.marks import Fragment, split_at_terms
+from web.marks import find_terms
+from web.rendering import Mark
+from web.rendering import render as render_text
+from web.turns import PLAIN, as_block, read_media_types
 
 # Passages.
 PAGE_SIZE = 10
@@ -32,7 +37,7 @@ class RankedPassage:
     passage: Passage
     rank: int
     rank_before: int | None
-    pieces: list[Fragment]
+    html: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +66,18 @@ def search_page(given: dict[str, Any]) -> ResultPage:
         fused = _search(given, rerank=False)
         before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
     first = (number - 1) * PAGE_SIZE
+    media_types = read_media_types(passage.document_id for passage in found.results)
     results = [
-        _result(passage, rank, before.get(passage.chunk_id, rank), given["q"])
-        for rank, passage in enumerate(found.results, 1)
+        RankedPassage(
+            passage,
+            rank,
+            before.get(passage.chunk_id) if before.get(passage.chunk_id) != rank else None,
+            draw_hit(passage, given["q"], media_types.get(UUID(passage.document_id), PLAIN)),
+        )
+        for rank, passage in enumerate(found.results[first : first + PAGE_SIZE], first + 1)
     ]
     ms = found.embedding_time_ms + found.search_time_ms
-    return ResultPage(results[first : first + PAGE_SIZE], found.total_results, number, ms)
+    return ResultPage(results, found.total_results, number, ms)
 
 
 def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:
@@ -80,9 +91,10 @@ def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:
     )
 
 
-def _result(passage: Passage, rank: int, before: int, query: str) -> RankedPassage:
-    pieces = split_at_terms(passage.text, query)
-    return RankedPassage(passage, rank, before if before != rank else None, pieces)
+def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
+    """Render a passage with the words of the query marked."""
+    marks = [Mark(start, end, name="") for start, end in find_terms(passage.text, query)]
+    return as_block(render_text(passage.text, media_type=media_type, marks=marks), media_type)
 
 
 @require_safe

@@ -51,19 +51,26 @@ function startTurn(question) {
   return { turn, text, step, began: performance.now() };
 }
 
+// Markdown as it is read, until the server has drawn it.
+function withoutMarks(text) {
+  return text.replace(/!?\[([^[\]]*)\]\([^()\s]*\)/g, "$1").replace(/\*\*|`/g, "").replace(/^#+ /gm, "");
+}
+
 async function answer(question, entry, signal) {
   const body = {
     question, collection: form.elements.collection.value, tags: pickedTags(),
     selected_text: selectedText, keep: true, steps: true,
     ...(turns.dataset.chat ? { session_id: turns.dataset.chat } : {}),
   };
+  let said = "";
   for await (const event of streamed("/chat", body, signal)) {
     if (event.type === "step") entry.step.textContent = wordsFor(event.content) ?? "";
     if (event.type === "chunk") {
       if (!entry.text.textContent) {
         performance.measure("first-token", { start: entry.began, end: performance.now() });
       }
-      entry.text.append(event.content);
+      said += event.content;
+      entry.text.textContent = withoutMarks(said);
     }
     if (event.type === "error") throw new Error(event.content);
     if (event.type === "done") return event;
