@@ -46,6 +46,8 @@ DATA_DIR = make_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
 ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
 ROOT_URLCONF = "pkb.urls"
+# Who opens the login page itself goes on to the admin.
+LOGIN_REDIRECT_URL = "admin:index"
 ASGI_APPLICATION = "pkb.asgi.application"
 
 INSTALLED_APPS = [

@@ -1,5 +1,6 @@
 """Questions that the documents themselves raise, for who does not know what to ask."""
 
+import re
 from collections.abc import Iterator
 
 from corpus.ingestion.normal_form import Outline
@@ -50,16 +51,26 @@ def _asked_in(document: Document) -> Iterator[str]:
         for label in outline.labels
     ]
     for _, text, char_count in sorted(parts)[:MOST_HEADINGS]:
-        if char_count >= LEAST_CHARS and _can_stand_alone(text):
-            yield text
+        question = as_question(text)
+        if question and char_count >= LEAST_CHARS:
+            yield question
 
 
-def _can_stand_alone(heading: str) -> bool:
-    is_short = LEAST_WORDS <= len(heading.split()) <= MOST_WORDS
-    return (
-        is_short and heading.endswith("?") and not is_follow_up(heading)
-        and not split_question(heading)
-    )  # fmt: skip
+_NUMBER = re.compile(r"(?:\(\w{1,3}\)|\w{0,2}\d+(?:\.\d+)*[.):]*)\s+")
+_ASKS = re.compile(
+    r"(?:how|what|when|where|which|who|whose|why|can|could|do|does|did|is|are|was|were|has|have"
+    r"|should|will|would|may|must)\b",
+    re.IGNORECASE,
+)
+
+
+def as_question(heading: str) -> str:
+    """Return a heading without its number if it asks something that stands alone, else nothing."""
+    numbered = _NUMBER.match(heading)
+    question = heading[numbered.end() :] if numbered else heading
+    is_short = LEAST_WORDS <= len(question.split()) <= MOST_WORDS
+    asks = is_short and question.endswith("?") and _ASKS.match(question)
+    return question if asks and not is_follow_up(question) and not split_question(question) else ""
 
 
 def _about(documents: list[Document]) -> Iterator[str]:

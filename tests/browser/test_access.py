@@ -1,12 +1,16 @@
 """Everyone can use the pages, and no text of theirs is ever more than text."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Seen, Site
+from tests.factories import LIGHTHOUSE_QUESTION
+from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow
 
@@ -33,17 +37,88 @@ PAYLOADS = [
     "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
     "<meta http-equiv=refresh content='0;url=http://evil.invalid/'>",
 ]
-PAGES = ["ask", "chats", "search?q=bread", "library", "jobs", "quality"]
+LOOKS = {"desktop, light": (1280, 800, "light"), "narrow, dark": (360, 740, "dark")}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_nothing_serious(page: Page, path: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto(f"/ui/{path}")
+@dataclass(frozen=True)
+class Places:
+    """Addresses of a chat, of an answer in it, and of a document with pages."""
+
+    chat: str
+    answer: str
+    document: str
+
+
+@pytest.fixture(scope="module")
+def places(site: Site, browser: Browser) -> Iterator[Places]:
+    page = browser.new_page(base_url=site.url)
+    page.goto("/ui/library")
+    book = Pdf().line("Keep the white sector of Bavoke light ahead.", 700).bytes()
+    page.set_input_files("#file", {"name": "pilot.pdf", "mimeType": "", "buffer": book})
+    row = page.locator("#documents tr", has_text="pilot.pdf")
+    row.locator(".state-completed").wait_for()
+    document = row.locator("a.name").get_attribute("href") or ""
+    page.goto("/ui/ask")
+    page.fill("#question", LIGHTHOUSE_QUESTION)
+    page.keyboard.press("Enter")
+    answer = page.locator(".turn .acts a", has_text="Link").get_attribute("href") or ""
+    expect(page).to_have_url(re.compile("/ui/chats/"))
+    yield Places(page.url, answer, document)
+    page.close()
+
+
+def assert_accessible(page: Page) -> None:
     found = Axe().run(page).response["violations"]
     serious = [one["id"] for one in found if one["impact"] in {"serious", "critical"}]
-    assert serious == []
+    assert serious == [], page.url
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_serious_on_any_page(page: Page, places: Places, look: str) -> None:
+    width, height, scheme = LOOKS[look]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    paths = [
+        "/ui/ask", "/ui/chats", f"{places.chat}/delete", "/ui/search?q=bread", "/ui/library",
+        "/ui/library/formats", places.answer, f"{places.document}?start=0&end=10",
+        f"{places.document}/pages/1?start=0&end=20", f"{places.document}/delete", "/ui/jobs",
+        "/ui/quality",
+    ]  # fmt: skip
+    for path in paths:
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert_accessible(page)
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_serious_in_what_opens(page: Page, places: Places, look: str) -> None:
+    width, height, scheme = LOOKS[look]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto("/ui/library")
+    page.locator("td.pick input").first.check()
+    for name in ("Paste a text", "New collection", "Model and chunking"):
+        page.get_by_text(name).click()
+    assert_accessible(page)
+    page.goto(places.chat)
+    page.get_by_text("Rename").click()
+    page.locator(".turn [data-cite]").first.click()
+    expect(page.locator("#source #passage")).to_be_visible()
+    assert_accessible(page)
+
+
+def test_a_source_that_covers_the_page_keeps_the_focus(page: Page, places: Places) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(places.chat)
+    page.locator(".turn [data-cite]").first.press("Enter")
+    expect(page.locator(".source-text")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("button", name="Close the source")).to_be_focused()
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        assert page.evaluate("!document.activeElement.closest('header.top, #talk')")
+    page.keyboard.press("Escape")
+    expect(page.locator(".turn [data-cite]").first).to_be_focused()
 
 
 def test_the_policy_lets_nothing_in_from_elsewhere(site: Site) -> None:

@@ -233,13 +233,6 @@ def test_a_worker_computes_the_map(page: Page) -> None:
     expect(page.locator("#map-shown strong")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["ask", "chats", "search?q=bread", "library", "jobs", "quality"])
-def test_a_page_fits_a_narrow_screen(page: Page, path: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(f"/ui/{path}")
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
-
-
 def test_documents_that_are_selected_by_keyboard_are_tagged_and_moved(
     page: Page, site: Site
 ) -> None:

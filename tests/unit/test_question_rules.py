@@ -4,6 +4,7 @@ import pytest
 
 from corpus.ingestion.normal_form import Heading
 from evaluation.question_rules import propose_from_rules
+from qa.conversations.examples import as_question
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,19 @@ def test_a_heading_that_asks_is_answered_by_its_section(heading: str, question: 
     for proposal in proposals:
         assert text[proposal.start_char : proposal.end_char] == sentence
         assert proposal.answers == ()
+
+
+@pytest.mark.parametrize(
+    ("heading", "question"),
+    [
+        ("How do I change the default port?", "How do I change the default port?"),
+        ("(1) How do I create a field?", "How do I create a field?"),
+        ("1.1. How does chrony compare to ntpd?", "How does chrony compare to ntpd?"),
+        ("G10. What is the best way to use it?", "What is the best way to use it?"),
+        ("You have read the notes on upgrading, right?", ""),
+        ("3. Why not?", ""),
+        ("How it compares", ""),
+    ],
+)
+def test_headings_that_ask_are_questions_without_their_number(heading: str, question: str) -> None:
+    assert as_question(heading) == question

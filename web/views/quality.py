@@ -17,6 +17,7 @@ from corpus.models import Chunk, Collection, CollectionMap, Document, Job
 from evaluation.reports import latest_results
 from qa import models
 from qa.models import Feedback
+from qa.questions import is_greeting
 from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
 
@@ -117,11 +118,12 @@ def quality(request: HttpRequest) -> HttpResponse:
     """How well answers hold: evaluations, feedback, what was not answered, the map."""
     collection = Collection.objects.named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
-    unanswered = models.Answer.objects.unanswered().filter(collection=collection).by_question()
+    rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
+    asked = [row for row in rows[: 2 * UNANSWERED_SHOWN] if not is_greeting(row["question"])]
     shown = {
         "given": {"collection": collection.name},
         "collections": Collection.objects.counted(),
-        "unanswered": unanswered[:UNANSWERED_SHOWN],
+        "unanswered": asked[:UNANSWERED_SHOWN],
         "map": read_map(collection),
         "is_mapping": maps.exists(),
         "feedback": read_feedback(collection),

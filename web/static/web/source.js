@@ -2,7 +2,15 @@
 const panel = document.querySelector("#source");
 const main = document.querySelector("#main");
 const askAbout = document.querySelector("#ask-about");
+// On a narrow screen it covers the page, which then is not to be reached.
+const isCovering = matchMedia("(max-width: 60rem)");
 let opener = null;
+
+function cover() {
+  const isCovered = !panel.hidden && isCovering.matches;
+  for (const part of document.querySelectorAll(".skip, header.top, #talk")) part.inert = isCovered;
+}
+isCovering.addEventListener("change", cover);
 
 // Opens the source of a button; unless it is followed from one to the next, the focus goes there.
 export async function openSource(from, { isFollowed = false } = {}) {
@@ -12,6 +20,7 @@ export async function openSource(from, { isFollowed = false } = {}) {
   setOpener(from);
   panel.hidden = false;
   main.classList.add("has-source");
+  cover();
   await htmx.ajax("GET", `/ui/documents/${documentId}/passage?${query}`, {
     target: panel, swap: "innerHTML",
   });
@@ -28,6 +37,7 @@ export function closeSource() {
   panel.hidden = true;
   panel.replaceChildren();
   main.classList.remove("has-source");
+  cover();
   if (askAbout) askAbout.hidden = true;
   const back = opener;
   setOpener(null);
