@@ -95,6 +95,7 @@ def test_alike_vectors_lie_in_the_middle(count: int) -> None:
     [
         ("file:///srv/manuals/How%20to.pdf", "manuals/How to.pdf"),
         (f"file:///var/uploads/{'0a' * 16}/notes.md", "notes.md"),
+        (f"{'0a' * 16}/notes.md", "notes.md"),
         ("https://coast.example/towers/bavoke?x=1", "coast.example/bavoke"),
         ("https://coast.example", "coast.example"),
         ("srv/inbox/notes/a.md", "notes/a.md"),

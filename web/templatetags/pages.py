@@ -28,8 +28,8 @@ def shown_name(document: Any) -> str:
     return document.title or unquote(document.name)
 
 
-# The folder of each upload has a made-up name.
-_UPLOAD = re.compile(r"/uploads/[0-9a-f]{32}/")
+# The folder of each upload has a made-up name; clients see its path from there on.
+_UPLOAD = re.compile(r"(?:^|/uploads/)[0-9a-f]{32}/")
 
 
 @register.filter
