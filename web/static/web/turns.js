@@ -36,7 +36,14 @@ async function post(url, body) {
   return reply.json();
 }
 
-async function send(turn, rating, comment) {
+// One after the other: a reason would be lost to the rating that it belongs to.
+let lastSent = Promise.resolve();
+
+function send(turn, rating, comment) {
+  lastSent = lastSent.then(() => sendNow(turn, rating, comment));
+}
+
+async function sendNow(turn, rating, comment) {
   for (const button of turn.querySelectorAll("[data-rate]")) {
     button.setAttribute("aria-pressed", String(button.dataset.rate === rating));
   }
