@@ -48,7 +48,7 @@ _DROPPED_TAGS = frozenset(
 )
 _BLOCKS = {
     "paragraph": "p", "bullet_list": "ul", "list_item": "li", "blockquote": "blockquote",
-    "table": "table", "thead": "thead", "tbody": "tbody", "tr": "tr", "th": "th", "td": "td",
+    "thead": "thead", "tbody": "tbody", "tr": "tr", "th": "th", "td": "td",
 }  # fmt: skip
 _INLINE = {"strong": "strong", "em": "em"}
 
@@ -160,6 +160,9 @@ def _block_element(token: Token) -> Iterator[Element]:
     is_open = token.nesting > 0
     if kind == "hr":
         yield Element("<hr>")
+    elif kind == "table":
+        # It scrolls in itself, which is to be reached by the keyboard.
+        yield Element('<div class="wide" tabindex="0"><table>' if is_open else "</table></div>")
     elif kind == "heading":
         yield Element(f'<p class="heading is-{token.tag}">' if is_open else "</p>")
     elif kind == "ordered_list":

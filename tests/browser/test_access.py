@@ -42,15 +42,22 @@ LOOKS = {"desktop, light": (1280, 800, "light"), "narrow, dark": (360, 740, "dar
 
 @dataclass(frozen=True)
 class Places:
-    """Addresses of a chat, of an answer in it, and of a document with pages."""
+    """Addresses of a chat, of an answer in it, of a document with pages, and one with a table."""
 
     chat: str
     answer: str
     document: str
+    table: str
+
+
+# Wider than any page.
+TABLE = f"# Berths\n\n|{' Fee of a berth |' * 20}\n|{'---|' * 20}\n|{' crowns |' * 20}\n"
 
 
 @pytest.fixture(scope="module")
 def places(site: Site, browser: Browser) -> Iterator[Places]:
+    sent = site.client.post("/ingest", files={"file": ("berths.md", TABLE.encode())})
+    table = f"/ui/documents/{sent.json()['document_id']}"
     page = browser.new_page(base_url=site.url)
     page.goto("/ui/library")
     book = Pdf().line("Keep the white sector of Bavoke light ahead.", 700).bytes()
@@ -63,7 +70,7 @@ def places(site: Site, browser: Browser) -> Iterator[Places]:
     page.keyboard.press("Enter")
     answer = page.locator(".turn .acts a", has_text="Link").get_attribute("href") or ""
     expect(page).to_have_url(re.compile("/ui/chats/"))
-    yield Places(page.url, answer, document)
+    yield Places(page.url, answer, document, table)
     page.close()
 
 
@@ -79,10 +86,10 @@ def test_axe_finds_nothing_serious_on_any_page(page: Page, places: Places, look:
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     paths = [
-        "/ui/ask", "/ui/chats", f"{places.chat}/delete", "/ui/search?q=bread", "/ui/library",
-        "/ui/library/formats", places.answer, f"{places.document}?start=0&end=10",
+        "/ui/ask", "/ui/chats", f"{places.chat}/delete", "/ui/search?q=fee+of+a+berth",
+        "/ui/library", "/ui/library/formats", places.answer, f"{places.document}?start=0&end=10",
         f"{places.document}/pages/1?start=0&end=20", f"{places.document}/delete", "/ui/jobs",
-        "/ui/quality",
+        "/ui/quality", places.table,
     ]  # fmt: skip
     for path in paths:
         page.goto(path)

@@ -51,6 +51,7 @@ def test_spans_outside_the_window_are_cut_to_it() -> None:
         ),
         ("See [the manual](https://long.exam", "See the manual"),
         ("See [the man", "See the man"),
+        ("| Boat | Fee |\n|---|---|\n| Dinghy | 1", "Boat Fee Dinghy 1"),
         ("It is **very impor", "It is very impor"),
     ],
 )

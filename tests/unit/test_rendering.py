@@ -14,9 +14,10 @@ PLAIN = "text/plain"
 ALLOWED = {
     **{tag: set() for tag in (
         "ul", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "hr", "br", "pre",
-        "code", "strong", "em", "div",
+        "code", "strong", "em",
     )},
-    "p": {"class"}, "ol": {"start"}, "mark": {"class", "id"}, "a": {"href", "rel", "target"},
+    "p": {"class"}, "div": {"class", "tabindex"}, "ol": {"start"}, "mark": {"class", "id"},
+    "a": {"href", "rel", "target"},
 }  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def place_name(document: Any) -> str:
 
 # A link that the end of a preview cuts off, and marks of form that it leaves open.
 _CUT_LINK = re.compile(r"!?\[([^\[\]]*)(?:\](?:\([^()\s]*)?)?$")
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _OPEN_MARKS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
 
 
@@ -57,7 +58,10 @@ def first_words(chunk: Any, document: Any) -> str:
     begin = chunk.text_preview
     if document.media_type != MARKDOWN:
         return " ".join(begin.split())
-    shown = visible_text(_CUT_LINK.sub(r"\1", begin), media_type=MARKDOWN)
+    uncut = _ROW.sub(
+        lambda row: row[0].strip("|-: ").replace("|", " "), _CUT_LINK.sub(r"\1", begin)
+    )
+    shown = visible_text(uncut, media_type=MARKDOWN)
     return _OPEN_MARKS.sub("", shown)
 
 
