@@ -162,7 +162,7 @@ def _block_element(token: Token) -> Iterator[Element]:
         yield Element("<hr>")
     elif kind == "table":
         # It scrolls in itself, which is to be reached by the keyboard.
-        yield Element('<div class="wide" tabindex="0"><table>' if is_open else "</table></div>")
+        yield Element('<div class="table-scroll" tabindex="0"><table>' if is_open else "</table></div>")
     elif kind == "heading":
         yield Element(f'<p class="heading is-{token.tag}">' if is_open else "</p>")
     elif kind == "ordered_list":

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from web.markdown import Element, Part, Piece, read_markdown
+from web.tables import WITH_TABLES, read_tables
 
 MARKDOWN = "text/markdown"
 
@@ -40,12 +41,13 @@ def render(
     """Return the text as HTML in which each span that is marked has its elements around it.
 
     Joined, what a mark's elements hold is what is shown of its span: of plain text the span
-    itself, of Markdown the span without its marks. It is to stand in a block of the class
-    ``rendered``, plain text in one of the class ``text``.
+    itself, of Markdown the span without its marks, of a table its cells. It is to
+    stand in a block of the class ``rendered``, plain text in one of the class ``text``.
 
     Args:
         text: Of a document, in its stored form.
-        media_type: Of the document; ``text/markdown`` is rendered, all else is shown as it is.
+        media_type: Of the document; ``text/markdown`` is rendered; of formats whose tables
+            are stored as rows between bars these are tables; all else is shown as it is.
         offset: Where the text begins in its document.
         marks: Spans in characters of the document, outer ones first.
         inserted: HTML that is put in as it is, and behind which character of the document.
@@ -77,7 +79,9 @@ _IS_INLINE = re.compile(r"</?(?:a|code|em|strong)\b")
 
 
 def _read(text: str, media_type: str) -> list[Part]:
-    return read_markdown(text) if media_type == MARKDOWN else [Piece(0, len(text), text)]
+    if media_type == MARKDOWN:
+        return read_markdown(text)
+    return read_tables(text) if media_type in WITH_TABLES else [Piece(0, len(text), text)]
 
 
 def _last_shown(parts: Sequence[Part], place: int) -> int:

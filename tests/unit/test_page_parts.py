@@ -60,6 +60,8 @@ def test_the_first_words_of_a_chunk_have_no_marks_of_form(begin: str, shown: str
     assert first_words(Chunk(text_preview=begin), document) == shown
     plain = Document(media_type="text/plain")
     assert first_words(Chunk(text_preview="a  **b**"), plain) == "a **b**"
+    page = Document(media_type="text/html")
+    assert first_words(Chunk(text_preview="| Boat | F*e |\n| --- |"), page) == "Boat F*e"
 
 
 def test_bars_of_days_grow_from_the_axis() -> None:

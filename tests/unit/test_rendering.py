@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
 from web.rendering import MARKDOWN, Mark, render, visible_text
+from web.tables import read_tables
 
 PLAIN = "text/plain"
 # Elements with the attributes that each may have.
@@ -181,3 +182,38 @@ def test_what_stands_nowhere_in_the_source_is_shown_whole() -> None:
     (code,) = (p for p in read_markdown(source) if isinstance(p, Piece) and "ind" in p.text)
     assert code.text.strip() == "indented"
     assert "indented" in shown(source, (0, len(source))).marked
+
+
+FEES = """Fees:
+
+| Boat | Fee \\| due |
+| --- | --- |
+| Dinghy | 12 *a* |
+|  | |
+
+End | of it"""
+
+
+def test_tables_of_files_are_tables_and_their_cells_plain_text() -> None:
+    found = shown(FEES, media_type="text/html")
+    assert found.text == "Fees:\n\nBoatFee | dueDinghy12 *a*\nEnd | of it"
+    tags = [tag for tag, _ in found.elements]
+    assert (tags.count("th"), tags.count("td"), tags.count("tr")) == (2, 4, 3)
+    start, end = FEES.index("due"), FEES.index(" *a*")
+    assert shown(FEES, (start, end), media_type="text/html").marked == "dueDinghy12"
+    assert shown("| Dinghy | 12 |", media_type="text/csv").text == "Dinghy12"
+    assert shown("| alone |", media_type="text/csv").text == "| alone |"
+    assert shown(FEES, media_type=PLAIN).text == FEES
+    assert visible_text(FEES, media_type="text/html").endswith("Dinghy 12 *a* End | of it")
+
+
+@given(st.text(st.sampled_from("|\\\n -ab&<"), max_size=60), st.integers(0, 60), st.integers(0, 60))
+def test_what_is_shown_of_tables_is_of_their_text(source: str, one: int, other: int) -> None:
+    start, end = sorted((min(one, len(source)), min(other, len(source))))
+    found = shown(source, (start, end), media_type="text/html")
+    bare = found.text.replace("|", "").replace("\\", "")
+    letters = iter(source)
+    assert all(letter in letters for letter in bare)
+    assert all(tag in ALLOWED for tag, _ in found.elements)
+    parts = [p for p in read_tables(source) if isinstance(p, Piece) and not p.is_whole]
+    assert all(source[p.start : p.end] == p.text for p in parts)

@@ -13,6 +13,7 @@ from corpus.models import Job, JobItem
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
 from web.rendering import MARKDOWN, visible_text
+from web.tables import WITH_TABLES
 
 register = template.Library()
 
@@ -56,12 +57,11 @@ _OPEN_MARKS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
 def first_words(chunk: Any, document: Any) -> str:
     """How a chunk begins, without marks of form."""
     begin = chunk.text_preview
+    if document.media_type in {MARKDOWN, *WITH_TABLES}:
+        begin = _ROW.sub(lambda row: row[0].strip("|-: ").replace("|", " "), begin)
     if document.media_type != MARKDOWN:
         return " ".join(begin.split())
-    uncut = _ROW.sub(
-        lambda row: row[0].strip("|-: ").replace("|", " "), _CUT_LINK.sub(r"\1", begin)
-    )
-    shown = visible_text(uncut, media_type=MARKDOWN)
+    shown = visible_text(_CUT_LINK.sub(r"\1", begin), media_type=MARKDOWN)
     return _OPEN_MARKS.sub("", shown)
 
 

@@ -1,0 +1,81 @@
+"""Read tables as loaders write them: cells between bars, dashes below the head. Pure.
+
+What stands in the cells is text, not Markdown, but for a backslash before a bar.
+"""
+
+import re
+from collections.abc import Iterator
+
+from corpus.loaders.registry import (
+    CSV,
+    DOCX,
+    EMAIL,
+    EPUB,
+    HTML,
+    ODP,
+    ODS,
+    ODT,
+    PPTX,
+    TSV,
+    XLSX,
+)  # fmt: skip
+from web.markdown import Element, Part, Piece
+
+# Of these, texts have tables so.
+WITH_TABLES = frozenset({HTML, DOCX, PPTX, XLSX, CSV, TSV, ODT, ODS, ODP, EPUB, EMAIL})
+_ROWS = re.compile(r"^\| .* \|(?:\n\| .* \|)*$", re.MULTILINE)
+_DASHES = re.compile(r"\|(?: --- \|)+")
+_CELL = re.compile(r"(?:\\\||[^|])*")
+_LEAST_CELLS = 2
+
+
+def read_tables(source: str) -> list[Part]:
+    """Return what is shown of a text: its tables as elements, all else as it is."""
+    parts: list[Part] = []
+    place = 0
+    for rows in _ROWS.finditer(source):
+        table = list(_table(rows[0], rows.start()))
+        if table:
+            parts += [Piece(place, rows.start(), source[place : rows.start()]), *table]
+            # The line ends with the table.
+            place = rows.end() + source.startswith("\n", rows.end())
+    return [*parts, Piece(place, len(source), source[place:])]
+
+
+def _table(text: str, start: int) -> Iterator[Part]:
+    """A row that ends with the text, as passages do, may be alone; a single cell is no table."""
+    lines = text.split("\n")
+    has_head = len(lines) > 1 and bool(_DASHES.fullmatch(lines[1]))
+    if not has_head and len(list(_cells(lines[0]))) < _LEAST_CELLS:
+        return
+    yield Element('<div class="table-scroll" tabindex="0"><table>')
+    for number, line in enumerate(lines):
+        if not _DASHES.fullmatch(line):
+            yield Element("<tr>")
+            yield from _row(line, start, "th" if has_head and number == 0 else "td")
+            yield Element("</tr>")
+        start += len(line) + 1
+    yield Element("</table></div>")
+
+
+def _row(line: str, start: int, tag: str) -> Iterator[Part]:
+    for first, cell in _cells(line):
+        yield Element(f"<{tag}>")
+        place = start + first
+        for piece in re.split(r"(\\\|)", cell):
+            if piece:
+                is_bar = piece == "\\|"
+                yield Piece(place, place + len(piece), "|" if is_bar else piece, is_whole=is_bar)
+            place += len(piece)
+        yield Element(f"</{tag}>")
+
+
+def _cells(line: str) -> Iterator[tuple[int, str]]:
+    """The cells of a row without the spaces around them, and where each begins."""
+    place = 1
+    while place < len(line):
+        cell = _CELL.match(line, place)
+        assert cell is not None  # noqa: S101 - it matches nothing too
+        bare = cell[0].strip(" ")
+        yield place + cell[0].find(bare), bare
+        place = cell.end() + 1
