@@ -33,6 +33,10 @@ class Element(NamedTuple):
 
 Part = Piece | Element
 
+# A table scrolls in itself, which is to be reached by the keyboard.
+TABLE = Element('<div class="table-scroll" tabindex="0"><table>')
+TABLE_END = Element("</table></div>")
+
 # The parser takes the square of a block's length for hostile ones (.15 s at 5,000 characters of
 # "!["); longer blocks are shown as they are written.
 MOST_INLINE_CHARS = 5_000
@@ -161,8 +165,7 @@ def _block_element(token: Token) -> Iterator[Element]:
     if kind == "hr":
         yield Element("<hr>")
     elif kind == "table":
-        # It scrolls in itself, which is to be reached by the keyboard.
-        yield Element('<div class="table-scroll" tabindex="0"><table>' if is_open else "</table></div>")
+        yield TABLE if is_open else TABLE_END
     elif kind == "heading":
         yield Element(f'<p class="heading is-{token.tag}">' if is_open else "</p>")
     elif kind == "ordered_list":

@@ -19,7 +19,7 @@ from corpus.loaders.registry import (
     TSV,
     XLSX,
 )  # fmt: skip
-from web.markdown import Element, Part, Piece
+from web.markdown import TABLE, TABLE_END, Element, Part, Piece
 
 # Of these, texts have tables so.
 WITH_TABLES = frozenset({HTML, DOCX, PPTX, XLSX, CSV, TSV, ODT, ODS, ODP, EPUB, EMAIL})
@@ -48,14 +48,14 @@ def _table(text: str, start: int) -> Iterator[Part]:
     has_head = len(lines) > 1 and bool(_DASHES.fullmatch(lines[1]))
     if not has_head and len(list(_cells(lines[0]))) < _LEAST_CELLS:
         return
-    yield Element('<div class="table-scroll" tabindex="0"><table>')
+    yield TABLE
     for number, line in enumerate(lines):
         if not _DASHES.fullmatch(line):
             yield Element("<tr>")
             yield from _row(line, start, "th" if has_head and number == 0 else "td")
             yield Element("</tr>")
         start += len(line) + 1
-    yield Element("</table></div>")
+    yield TABLE_END
 
 
 def _row(line: str, start: int, tag: str) -> Iterator[Part]:
