@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic_settings import SettingsConfigDict
 
 from pkb.server_env import BASE_DIR, ServerEnv
+from pkb.watched_folders import read_watched
 
 DOTENV = BASE_DIR / ".env"
 
@@ -248,6 +249,16 @@ class Env(ServerEnv):
     pkb_ingest_roots: str = Field(
         default="", description="folders that may be taken in over HTTP, separated by `:`"
     )
+    pkb_watch: str = Field(
+        default="",
+        description="folders mirrored as they change, `/path=collection`, separated by `:`",
+    )
+    pkb_watch_quiet_s: float = Field(
+        default=2,
+        ge=0.1,
+        le=3_600,
+        description="seconds for which a file of a watched folder must not have changed",
+    )
     pkb_worker: Literal["auto", "off"] = Field(
         default="auto",
         description="`auto`: `manage.py serve` on the embedded Postgres starts a worker",
@@ -285,6 +296,12 @@ class Env(ServerEnv):
         is_open = self.embedding_model.startswith("openai/") and "@" not in self.embedding_model
         dimension = f"@{self.embedding_dim}" if is_open and self.embedding_dim else ""
         return self.embedding_model + dimension
+
+    @field_validator("pkb_watch")
+    @classmethod
+    def _are_folders(cls, given: str) -> str:
+        read_watched(given)
+        return given
 
     @field_validator("pkb_answer_concurrency")
     @classmethod

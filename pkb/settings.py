@@ -24,6 +24,7 @@ from pkb.model_catalogue import (
 )
 from pkb.secret_key import read_secret_key
 from pkb.server_env import BASE_DIR
+from pkb.watched_folders import read_watched
 
 env = read_env()
 
@@ -276,6 +277,8 @@ PKB_MODEL_INPUT_CHARS = env.pkb_model_input_chars
 PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
+PKB_WATCH = read_watched(env.pkb_watch)
+PKB_WATCH_QUIET_S = env.pkb_watch_quiet_s
 PKB_MANAGE = BASE_DIR / "manage.py"
 PKB_EVALUATIONS_DIR = DATA_DIR / "evaluations"
 PKB_WORKER = env.pkb_worker

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from time import time
 
 from corpus.errors import PkbError, TooLarge, UnreadableFile
 from corpus.ingestion.selection import AS_USUAL, Selection, tell_kind
@@ -20,6 +21,10 @@ from corpus.times import EARLIEST, LATEST
 MAX_URI_CHARS = 2_048
 # What an item of a job holds, less one name.
 MAX_FOLDER_BYTES = 4_096 - 256
+
+
+class StillWritten(Exception):
+    """Somebody is writing the file: what it holds now may be half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,33 @@ def _below(top: Path, root: Path, selection: Selection, skipped: Counter[str]) -
                 skipped[tell_kind(here / name)] += 1
 
 
+def find_folders(top: Path, *, root: Path, selection: Selection = AS_USUAL) -> Iterator[Path]:
+    """Yield the folders that ``find_files`` looks into."""
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            folders, _ = _list_folder(folder, root)
+        except OSError:
+            continue
+        yield folder
+        entered = (folder / name for name in folders)
+        waiting += [each for each in entered if selection.enters(each.relative_to(top))]
+
+
+def is_bare(folder: Path, *, root: Path) -> bool:
+    """Tell whether a folder is there and nothing is in it, not even what is hidden or a link."""
+    try:
+        descriptor = open_folder(folder, root=root)
+    except OSError:
+        return False
+    try:
+        with os.scandir(descriptor) as entries:
+            return next(entries, None) is None
+    finally:
+        os.close(descriptor)
+
+
 def _list_folder(folder: Path, root: Path) -> tuple[list[str], list[str]]:
     """Return the names of folders and of regular files, in order."""
     if len(os.fsencode(folder)) > MAX_FOLDER_BYTES:
@@ -108,14 +140,16 @@ def _list_folder(folder: Path, root: Path) -> tuple[list[str], list[str]]:
     return sorted(folders), sorted(files)
 
 
-def read_file(path: Path, *, root: Path, max_bytes: int) -> FileContent:
+def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> FileContent:
     """Read a regular file.
 
     Args:
         path: Absolute, below ``root``.
         root: From here on no link is followed; there is none in it.
+        quiet_s: Seconds for which it must not have changed, nor while it is read; 0: it may have.
 
     Raises:
+        StillWritten: It changed within ``quiet_s``.
         UnreadableFile: It is a folder, a device, a pipe; or its path cannot be stored.
         TooLarge: It is over ``max_bytes``.
         LinkFound: A link is in its place, or on the way to it.
@@ -132,9 +166,21 @@ def read_file(path: Path, *, root: Path, max_bytes: int) -> FileContent:
             raise TooLarge(f"The file has {status.st_size:,} bytes; {max_bytes:,} are allowed.")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(max_bytes + 1)
+        if quiet_s and not _is_settled(status, os.fstat(descriptor), quiet_s):
+            raise StillWritten
     finally:
         os.close(descriptor)
     return FileContent(path, content, _moment(status.st_mtime))
+
+
+def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -> bool:
+    """Tell whether a file has not changed for a while, nor between two looks.
+
+    A time in the future says nothing: of a server whose clock is ahead, or that somebody made up.
+    """
+    is_recent = 0 <= time() - before.st_mtime < quiet_s
+    same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    return same and not is_recent
 
 
 def _moment(seconds: float) -> datetime:

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
 from corpus.ingestion.attributes import Attributes
-from corpus.ingestion.disk import FileContent, read_file, reason_of, why_unkept
+from corpus.ingestion.disk import FileContent, StillWritten, read_file, reason_of, why_unkept
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import (
@@ -111,6 +111,9 @@ class SyncOptions:
         batch_size: Files that are listed at a time.
         include: Patterns of the files that are wanted; see ``Selection``.
         exclude: Patterns of files and folders that are not.
+        quiet_s: Nobody has asked for it, a change of the folder has: files that changed within so
+            many seconds wait, and a mirrored folder that is bare, which one that is not mounted
+            is too, removes nothing. 0: somebody has asked.
     """
 
     paths: tuple[str, ...]
@@ -122,6 +125,7 @@ class SyncOptions:
     batch_size: int = DEFAULT_BATCH_SIZE
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    quiet_s: float = 0
 
     @property
     def selection(self) -> Selection:
@@ -165,7 +169,16 @@ def sync_file(
         OSError: It cannot be read; its document says so.
     """
     try:
-        file = read_file(path, root=options.root_of(path), max_bytes=settings.PKB_MAX_FILE_BYTES)
+        file = read_file(
+            path,
+            root=options.root_of(path),
+            max_bytes=settings.PKB_MAX_FILE_BYTES,
+            quiet_s=options.quiet_s,
+        )
+    except StillWritten:
+        # A version from before stays; the sync that follows takes the new one in.
+        mark_gone(path, collection_id=collection.pk, reason="It was being written.")
+        return ItemResult(Outcome.WAITING)
     except GONE as exc:
         mark_gone(path, collection_id=collection.pk, reason=reason_of(exc))
         raise

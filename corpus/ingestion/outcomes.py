@@ -5,9 +5,10 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of it: of a file up to ``REMOVED``, then of a document and of a map.
+    """What became of it: of a file up to ``WAITING``, then of a document and of a map.
 
-    What was refused is at fault itself and would be refused again, what failed need not.
+    What was refused is at fault itself and would be refused again, what failed need not. A file
+    that waits is still being written.
     """
 
     ADDED = "added"
@@ -15,6 +16,7 @@ class Outcome(StrEnum):
     UNCHANGED = "unchanged"
     RENAMED = "renamed"
     REMOVED = "removed"
+    WAITING = "waiting"
     EMBEDDED = "embedded"
     DRAWN = "drawn"
     CHANGED = "changed"

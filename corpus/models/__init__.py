@@ -25,6 +25,7 @@ from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
 from corpus.models.token_vectors import TokenVectors
 from corpus.models.tombstones import Tombstone
+from corpus.models.watched_folders import WatchedFolder
 from corpus.querysets import (
     ChunkQuerySet,
     CollectionQuerySet,
@@ -39,6 +40,7 @@ __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionChange",
     "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
     "TermCount", "TokenVectors", "Tombstone", "Version",
+    "WatchedFolder",
 ]  # fmt: skip
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"

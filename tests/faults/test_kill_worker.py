@@ -173,3 +173,29 @@ def test_a_worker_killed_over_token_vectors_keeps_those_it_had_and_another_goes_
     worker.send_signal(signal.SIGTERM)
     assert end(worker) == 0
     assert finish("verify", database=database)[1].endswith("0 violations\n")
+
+
+def test_a_worker_killed_while_it_watches_is_in_step_after_the_next_start(
+    folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PKB_WATCH", str(folder))
+    monkeypatch.setenv("PKB_WATCH_QUIET_S", "0.5")
+
+    def mirrored() -> bool:
+        rows = read(database, "SELECT file_path FROM corpus_document WHERE status = 'completed'")
+        return {path for (path,) in rows} == {str(path) for path in folder.glob("*.txt")}
+
+    worker = manage("worker", database=database)
+    wait_until(lambda: done(database) > 0)
+    worker.send_signal(signal.SIGKILL)
+    end(worker)
+    (folder / "00.txt").unlink()
+    (folder / "01.txt").rename(folder / "moved.txt")
+    (folder / "02.txt").write_text("A text that was changed while nobody watched the folder.")
+    worker = manage("worker", database=database)
+    wait_until(mirrored)
+    (folder / "moved.txt").unlink()
+    wait_until(mirrored)
+    worker.send_signal(signal.SIGTERM)
+    assert end(worker) == 0
+    assert_each_file_is_stored_once(folder, database)

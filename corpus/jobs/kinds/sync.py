@@ -18,7 +18,15 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import Found, find_files, printable, read_file, why_unkept
+from corpus.ingestion.disk import (
+    Found,
+    StillWritten,
+    find_files,
+    is_bare,
+    printable,
+    read_file,
+    why_unkept,
+)
 from corpus.ingestion.files import (
     GONE,
     SyncOptions,
@@ -37,6 +45,8 @@ from corpus.roots.allowed import is_allowed
 from corpus.roots.descent import is_folder, mode_of
 from corpus.roots.names import shown_path
 
+# What the files of a folder that wait are called among those that are passed over.
+BEING_WRITTEN = "being written"
 # A listing that was begun so often and did not end will not end the next time either.
 MAX_STARTS = 5
 
@@ -54,7 +64,7 @@ class SyncKind(JobKind):
             return f"There is no {shown_path(str(missing[0]))}."
         if job.start_count > MAX_STARTS:
             return "Listing the files was broken off again and again."
-        return ""
+        return _why_nothing_goes(options, collection_id=job.collection_id)
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
         plan_sync(job, should_stop=should_stop)
@@ -128,18 +138,40 @@ def _is_there(path: Path, options: SyncOptions) -> bool:
     return not stat.S_ISLNK(mode)
 
 
+def _why_nothing_goes(options: SyncOptions, *, collection_id: int) -> str:
+    """Say why documents stay whose files are gone, or nothing."""
+    for folder in _kept_if_bare(options):
+        below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
+        if (count := below.exclude(file_path="").count()) and _is_bare(folder, options):
+            return (
+                f"{shown_path(str(folder))} is empty, as a folder is that is not mounted: its"
+                f" {count} documents stay. If it was emptied on purpose, sync it once by hand."
+            )
+    return ""
+
+
+def _kept_if_bare(options: SyncOptions) -> list[Path]:
+    return options.named if options.mirror and options.quiet_s else []
+
+
+def _is_bare(folder: Path, options: SyncOptions) -> bool:
+    return is_bare(folder, root=options.allowed_root or folder)
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A file with its hash, or with what came of it or of a folder that cannot be read.
 
     Attributes:
         has_document: Whether its failure is to be seen in the list of documents.
+        is_written: Somebody is writing it: it waits for another sync.
     """
 
     path: Path
     file_hash: str = ""
     failure: ItemResult | None = None
     has_document: bool = True
+    is_written: bool = False
 
 
 def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
@@ -149,17 +181,20 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
     """
     options = SyncOptions.from_json(job.arguments)
     skipped: Counter[str] = Counter()
+    written = 0
     files = find_files(
         options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
     )
     while not should_stop():
-        batch = list(islice(files, options.batch_size))
-        _plan_batch(job, options, [look_at(found, options) for found in batch])
+        batch = [look_at(found, options) for found in islice(files, options.batch_size)]
+        _plan_batch(job, options, [listed for listed in batch if not listed.is_written])
+        written += sum(listed.is_written for listed in batch)
         if len(batch) < options.batch_size:
             break
     else:
         return
-    Job.objects.filter(pk=job.pk).update(is_listed=True, skipped=count_kinds(skipped))
+    told = {BEING_WRITTEN: written} if written else {}
+    Job.objects.filter(pk=job.pk).update(is_listed=True, skipped={**count_kinds(skipped), **told})
 
 
 def look_at(found: Found, options: SyncOptions) -> Listed:
@@ -173,7 +208,10 @@ def look_at(found: Found, options: SyncOptions) -> Listed:
             found.path,
             root=options.root_of(found.path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,
+            quiet_s=options.quiet_s,
         )
+    except StillWritten:
+        return Listed(path, is_written=True)
     except (PkbError, OSError) as exc:
         has_document = not isinstance(exc, GONE) and not why_unkept(found.path)
         return Listed(path, failure=failure_of(exc), has_document=has_document)
@@ -293,8 +331,12 @@ def find_gone(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUI
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
         for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
             # One row at a time, each checked now: a file that is merely closed to us is not gone.
-            if is_folder(folder, root=root) and _is_gone(Path(path), root=root):
-                yield pk, path
+            if not is_folder(folder, root=root) or not _is_gone(Path(path), root=root):
+                continue
+            # Unmounted since the files were listed.
+            if folder in _kept_if_bare(options) and _is_bare(folder, options):
+                return
+            yield pk, path
 
 
 def _is_gone(path: Path, *, root: Path) -> bool:

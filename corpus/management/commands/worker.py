@@ -11,12 +11,16 @@ from django.core.management.base import BaseCommand, CommandParser
 from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
+from corpus.watching.watcher import watching_beside
 
 WATCH_EVERY_S = 0.5
 
 
 class Command(BaseCommand):
-    help = "Run background jobs until SIGINT or SIGTERM; the file at work is brought to its end."
+    help = (
+        "Run background jobs, and watch folders, until SIGINT or SIGTERM; the file at work is"
+        " brought to its end."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,7 +35,8 @@ class Command(BaseCommand):
             return
         rescue_left_behind()
         begin_filling()
-        asyncio.run(run_worker())
+        with watching_beside():
+            asyncio.run(run_worker())
 
 
 def _end_with(parent: int) -> None:

@@ -1,0 +1,164 @@
+"""Notice that something changed below a folder, as the file system says or by looking at it."""
+
+import os
+from collections.abc import Iterable, Set
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+
+import structlog
+import watchfiles
+from watchfiles import Change
+
+from corpus.ingestion.disk import find_folders
+from corpus.ingestion.selection import AS_USUAL
+from corpus.loaders import supported_extensions
+from corpus.models import WatchedFolder
+from corpus.watching.file_systems import tells_changes
+
+log = structlog.get_logger(__name__)
+
+# How long a folder that never comes to rest is waited for; what is still being written waits on.
+MAX_WAIT_S = 30.0
+# How often it is looked whether the folders are still those that are watched: no event tells that
+# one was mounted or unmounted.
+LOOK_EVERY_S = 5.0
+# How often file systems that tell nothing are looked at, each file of them.
+POLL_EVERY_S = 10.0
+# Changes so near each other are told at once; without any, it is asked after so long.
+_STEP_MS, _TOGETHER_MS, _SILENCE_MS = 200, 1_000, 500
+
+State = WatchedFolder.State
+# A folder with its device and its number there.
+Watched = tuple[Path, int, int]
+
+
+class Pending:
+    """Changes that no sync was started for, as times of ``monotonic``; for several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._first: float | None = None
+        self._last = 0.0
+
+    def note(self, now: float) -> None:
+        """Something changed."""
+        with self._lock:
+            self._first = now if self._first is None else self._first
+            self._last = now
+
+    def is_due(self, now: float, *, quiet_s: float) -> bool:
+        """Tell whether a sync is to be started: nothing changes any more, or all the time."""
+        with self._lock:
+            if self._first is None:
+                return False
+            return now - self._last >= quiet_s or now - self._first >= max(MAX_WAIT_S, quiet_s)
+
+    def take(self) -> None:
+        """A sync is started that will see all of them."""
+        with self._lock:
+            self._first = None
+
+
+class FolderWatch(Thread):
+    """Notes in ``pending`` that something changed below a folder, until it is told to stop.
+
+    Only folders that a sync looks into are watched, each by itself, and no link is followed.
+
+    Attributes:
+        state: Whether the folder is there, and how it is watched.
+    """
+
+    def __init__(self, path: Path, *, root: Path) -> None:
+        super().__init__(name=f"watch {path}", daemon=True)
+        self.pending = Pending()
+        self.state = State.NEW
+        self._path, self._root = path, root
+        self._endings = set(supported_extensions())
+        self._folders: Set[Watched] = set()
+        self._must_poll = False
+        self._stopped = Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            self._folders = self._find_folders()
+            if not self._folders:
+                self.state = State.MISSING
+                self._stopped.wait(LOOK_EVERY_S)
+                continue
+            try:
+                self._watch()
+            except FileNotFoundError:
+                continue  # one went meanwhile
+            except (OSError, RuntimeError) as exc:
+                # More folders than the system lets one watch, as a rule.
+                log.warning("watched_by_polling", reason=str(exc))
+                self._must_poll = True
+
+    def _watch(self) -> None:
+        """Note changes until other folders are to be watched."""
+        is_polled = self._must_poll or not tells_changes(self._path)
+        changes = watchfiles.watch(
+            *(path for path, _, _ in self._folders),
+            watch_filter=self._concerns,
+            debounce=_TOGETHER_MS,
+            step=_STEP_MS,
+            rust_timeout=_SILENCE_MS,
+            yield_on_timeout=True,
+            stop_event=self._stopped,
+            raise_interrupt=False,
+            # Else as WATCHFILES_FORCE_POLLING says.
+            force_polling=is_polled or None,
+            poll_delay_ms=int(POLL_EVERY_S * 1_000),
+            recursive=False,
+            ignore_permission_denied=True,
+        )
+        next(changes, None)
+        # Seen from here on; what changed before, nobody saw.
+        self.pending.note(monotonic())
+        self.state = State.POLLED if is_polled else State.WATCHED
+        looked_at = monotonic()
+        if self._find_folders() != self._folders:
+            return
+        for changed in changes:
+            if changed:
+                self.pending.note(monotonic())
+            if any(self._is_folder(path) for _, path in changed):
+                return
+            if monotonic() - looked_at >= LOOK_EVERY_S:
+                looked_at = monotonic()
+                if _identify_all(path for path, _, _ in self._folders) != self._folders:
+                    return
+
+    def _find_folders(self) -> Set[Watched]:
+        return _identify_all(find_folders(self._path, root=self._root))
+
+    def _concerns(self, change: Change, path: str) -> bool:
+        """Tell whether a sync would see what changed."""
+        if self._is_folder(path):
+            return True
+        here = Path(path).relative_to(self._path)
+        ending = here.suffix.lower().lstrip(".")
+        return not here.name.startswith(".") and ending in self._endings and AS_USUAL.takes(here)
+
+    def _is_folder(self, path: str) -> bool:
+        """Tell of a folder that is watched, or that would be."""
+        if any(str(watched) == path for watched, _, _ in self._folders):
+            return True
+        here = Path(path).relative_to(self._path)
+        is_seen = not here.name.startswith(".") and AS_USUAL.enters(here)
+        return is_seen and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
+
+
+def _identify_all(folders: Iterable[Path]) -> Set[Watched]:
+    """Return those that are there."""
+    found: set[Watched] = set()
+    for path in folders:
+        with suppress(OSError):
+            status = path.lstat()
+            found.add((path, status.st_dev, status.st_ino))
+    return found

@@ -1,0 +1,72 @@
+"""Which folders are watched: those of ``PKB_WATCH``, and those that were chosen in the library."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from corpus.catalogue import create_collection
+from corpus.ingestion.files import SyncOptions
+from corpus.models import Collection, WatchedFolder
+from corpus.roots.allowed import AllowedPath
+
+# The two-part key of the session lock that the one process has which watches.
+WATCHER_LOCK = (0x706B62, -1)
+
+_IS_HELD = """
+SELECT EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND objsubid = 2
+      AND classid::bigint = %s AND objid::bigint = %s
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+"""
+
+
+def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder:
+    """Have a folder mirrored as it changes; one that is watched already stays as it is."""
+    folder, _ = WatchedFolder.objects.get_or_create(
+        collection=collection, path=str(found.path), defaults={"root": str(found.root)}
+    )
+    return folder
+
+
+def unwatch_folder(folder_id: int) -> None:
+    """Watch a folder no more; its documents stay. One of ``PKB_WATCH`` stays watched."""
+    WatchedFolder.objects.filter(pk=folder_id, is_set=False).delete()
+
+
+@transaction.atomic
+def keep_set_folders() -> None:
+    """Make the table say what ``PKB_WATCH`` says; collections that it names are made."""
+    kept = [_keep(path, name).pk for path, name in settings.PKB_WATCH]
+    WatchedFolder.objects.filter(is_set=True).exclude(pk__in=kept).delete()
+
+
+def _keep(path: Path, name: str) -> WatchedFolder:
+    collection = Collection.objects.filter(name=name).first() or create_collection(name)
+    # The owner of the installation named it: it need not lie in an allowed folder.
+    folder, _ = WatchedFolder.objects.update_or_create(
+        collection=collection, path=str(path), defaults={"root": "", "is_set": True}
+    )
+    return folder
+
+
+def sync_options(folder: WatchedFolder, *, is_asked_for: bool = False) -> SyncOptions:
+    """Return how a watched folder is synced.
+
+    Args:
+        is_asked_for: By somebody, who means it as it is: nothing waits, and a bare folder empties.
+    """
+    return SyncOptions(
+        paths=(folder.path,),
+        root=folder.root,
+        mirror=True,
+        quiet_s=0 if is_asked_for else settings.PKB_WATCH_QUIET_S,
+    )
+
+
+def is_anybody_watching() -> bool:
+    """Tell whether a worker runs that watches."""
+    with connection.cursor() as cursor:
+        classid, objid = (part % 2**32 for part in WATCHER_LOCK)
+        cursor.execute(_IS_HELD, [classid, objid])
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,179 @@
+"""Start a sync of each watched folder that changed; one process of all does so."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, OuterRef
+
+from corpus.errors import PkbError
+from corpus.ingestion.outcomes import Outcome
+from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
+from corpus.models import Job, JobItem, WatchedFolder
+from corpus.models.job_querysets import JobQuerySet
+from corpus.watching.changes import FolderWatch
+from corpus.watching.folders import WATCHER_LOCK, keep_set_folders, sync_options
+
+log = structlog.get_logger(__name__)
+
+TICK_S = 0.5
+# Where no folder is watched, another process watches, or the database is away.
+REST_S = 3.0
+# A file system may lose events, where very many come at once: each folder is synced so often.
+SYNC_EVERY_S = 3_600.0
+# Syncs of a folder whose jobs are kept; of those that changed nothing, the last.
+JOBS_KEPT = 20
+
+State = WatchedFolder.State
+
+
+@dataclass
+class _Attended:
+    """What is known here of a folder; times are those of ``monotonic``.
+
+    Attributes:
+        running: The sync that was started and has not been seen to end.
+        not_before: A worker is to have time for others: as long as the last sync took.
+    """
+
+    watch: FolderWatch
+    running: Job | None = None
+    not_before: float = 0.0
+    synced_at: float = field(default_factory=monotonic)
+
+
+@contextmanager
+def watching_beside() -> Iterator[None]:
+    """Watch in a thread, unless another process does, until the block ends."""
+    stopped = Event()
+    thread = Thread(target=_run, args=[stopped], name="watcher", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def _run(stopped: Event) -> None:
+    while not stopped.is_set():
+        try:
+            with _the_one() as is_mine:
+                if is_mine:
+                    keep_set_folders()
+                    watch_folders(stopped)
+        except (DatabaseError, PkbError) as exc:
+            log.warning("watching_broken_off", reason=str(exc))
+        finally:
+            connection.close()
+        stopped.wait(REST_S)
+
+
+@contextmanager
+def _the_one() -> Iterator[bool]:
+    """Be the one process that watches; yields False where another is."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", WATCHER_LOCK)
+        is_mine = bool(cursor.fetchone()[0])
+    try:
+        yield is_mine
+    finally:
+        # The pool keeps the connection.
+        if is_mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", WATCHER_LOCK)
+
+
+def watch_folders(stopped: Event) -> None:
+    """Watch what the table of watched folders says, as long as the database is there.
+
+    Raises:
+        DatabaseError: It is not.
+    """
+    attended: dict[int, _Attended] = {}
+    try:
+        while not stopped.is_set():
+            folders = {each.pk: each for each in WatchedFolder.objects.all()}
+            for key in attended.keys() - folders.keys():
+                attended.pop(key).watch.stop()
+            for key, folder in folders.items():
+                if key not in attended:
+                    attended[key] = _begin(folder)
+                _attend(folder, attended[key])
+            stopped.wait(TICK_S if folders else REST_S)
+    finally:
+        for each in attended.values():
+            each.watch.stop()
+
+
+def _begin(folder: WatchedFolder) -> _Attended:
+    watch = FolderWatch(Path(folder.path), root=Path(folder.root or folder.path))
+    watch.start()
+    return _Attended(watch)
+
+
+def _attend(folder: WatchedFolder, attended: _Attended) -> None:
+    """Do what is due now for a folder."""
+    watch, now = attended.watch, monotonic()
+    if watch.state != folder.state:
+        WatchedFolder.objects.filter(pk=folder.pk).update(state=watch.state)
+    if attended.running is not None:
+        _follow(attended, attended.running)
+    if now - attended.synced_at >= SYNC_EVERY_S:
+        attended.synced_at = now
+        watch.pending.note(now)
+    may_start = attended.running is None and now >= attended.not_before
+    is_due = watch.pending.is_due(now, quiet_s=settings.PKB_WATCH_QUIET_S)
+    if may_start and is_due and watch.state != State.MISSING:
+        # Before the sync looks: what changes while it runs is for the next one.
+        attended.running = _start(folder.pk, on_start=watch.pending.take)
+        attended.synced_at = now
+
+
+def _follow(attended: _Attended, job: Job) -> None:
+    """When a sync has ended, see whether files waited that another is to take in."""
+    ended = Job.objects.filter(pk=job.pk).first()
+    if ended is not None and ended.is_unfinished:
+        return
+    attended.running = None
+    if ended is None:
+        return
+    if ended.started_at and ended.finished_at:
+        took_s = (ended.finished_at - ended.started_at).total_seconds()
+        attended.not_before = monotonic() + took_s
+    if BEING_WRITTEN in ended.skipped or ended.items.filter(outcome=Outcome.WAITING).exists():
+        attended.watch.pending.note(monotonic())
+
+
+@transaction.atomic
+def _start(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
+    """Start a sync, unless one of the folder is to run or runs; returns it."""
+    rows = WatchedFolder.objects.select_for_update(of=("self",)).select_related("collection")
+    folder = rows.filter(pk=folder_id).first()
+    if folder is None:
+        return None
+    syncs = Job.objects.filter(
+        kind=Job.Kind.SYNC, collection=folder.collection_id, arguments__paths=[folder.path]
+    )
+    if syncs.unfinished().exists():
+        return None
+    on_start()
+    _forget(syncs.filter(arguments__quiet_s__gt=0))
+    job = start_sync(folder.collection, sync_options(folder))
+    WatchedFolder.objects.filter(pk=folder_id).update(job=job)
+    return job
+
+
+def _forget(syncs: JobQuerySet) -> None:
+    """Remove ended jobs that nobody will look for: each has an item for every file."""
+    items = JobItem.objects.filter(job=OuterRef("pk"))
+    changed = Exists(items.exclude(outcome=Outcome.UNCHANGED))
+    syncs.filter(~changed, status=Job.Status.SUCCEEDED).delete()
+    old = list(syncs.values_list("pk", flat=True)[JOBS_KEPT:])
+    Job.objects.filter(pk__in=old).delete()
