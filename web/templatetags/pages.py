@@ -9,7 +9,7 @@ from django import template
 from corpus.ingestion import originals
 from corpus.jobs.kinds.edit import Act
 from corpus.loaders.registry import FORMATS
-from corpus.models import Job, JobItem
+from corpus.models import Job, JobItem, WatchedFolder
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
 from web.rendering import MARKDOWN, visible_text
@@ -143,6 +143,14 @@ STATES = {
 }
 
 
+_WATCH_STATES = {
+    WatchedFolder.State.NEW: "not looked at yet",
+    WatchedFolder.State.WATCHED: "watched",
+    WatchedFolder.State.POLLED: "looked at now and then",
+    WatchedFolder.State.MISSING: "not there; its documents stay",
+}
+
+
 @register.filter
 def state_name(state: str) -> str:
     """What a state of a document, a job or one of its items is called."""
@@ -173,6 +181,18 @@ def job_name(job: Job) -> str:
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"
     return f"Sync {', '.join(map(shown_path, paths))}"
+
+
+@register.filter
+def place(path: str) -> str:
+    """Where a file or folder of the server is, from its root on."""
+    return shown_path(path)
+
+
+@register.filter
+def watch_state(folder: WatchedFolder) -> str:
+    """How the worker watches a folder, in words."""
+    return _WATCH_STATES[WatchedFolder.State(folder.state)]
 
 
 @register.filter

@@ -11,19 +11,16 @@ from corpus.catalogue import create_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
 from corpus.ingestion import Attributes, ingest_text
-from corpus.ingestion.files import SyncOptions
-from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.languages import LANGUAGES
 from corpus.loaders.registry import FORMATS
-from corpus.models import Collection, Document, Tag
+from corpus.models import Collection, Document, Tag, WatchedFolder
 from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
-from corpus.roots.allowed import find_allowed, find_root
 from corpus.roots.names import root_names
+from corpus.watching.folders import is_anybody_watching
 from web.forms import (
     CollectionForm,
-    FolderForm,
     LibraryFilter,
     PasteForm,
     UploadForm,
@@ -69,6 +66,7 @@ def library(request: HttpRequest) -> HttpResponse:
     )
     jobs = read_work(request)
     collections = Collection.objects.counted()
+    watched = list(WatchedFolder.objects.select_related("collection", "job"))
     shown = {
         "given": given,
         "sort": sort,
@@ -84,6 +82,8 @@ def library(request: HttpRequest) -> HttpResponse:
         "is_working": any(job.is_unfinished for job in jobs),
         "has_finished": not all(job.is_unfinished for job in jobs),
         "roots": root_names(),
+        "watched": watched,
+        "is_watching": bool(watched) and is_anybody_watching(),
         "new_collection": new_collection_choices(),
     }
     return render(request, "web/library.html", shown)
@@ -171,20 +171,6 @@ def paste(request: HttpRequest) -> HttpResponse:
     collection = Collection.objects.named(given["collection"])
     stored = ingest_text(given["text"], collection=collection, attributes=attributes)
     return redirect("web:document", stored.document_id)
-
-
-@require_POST
-def sync_folder(request: HttpRequest) -> HttpResponse:
-    """Begin to mirror a folder of the server."""
-    given = FolderForm.read(request.POST)
-    path = given["content_path"]
-    # The page offers the roots by their names.
-    folder = find_root(path) or find_allowed(path, folder=True)
-    options = SyncOptions(
-        paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=given["tags"]
-    )
-    job = start_sync(Collection.objects.named(given["collection"]), options)
-    return redirect("web:job", job.pk)
 
 
 @require_POST

@@ -1,0 +1,53 @@
+"""Folders of the server: synced once, or watched."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
+
+from corpus.ingestion.files import SyncOptions
+from corpus.jobs.kinds.sync import start_sync
+from corpus.models import Collection, WatchedFolder
+from corpus.roots.allowed import AllowedPath, find_allowed, find_root
+from corpus.watching.folders import sync_options, unwatch_folder
+from corpus.watching.folders import watch_folder as begin_watching
+from web.forms import FolderForm
+
+
+@require_POST
+def sync_folder(request: HttpRequest) -> HttpResponse:
+    """Begin to mirror a folder of the server."""
+    given = FolderForm.read(request.POST)
+    folder = _find(given["content_path"])
+    options = SyncOptions(
+        paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=given["tags"]
+    )
+    job = start_sync(Collection.objects.named(given["collection"]), options)
+    return redirect("web:job", job.pk)
+
+
+@require_POST
+def watch_folder(request: HttpRequest) -> HttpResponse:
+    """Have a folder of the server mirrored whenever it changes."""
+    given = FolderForm.read(request.POST)
+    collection = Collection.objects.named(given["collection"])
+    begin_watching(_find(given["content_path"]), collection=collection)
+    return redirect("web:library")
+
+
+@require_POST
+def unwatch(request: HttpRequest, folder_id: int) -> HttpResponse:
+    unwatch_folder(folder_id)
+    return redirect("web:library")
+
+
+@require_POST
+def sync_watched(request: HttpRequest, folder_id: int) -> HttpResponse:
+    """Mirror a watched folder as it is now, also where it is empty."""
+    folder = get_object_or_404(WatchedFolder.objects.select_related("collection"), pk=folder_id)
+    job = start_sync(folder.collection, sync_options(folder, is_asked_for=True))
+    return redirect("web:job", job.pk)
+
+
+def _find(given: str) -> AllowedPath:
+    # The page offers the roots by their names.
+    return find_root(given) or find_allowed(given, folder=True)
