@@ -5,6 +5,7 @@ The errors the product raises, with the HTTP status each maps to.
   x InvalidInput                   400
     - InvalidDataSet               400, names file and line
   x PathIngestionOff               403
+  x FetchingOff                    403
   x NotFound                       404
     - CollectionNotFound           404
     - DocumentNotFound             404
@@ -33,6 +34,7 @@ The errors the product raises, with the HTTP status each maps to.
     - BinaryText                   422
     - EmptyDocument                422
     - UnreadableFile               422
+    - NotFetched                   422
     - IdempotencyKeyReused         422
   x AskerLeft                      499, seen in a stream that is read again
   x BackendError                   502
@@ -96,6 +98,13 @@ class PathIngestionOff(PkbError):
 
     status = 403
     code = "path_ingestion_off"
+
+
+class FetchingOff(PkbError):
+    """Nothing is fetched from the internet here."""
+
+    status = 403
+    code = "fetching_off"
 
 
 class NotFound(PkbError):
@@ -252,6 +261,12 @@ class UnprocessableContent(PkbError):
 
     status = 422
     code = "unprocessable_content"
+
+
+class NotFetched(UnprocessableContent):
+    """What the address names cannot be had."""
+
+    code = "not_fetched"
 
 
 class TextTooShort(UnprocessableContent):

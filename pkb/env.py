@@ -249,6 +249,12 @@ class Env(ServerEnv):
     pkb_ingest_roots: str = Field(
         default="", description="folders that may be taken in over HTTP, separated by `:`"
     )
+    pkb_fetch: Literal["off", "https", "http"] = Field(
+        default="off", description="addresses that are fetched to be taken in; `http`: both kinds"
+    )
+    pkb_fetch_hosts: str = Field(
+        default="", description="hosts fetched from though not public, such as a wiki, by commas"
+    )
     pkb_watch: str = Field(
         default="",
         description="folders mirrored as they change, `/path=collection`, separated by `:`",

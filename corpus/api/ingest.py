@@ -26,12 +26,14 @@ from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
     Errors,
+    FetchingOff,
     IdempotencyKeyBusy,
     PathIngestionOff,
     PathNotFound,
     UnprocessableContent,
 )
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
+from corpus.ingestion.addresses import ingest_address
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from corpus.tags import normalize_tags
 
@@ -48,6 +50,11 @@ class _DocumentAttributes(serializers.Serializer[Any]):
 
 class IngestText(_DocumentAttributes):
     text = RawText()
+
+
+class IngestAddress(_DocumentAttributes):
+    url = Text(max_length=2048, help_text="fetched where PKB_FETCH allows it")
+    source_uri = None  # type: ignore[assignment]
 
 
 class IngestFile(_DocumentAttributes):
@@ -80,16 +87,18 @@ KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
 
 
 class IngestView(APIView):
-    """Take in a text, a file as multipart form data, or a folder of the server."""
+    """Take in a text, an address, a file as multipart form data, or a folder of the server."""
 
     errors: ClassVar[Errors] = {
-        "post": [PathIngestionOff, CollectionNotFound, PathNotFound, DuplicateDocument,
+        "post": [PathIngestionOff, FetchingOff, CollectionNotFound, PathNotFound, DuplicateDocument,
                  IdempotencyKeyBusy, UnprocessableContent],
     }  # fmt: skip
     parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 
     @extend_schema(
-        request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder], None),
+        request=PolymorphicProxySerializer(
+            "Ingest", [IngestText, IngestFolder, IngestAddress], None
+        ),
         parameters=[OpenApiParameter("Idempotency-Key", KEY, OpenApiParameter.HEADER)],
         responses={201: REPLY, 200: REPLY, 202: JobShown},
     )
@@ -108,15 +117,16 @@ class IngestView(APIView):
 
 def _ingest_form(request: Request) -> Any:
     if not (request.content_type or "").startswith("multipart/"):
-        form = IngestFolder if "content_path" in request.data else IngestText
-        return form(data=request.data)
+        forms = {"content_path": IngestFolder, "url": IngestAddress}
+        named = [form for field, form in forms.items() if field in request.data]
+        return (named or [IngestText])[0](data=request.data)
     return IngestFile(data=request.data)
 
 
 def _ingest(given: dict[str, Any]) -> Response:
     collection = Collection.objects.named(given["collection"])
     attributes = Attributes(
-        source_uri=given["source_uri"],
+        source_uri=given.get("source_uri", ""),
         source=given["source"],
         title=given["title"],
         tags=normalize_tags(given["tags"]),
@@ -125,6 +135,8 @@ def _ingest(given: dict[str, Any]) -> Response:
     )
     if "file" in given:
         stored = _ingest_upload(given["file"], collection, attributes)
+    elif "url" in given:
+        stored = ingest_address(given["url"], collection=collection, attributes=attributes)
     else:
         stored = ingest_text(given["text"], collection=collection, attributes=attributes)
     shown = Ingested if stored.is_complete else IngestedInPart

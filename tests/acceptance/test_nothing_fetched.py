@@ -1,4 +1,4 @@
-"""No address that a document or a request names is fetched."""
+"""No address that a document names is fetched, nor, unless it is allowed, that a request does."""
 
 import socket
 from collections.abc import Iterator
@@ -64,4 +64,5 @@ def test_addresses_in_a_request_are_not_fetched(api: APIClient, listener: socket
     stored = api.post("/ingest", sent, format="json")
     assert stored.status_code == 201
     assert api.post("/ingest", {"content_path": at}, format="json").status_code in {400, 403, 404}
+    assert api.post("/ingest", {"url": at}, format="json").status_code == 403
     assert not was_asked(listener)

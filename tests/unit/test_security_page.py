@@ -13,7 +13,9 @@ from pkb.model_catalogue import answerers, embedders, readers, rerankers
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 # What names a server, or a model that one runs.
-REACHES_OUT = re.compile(r"_api_base|_endpoint|_exporter|database_url|postgres_host|_api_key")
+REACHES_OUT = re.compile(
+    r"_api_base|_fetch|_endpoint|_exporter|database_url|postgres_host|_api_key"
+)
 # Settings of such a model that send nothing by themselves.
 DESCRIBING = {"EMBEDDING_DIM", "PKB_EMBEDDING_MAX_TOKENS"}
 REMOTE = re.compile(r"`(openai|cohere|ollama_chat)/|PKB_LM|the language model's server")

@@ -2,13 +2,16 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
-from corpus.ingestion import Attributes, ingest_text
+from corpus.fetching import is_address
+from corpus.ingestion import Attributes, StoredDocument, ingest_text
+from corpus.ingestion.addresses import ingest_address
 from corpus.ingestion.disk import find_files
 from corpus.ingestion.files import SyncOptions, failure_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -26,14 +29,14 @@ MAX_WORKERS = 64
 
 class Command(BaseCommand):
     help = (
-        "Take in files and folders; '-' reads standard input. "
+        "Take in files, folders and addresses of pages; '-' reads standard input. "
         "Exit 0: all in; 1: some failed or were refused, each named with its reason; "
         "2: wrong usage; 130: stopped by Ctrl-C, and the same command goes on."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
+        parser.add_argument("paths", nargs="+", type=_read_place, metavar="PATH")
         parser.add_argument("--collection", default=DEFAULT_COLLECTION)
         parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
         parser.add_argument("--source", default="cli", help="a label for where this comes from")
@@ -77,7 +80,8 @@ class Command(BaseCommand):
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
-        paths = [path for path in options["paths"] if path != STDIN]
+        addresses = [place for place in options["paths"] if isinstance(place, str)]
+        paths = [place for place in options["paths"] if place not in {STDIN, *addresses}]
         _check_usage(paths, options)
         wanted = _sync_options(paths, tags, options)
         if options["dry_run"]:
@@ -87,6 +91,9 @@ class Command(BaseCommand):
         if STDIN in options["paths"]:
             attributes = Attributes(source=options["source"], tags=tags)
             report.add("-", _ingest_stdin(collection, attributes))
+        for url in addresses:
+            attributes = Attributes(source=options["source"], tags=tags)
+            report.add(url, _ingest_address(url, collection, attributes))
         if paths:
             self._ingest(collection, wanted, options["workers"], report)
         report.close()
@@ -162,11 +169,27 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
         raise CommandError(f"--workers is 1 to {MAX_WORKERS}.", returncode=2)
 
 
+def _read_place(given: str) -> Path | str:
+    """A path would lose a slash of an address."""
+    return given if is_address(given) else Path(given)
+
+
 def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:
+    return _ingested(
+        lambda: ingest_text(sys.stdin.read(), collection=collection, attributes=attributes)
+    )
+
+
+def _ingest_address(url: str, collection: Collection, attributes: Attributes) -> ItemResult:
+    return _ingested(lambda: ingest_address(url, collection=collection, attributes=attributes))
+
+
+def _ingested(ingest: Callable[[], StoredDocument]) -> ItemResult:
     try:
-        stored = ingest_text(sys.stdin.read(), collection=collection, attributes=attributes)
+        stored = ingest()
     except DuplicateDocument as exc:
         return ItemResult(Outcome.UNCHANGED, document_id=exc.document_id)
     except PkbError as exc:
         return failure_of(exc)
-    return ItemResult(Outcome.ADDED, stored.document_id, stored.chunk_count)
+    outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
+    return ItemResult(outcome, stored.document_id, stored.chunk_count)

@@ -1,0 +1,263 @@
+"""Fetch what an address names: the only way by which anything is asked of the internet for it.
+
+A host's name is resolved once; the connection goes to the address that was judged, and so does
+each redirect's. Nothing but public addresses is reached, unless the settings name the host.
+"""
+
+import ssl
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from socket import SOCK_STREAM, gaierror, getaddrinfo
+from time import monotonic
+from typing import Any
+from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
+
+import httpcore
+from django.conf import settings
+
+from corpus.errors import FetchingOff, NotFetched, TooLarge
+
+MAX_REDIRECTS = 5
+# For all of it, from the first name to the last byte.
+TOTAL_S = 30.0
+# For one step of it.
+STEP_S = 10.0
+USER_AGENT = "pkb (self-hosted knowledge base)"
+
+# Public by Python's tables, and yet ways to addresses that are not, or to many at once.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_LEADING_ELSEWHERE = (
+    IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"),
+    IPv6Network("2001::/23"), IPv6Network("2002::/16"), IPv6Network("3fff::/20"),
+)  # fmt: skip
+_REDIRECTS = {301, 302, 303, 307, 308}
+_PORTS = {"https": 443, "http": 80}
+_COMPRESSED = {"gzip", "x-gzip", "deflate"}
+# Tells zlib to read both.
+_ANY_WRAPPER = 47
+
+Address = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What came.
+
+    Attributes:
+        url: Where it came from in the end.
+        media_type: As the server states it.
+        etag: By which the server says whether it has changed, and so ``last_modified``.
+    """
+
+    url: str
+    content: bytes
+    media_type: str
+    etag: str
+    last_modified: str
+
+
+def is_address(given: str) -> bool:
+    """Tell whether something names a page, not a file."""
+    return given.lower().startswith(("https://", "http://"))
+
+
+def is_public(address: Address) -> bool:
+    """Tell whether an address is one machine of the public internet."""
+    if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
+        return False
+    if any(address in each for each in _LEADING_ELSEWHERE if each.version == address.version):
+        return False
+    return address.is_global and not address.is_multicast
+
+
+def fetch(url: str, *, max_bytes: int, etag: str = "", last_modified: str = "") -> Fetched | None:
+    """Fetch what an address names, through redirects.
+
+    Args:
+        max_bytes: Longest content, compressed and not.
+        etag: What came with it the last time, and so ``last_modified``.
+
+    Returns:
+        What came, or None where it has not changed since.
+
+    Raises:
+        FetchingOff: ``PKB_FETCH`` does not allow it.
+        NotFetched: The address is refused, or what it names cannot be had; the message says why.
+        TooLarge: It is over ``max_bytes``.
+    """
+    ends = monotonic() + TOTAL_S
+    known = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+    for _ in range(MAX_REDIRECTS + 1):
+        parts = _parse(url)
+        with _asked(parts, known, ends) as response:
+            headers = {
+                name.lower().decode(): value.decode("latin-1") for name, value in response.headers
+            }
+            if response.status in _REDIRECTS and "location" in headers:
+                url = urljoin(url, headers["location"])
+                continue
+            if response.status == HTTPStatus.NOT_MODIFIED and any(known.values()):
+                return None
+            if response.status != HTTPStatus.OK:
+                raise NotFetched(f"Its server answers {response.status}.")
+            return Fetched(
+                url=urlunsplit(parts),
+                content=_read(response.iter_stream(), headers, max_bytes),
+                media_type=headers.get("content-type", ""),
+                etag=headers.get("etag", ""),
+                last_modified=headers.get("last-modified", ""),
+            )
+    raise NotFetched(f"It redirects more than {MAX_REDIRECTS} times.")
+
+
+def _parse(url: str) -> SplitResult:
+    """Take an address apart, without its fragment.
+
+    Raises:
+        FetchingOff, NotFetched: It is none that may be fetched.
+    """
+    if settings.PKB_FETCH == "off":
+        raise FetchingOff("PKB_FETCH is off.")
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as exc:
+        raise NotFetched("It is no address.") from exc
+    schemes = {"https", settings.PKB_FETCH}
+    if parts.scheme not in schemes:
+        raise NotFetched(f"Only {' and '.join(sorted(schemes))} is fetched.")
+    if not parts.hostname or parts.username is not None or port == 0:
+        raise NotFetched("It is no address of a host, or has a password in it.")
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=-._~")
+    return parts._replace(
+        path=path, query=quote(parts.query, safe="/%:@!$&'()*+,;=-._~?"), fragment=""
+    )
+
+
+def _resolve(host: str, port: int) -> str:
+    """Return the one address that is connected to.
+
+    Raises:
+        NotFetched: The host has none, or one that is not public: that is told in the same words,
+            so that nobody learns which names a private network has.
+    """
+    try:
+        found = getaddrinfo(host, port, type=SOCK_STREAM)
+    except (gaierror, UnicodeError) as exc:
+        raise NotFetched("Its host has no public address.") from exc
+    addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    is_named = host.lower() in settings.PKB_FETCH_HOSTS
+    if not addresses or not (is_named or all(map(is_public, addresses))):
+        raise NotFetched("Its host has no public address.")
+    return str(addresses[0])
+
+
+@contextmanager
+def _asked(parts: SplitResult, known: dict[str, str], ends: float) -> Iterator[httpcore.Response]:
+    host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
+    backend = _PinnedBackend(_resolve(host, port), ends)
+    wanted = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    url = httpcore.URL(
+        scheme=parts.scheme.encode(),
+        host=host.encode("idna"),
+        port=parts.port,
+        target=target.encode(),
+    )
+    headers = [
+        ("Host", _host_header(parts)),
+        *((name, each) for name, each in wanted.items() if each),
+    ]
+    try:
+        with (
+            httpcore.ConnectionPool(
+                ssl_context=ssl.create_default_context(), network_backend=backend
+            ) as pool,
+            pool.stream("GET", url, headers=headers) as response,
+        ):
+            yield response
+    except (
+        httpcore.NetworkError,
+        httpcore.ProtocolError,
+        httpcore.TimeoutException,
+        OSError,
+    ) as exc:
+        raise NotFetched(f"Its server cannot be reached: {type(exc).__name__}.") from exc
+
+
+def _host_header(parts: SplitResult) -> str:
+    host = str(parts.hostname)
+    shown = f"[{host}]" if ":" in host else host.encode("idna").decode()
+    return f"{shown}:{parts.port}" if parts.port else shown
+
+
+def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> bytes:
+    content = b""
+    for piece in pieces:
+        content += piece
+        if len(content) > max_bytes:
+            raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+    encoding = headers.get("content-encoding", "identity").lower()
+    if encoding in {"identity", ""}:
+        return content
+    if encoding not in _COMPRESSED:
+        raise NotFetched(f"It comes compressed by {encoding[:20]}, which was not asked for.")
+    try:
+        unpacked = zlib.decompressobj(_ANY_WRAPPER).decompress(content, max_bytes + 1)
+    except zlib.error as exc:
+        raise NotFetched("It is compressed, and damaged.") from exc
+    if len(unpacked) > max_bytes:
+        raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+    return unpacked
+
+
+class _PinnedBackend(httpcore.SyncBackend):
+    """Connects to one address, whatever it is asked for, and ends in time."""
+
+    def __init__(self, address: str, ends: float) -> None:
+        self._address, self._ends = address, ends
+
+    def connect_tcp(
+        self, host: str, port: int, *args: Any, **options: Any
+    ) -> httpcore.NetworkStream:
+        stream = super().connect_tcp(self._address, port, timeout=_left(self._ends))
+        return _EndingStream(stream, self._ends)
+
+
+class _EndingStream(httpcore.NetworkStream):
+    """Lets no step take longer than what is left: a server may send a byte now and then."""
+
+    def __init__(self, stream: httpcore.NetworkStream, ends: float) -> None:
+        self._stream, self._ends = stream, ends
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _left(self._ends))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _left(self._ends))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        left = _left(self._ends)
+        return _EndingStream(self._stream.start_tls(ssl_context, server_hostname, left), self._ends)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+def _left(ends: float) -> float:
+    left = ends - monotonic()
+    if left <= 0:
+        raise httpcore.ReadTimeout
+    return min(left, STEP_S)
