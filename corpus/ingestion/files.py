@@ -114,6 +114,8 @@ class SyncOptions:
         quiet_s: Nobody has asked for it, a change of the folder has: files that changed within so
             many seconds wait, and a mirrored folder that is bare, which one that is not mounted
             is too, removes nothing. 0: somebody has asked.
+        mounts: Where something was mounted the last time; where nothing is now, the documents
+            below stay.
     """
 
     paths: tuple[str, ...]
@@ -126,6 +128,7 @@ class SyncOptions:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     quiet_s: float = 0
+    mounts: tuple[str, ...] = ()
 
     @property
     def selection(self) -> Selection:

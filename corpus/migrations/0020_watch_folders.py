@@ -21,6 +21,7 @@ class Migration(migrations.Migration):
                 ('root', models.CharField(blank=True, default='', max_length=4096)),
                 ('is_set', models.BooleanField(default=False)),
                 ('state', models.CharField(choices=[('new', 'New'), ('watched', 'Watched'), ('polled', 'Polled'), ('missing', 'Missing')], default='new', max_length=20)),
+                ('mounts', models.JSONField(blank=True, default=list)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='watched', to='corpus.collection')),
                 ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='corpus.job')),

@@ -15,7 +15,7 @@ from corpus.ingestion.disk import find_folders
 from corpus.ingestion.selection import AS_USUAL
 from corpus.loaders import supported_extensions
 from corpus.models import WatchedFolder
-from corpus.watching.file_systems import tells_changes
+from corpus.roots.file_systems import tells_changes
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,8 @@ from django.db import connection, transaction
 
 from corpus.catalogue import create_collection
 from corpus.ingestion.files import SyncOptions
-from corpus.models import Collection, WatchedFolder
+from corpus.jobs.kinds.sync import start_sync
+from corpus.models import Collection, Job, WatchedFolder
 from corpus.roots.allowed import AllowedPath
 
 # The two-part key of the session lock that the one process has which watches.
@@ -50,18 +51,22 @@ def _keep(path: Path, name: str) -> WatchedFolder:
     return folder
 
 
-def sync_options(folder: WatchedFolder, *, is_asked_for: bool = False) -> SyncOptions:
-    """Return how a watched folder is synced.
-
-    Args:
-        is_asked_for: By somebody, who means it as it is: nothing waits, and a bare folder empties.
-    """
+def sync_options(folder: WatchedFolder) -> SyncOptions:
+    """Return how a folder is synced that changed."""
     return SyncOptions(
         paths=(folder.path,),
         root=folder.root,
         mirror=True,
-        quiet_s=0 if is_asked_for else settings.PKB_WATCH_QUIET_S,
+        quiet_s=settings.PKB_WATCH_QUIET_S,
+        mounts=tuple(folder.mounts),
     )
+
+
+def sync_by_hand(folder: WatchedFolder) -> Job:
+    """Mirror a folder as it is now: what is bare or not mounted any more empties."""
+    WatchedFolder.objects.filter(pk=folder.pk).update(mounts=[])
+    options = SyncOptions(paths=(folder.path,), root=folder.root, mirror=True)
+    return start_sync(folder.collection, options)
 
 
 def is_anybody_watching() -> bool:

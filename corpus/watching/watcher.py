@@ -17,6 +17,7 @@ from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
 from corpus.models import Job, JobItem, WatchedFolder
 from corpus.models.job_querysets import JobQuerySet
+from corpus.roots.file_systems import mounted_in
 from corpus.watching.changes import FolderWatch
 from corpus.watching.folders import WATCHER_LOCK, keep_set_folders, sync_options
 
@@ -165,9 +166,11 @@ def _start(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
         return None
     on_start()
     _forget(syncs.filter(arguments__quiet_s__gt=0))
-    job = start_sync(folder.collection, sync_options(folder))
-    WatchedFolder.objects.filter(pk=folder_id).update(job=job)
-    return job
+    mounted = map(str, mounted_in(Path(folder.path)))
+    folder.mounts = sorted({*folder.mounts, *mounted})
+    folder.job = start_sync(folder.collection, sync_options(folder))
+    folder.save(update_fields=["mounts", "job"])
+    return folder.job
 
 
 def _forget(syncs: JobQuerySet) -> None:

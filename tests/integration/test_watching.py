@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
@@ -171,6 +172,25 @@ def test_a_folder_that_is_not_mounted_removes_nothing(
     away.rename(folder)
     wait_until(lambda: names() == {"a.md", "b.md"})
     assert Document.objects.get(file_path__endswith="a.md").pk == kept
+
+
+def test_what_is_not_mounted_in_a_watched_folder_any_more_stays(
+    folder: Path, watching: None, client: Client
+) -> None:
+    old(folder / "a.md", LIGHTHOUSE)
+    (folder / "drive").mkdir()
+    old(folder / "drive" / "b.md", BAKERY)
+    wait_until(lambda: names() == {"a.md", "b.md"})
+    # As if a drive had been there, which only root can mount: it leaves an empty folder.
+    WatchedFolder.objects.update(mounts=[str(folder / "drive")])
+    (folder / "drive" / "b.md").unlink()
+    (folder / "a.md").unlink()
+    old(folder / "c.md", f"{BAKERY} And on Sundays, too.")
+    wait_until(lambda: names() == {"b.md", "c.md"})
+    page = client.get("/ui/library").content.decode()
+    assert "notes/drive is not mounted; its documents stay" in page
+    client.post(f"/ui/library/watched/{WatchedFolder.objects.get().pk}/sync")
+    wait_until(lambda: names() == {"c.md"})
 
 
 def test_what_changed_while_nobody_watched_is_found_at_the_start(

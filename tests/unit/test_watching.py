@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from corpus.roots.file_systems import is_silent
 from corpus.watching.changes import MAX_WAIT_S, Pending
-from corpus.watching.file_systems import is_silent
 from pkb.env import Env
 from pkb.watched_folders import read_watched
 

@@ -10,6 +10,7 @@ from corpus.ingestion import originals
 from corpus.jobs.kinds.edit import Act
 from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem, WatchedFolder
+from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
 from web.rendering import MARKDOWN, visible_text
@@ -192,6 +193,9 @@ def place(path: str) -> str:
 @register.filter
 def watch_state(folder: WatchedFolder) -> str:
     """How the worker watches a folder, in words."""
+    unmounted = unmounted_of(folder.mounts)
+    if unmounted and folder.state != WatchedFolder.State.MISSING:
+        return f"{shown_path(str(unmounted[0]))} is not mounted; its documents stay"
     return _WATCH_STATES[WatchedFolder.State(folder.state)]
 
 

@@ -8,7 +8,7 @@ from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root
-from corpus.watching.folders import sync_options, unwatch_folder
+from corpus.watching.folders import sync_by_hand, unwatch_folder
 from corpus.watching.folders import watch_folder as begin_watching
 from web.forms import FolderForm
 
@@ -44,8 +44,7 @@ def unwatch(request: HttpRequest, folder_id: int) -> HttpResponse:
 def sync_watched(request: HttpRequest, folder_id: int) -> HttpResponse:
     """Mirror a watched folder as it is now, also where it is empty."""
     folder = get_object_or_404(WatchedFolder.objects.select_related("collection"), pk=folder_id)
-    job = start_sync(folder.collection, sync_options(folder, is_asked_for=True))
-    return redirect("web:job", job.pk)
+    return redirect("web:job", sync_by_hand(folder).pk)
 
 
 def _find(given: str) -> AllowedPath:

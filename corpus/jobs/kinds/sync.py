@@ -43,6 +43,7 @@ from corpus.models import Collection, Document, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
 from corpus.roots.descent import is_folder, mode_of
+from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
 
 # What the files of a folder that wait are called among those that are passed over.
@@ -336,7 +337,8 @@ def find_gone(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUI
             # Unmounted since the files were listed.
             if folder in _kept_if_bare(options) and _is_bare(folder, options):
                 return
-            yield pk, path
+            if not any(Path(path).is_relative_to(each) for each in unmounted_of(options.mounts)):
+                yield pk, path
 
 
 def _is_gone(path: Path, *, root: Path) -> bool:
