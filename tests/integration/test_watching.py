@@ -163,7 +163,7 @@ def test_a_folder_that_is_not_mounted_removes_nothing(
         folder.mkdir()
         wait_until(lambda: not work() and Job.objects.filter(status="failed").exists())
         (error,) = Job.objects.filter(status="failed").latest("created_at").errors
-        assert "notes is empty, as a folder is that is not mounted: its 1 doc" in error["reason"]
+        assert "notes is empty, as a folder is that is not mounted: its documents (1) stay" in error["reason"]
         folder.rmdir()
     else:
         wait_until(lambda: WatchedFolder.objects.get().state == "missing")

@@ -146,7 +146,7 @@ def _why_nothing_goes(options: SyncOptions, *, collection_id: int) -> str:
         if (count := below.exclude(file_path="").count()) and _is_bare(folder, options):
             return (
                 f"{shown_path(str(folder))} is empty, as a folder is that is not mounted: its"
-                f" {count} documents stay. If it was emptied on purpose, sync it once by hand."
+                f" documents ({count}) stay. If it was emptied on purpose, sync it once by hand."
             )
     return ""
 
