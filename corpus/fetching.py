@@ -94,9 +94,7 @@ def fetch(url: str, *, max_bytes: int, etag: str = "", last_modified: str = "") 
     for _ in range(MAX_REDIRECTS + 1):
         parts = _parse(url)
         with _asked(parts, known, ends) as response:
-            headers = {
-                name.lower().decode(): value.decode("latin-1") for name, value in response.headers
-            }
+            headers = _headers(response)
             if response.status in _REDIRECTS and "location" in headers:
                 url = urljoin(url, headers["location"])
                 continue
@@ -104,13 +102,9 @@ def fetch(url: str, *, max_bytes: int, etag: str = "", last_modified: str = "") 
                 return None
             if response.status != HTTPStatus.OK:
                 raise NotFetched(f"Its server answers {response.status}.")
-            return Fetched(
-                url=urlunsplit(parts),
-                content=_read(response.iter_stream(), headers, max_bytes),
-                media_type=headers.get("content-type", ""),
-                etag=headers.get("etag", ""),
-                last_modified=headers.get("last-modified", ""),
-            )
+            content = _read(response.iter_stream(), headers, max_bytes)
+            names = ("content-type", "etag", "last-modified")
+            return Fetched(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
     raise NotFetched(f"It redirects more than {MAX_REDIRECTS} times.")
 
 
@@ -193,6 +187,11 @@ def _host_header(parts: SplitResult) -> str:
     host = str(parts.hostname)
     shown = f"[{host}]" if ":" in host else host.encode("idna").decode()
     return f"{shown}:{parts.port}" if parts.port else shown
+
+
+def _headers(response: httpcore.Response) -> dict[str, str]:
+    """Return the last of each name, in lower case."""
+    return {name.lower().decode(): value.decode("latin-1") for name, value in response.headers}
 
 
 def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> bytes:

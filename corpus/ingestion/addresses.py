@@ -34,9 +34,7 @@ def ingest_address(url: str, *, collection: Collection, attributes: Attributes) 
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
     )
     before = known.defer("raw_text", "outline").first()
-    kept = before.metadata.get(FETCHED, {}) if before else {}
-    told = {name: str(kept.get(name, "")) for name in ("etag", "last_modified")}
-    fetched = fetch(url, max_bytes=settings.PKB_MAX_FILE_BYTES, **told)
+    fetched = fetch(url, max_bytes=settings.PKB_MAX_FILE_BYTES, **_validators(before))
     file_hash = sha256(fetched.content).hexdigest() if fetched else ""
     if before and (fetched is None or file_hash == before.file_hash):
         raise DuplicateDocument(before.pk)
@@ -56,3 +54,10 @@ def ingest_address(url: str, *, collection: Collection, attributes: Attributes) 
             metadata={**attributes.metadata, FETCHED: stated},
         ),
     )
+
+
+def _validators(before: Document | None) -> dict[str, str]:
+    """Return by what the server tells whether it has changed; metadata may be anybody's."""
+    kept = before.metadata.get(FETCHED) if before else None
+    stated = kept if isinstance(kept, dict) else {}
+    return {name: str(stated.get(name, "")) for name in ("etag", "last_modified")}

@@ -11,7 +11,7 @@ import structlog
 import watchfiles
 from watchfiles import Change
 
-from corpus.ingestion.disk import find_folders
+from corpus.ingestion.disk import find_folders, why_unkept
 from corpus.ingestion.selection import AS_USUAL
 from corpus.loaders import supported_extensions
 from corpus.models import WatchedFolder
@@ -77,6 +77,7 @@ class FolderWatch(Thread):
         self._path, self._root = path, root
         self._endings = set(supported_extensions())
         self._folders: Set[Watched] = set()
+        self._names: Set[str] = set()
         self._must_poll = False
         self._stopped = Event()
 
@@ -86,6 +87,7 @@ class FolderWatch(Thread):
     def run(self) -> None:
         while not self._stopped.is_set():
             self._folders = self._find_folders()
+            self._names = {str(path) for path, _, _ in self._folders}
             if not self._folders:
                 self.state = State.MISSING
                 self._stopped.wait(LOOK_EVERY_S)
@@ -93,11 +95,13 @@ class FolderWatch(Thread):
             try:
                 self._watch()
             except FileNotFoundError:
-                continue  # one went meanwhile
+                # One went meanwhile.
+                self._stopped.wait(_SILENCE_MS / 1_000)
             except (OSError, RuntimeError) as exc:
                 # More folders than the system lets one watch, as a rule.
                 log.warning("watched_by_polling", reason=str(exc))
                 self._must_poll = True
+                self._stopped.wait(LOOK_EVERY_S)
 
     def _watch(self) -> None:
         """Note changes until other folders are to be watched."""
@@ -147,7 +151,7 @@ class FolderWatch(Thread):
 
     def _is_folder(self, path: str) -> bool:
         """Tell of a folder that is watched, or that would be."""
-        if any(str(watched) == path for watched, _, _ in self._folders):
+        if path in self._names:
             return True
         here = Path(path).relative_to(self._path)
         is_seen = not here.name.startswith(".") and AS_USUAL.enters(here)
@@ -155,10 +159,13 @@ class FolderWatch(Thread):
 
 
 def _identify_all(folders: Iterable[Path]) -> Set[Watched]:
-    """Return those that are there."""
+    """Return those that are there, and whose files can be stored."""
     found: set[Watched] = set()
     for path in folders:
+        # A name that is not UTF-8 stops the watching of all others.
         with suppress(OSError):
+            if why_unkept(path):
+                continue
             status = path.lstat()
             found.add((path, status.st_dev, status.st_ino))
     return found

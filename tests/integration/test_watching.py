@@ -86,6 +86,7 @@ def old(path: Path, text: str) -> Path:
 def test_what_appears_changes_moves_and_goes_is_mirrored(folder: Path, watching: None) -> None:
     (folder / "a.md").write_text(LIGHTHOUSE)
     (folder / ".hidden.md").write_text(BAKERY)
+    (folder / os.fsdecode(b"caf\xe9")).mkdir()  # no UTF-8
     wait_until(lambda: names() == {"a.md"})
     (folder / "deep").mkdir()
     (folder / "deep" / "b.md").write_text(BAKERY)
