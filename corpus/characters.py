@@ -41,7 +41,8 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _may_be_parted(before: str, after: str) -> bool:
-    return _stands_alone(before) and (after.isascii() or _stands_alone(after))
+    # Other characters may go, and what is behind them join what is before.
+    return _stands_alone(before) and (after in " \t\r\n" or _stands_alone(after))
 
 
 def _stands_alone(character: str) -> bool:

@@ -56,7 +56,7 @@ def _asked_in(document: Document) -> Iterator[str]:
             yield question
 
 
-_NUMBER = re.compile(r"(?:\(\w{1,3}\)|\w{0,2}\d+(?:\.\d+)*[.):]*)\s+")
+_NUMBER = re.compile(r"(?<![\w.])(?:\(\w{1,3}\)|[^\W\d]{0,2}\d++(?:\.\d++)*+[.):]*+)\s+")
 _ASKS = re.compile(
     r"(?:how|what|when|where|which|who|whose|why|can|could|do|does|did|is|are|was|were|has|have"
     r"|should|will|would|may|must)\b",

@@ -44,6 +44,7 @@ def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
         "PKB_BODY_TIMEOUT_S": "5",
         "PKB_WAITING_PER_PLACE": "2",
         "PKB_SEARCH_CONCURRENCY": "1",
+        "PKB_LIGHT_CONCURRENCY": "2",
     }
     with (
         django_db_blocker.unblock(),

@@ -286,5 +286,8 @@ def test_the_connection_is_given_back(watched: WatchedFolder) -> None:
     with watching_beside():
         wait_until(is_anybody_watching)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database "
+            "WHERE locktype = 'advisory' AND datname = current_database()"
+        )
         assert cursor.fetchone() == (0,)
