@@ -86,7 +86,6 @@ def old(path: Path, text: str) -> Path:
 def test_what_appears_changes_moves_and_goes_is_mirrored(folder: Path, watching: None) -> None:
     (folder / "a.md").write_text(LIGHTHOUSE)
     (folder / ".hidden.md").write_text(BAKERY)
-    (folder / os.fsdecode(b"caf\xe9")).mkdir()  # no UTF-8
     wait_until(lambda: names() == {"a.md"})
     (folder / "deep").mkdir()
     (folder / "deep" / "b.md").write_text(BAKERY)
@@ -101,6 +100,16 @@ def test_what_appears_changes_moves_and_goes_is_mirrored(folder: Path, watching:
     (folder / "deeper" / "c.md").unlink()
     wait_until(lambda: names() == {"a.md"})
     assert list(find_violations()) == []
+
+
+def test_a_name_that_is_not_utf_8_has_the_folder_polled(
+    folder: Path, watching: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "POLL_EVERY_S", 0.2)
+    (folder / os.fsdecode(b"caf\xe9")).mkdir()
+    wait_until(lambda: WatchedFolder.objects.get().state == WatchedFolder.State.POLLED)
+    (folder / "a.md").write_text(LIGHTHOUSE)
+    wait_until(lambda: names() == {"a.md"})
 
 
 def test_a_file_that_is_being_written_waits_and_comes_in_whole(
