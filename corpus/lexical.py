@@ -22,7 +22,7 @@ from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
-from django.db.models import FloatField, Func
+from django.db.models import BooleanField, FloatField, Func
 
 from corpus.languages import character_ngrams
 
@@ -249,6 +249,18 @@ class OpenPhrase(SearchQuery):
     def as_sql(self, *args: Any, **context: Any) -> Any:
         sql, parameters = super().as_sql(*args, **context)
         return f"(nullif({sql}::text, '') || ':*')::tsquery", parameters
+
+
+class IsAnyOf(Func):
+    """Whether a value is in an array.
+
+    Of a subquery the array is made once. ``IN`` leaves it to the planner, which where it takes
+    the tables to be small, as before they are analyzed, repeats a bounded one for each row.
+    """
+
+    output_field = BooleanField()
+    arg_joiner = " = ANY("
+    template = "%(expressions)s)"
 
 
 class Bm25Score(Func):

@@ -10,6 +10,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from django.apps import apps
+from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, models
 from django.db.models import (
@@ -34,7 +35,7 @@ from pgvector.django import CosineDistance, HalfVectorField
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
 from corpus.languages import character_ngrams
-from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, LexicalQuery, OpenPhrase
+from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, IsAnyOf, LexicalQuery, OpenPhrase
 from corpus.roots.names import matching
 from corpus.storable import is_storable
 
@@ -262,8 +263,8 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         terms = SearchQuery(words, search_type="raw", config="simple")
         found: ChunkQuerySet = self.filter(lexemes=terms)
         if widely or query.is_narrowed:
-            some = found.order_by().values("pk")[:SCORED_CHUNKS]
-            found = self.model._default_manager.filter(pk__in=some)
+            some = ArraySubquery(found.order_by().values("pk")[:SCORED_CHUNKS])
+            found = self.model._default_manager.filter(IsAnyOf(F("pk"), some))
         return found.weighed(query).order_by(F("bm25").desc(), "pk")
 
     def weighed(self, query: LexicalQuery) -> Self:

@@ -72,6 +72,18 @@ def test_a_frequent_word_alone_has_no_more_scored_than_the_bound(
     assert len(titles(query)) == len(titles(query, widely=True)) == 7
 
 
+def test_the_bounded_candidates_are_found_once(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not again for each chunk, whatever the planner takes the tables for."""
+    monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", 1)
+    query = read("stone river granary harbour", rows)
+    plan = Chunk.objects.matching(query).explain()
+    assert query.is_narrowed
+    assert "InitPlan" in plan
+    assert "Semi Join" not in plan
+
+
 @pytest.mark.parametrize("mode", ["lexical", "hybrid"])
 def test_candidates_that_are_too_few_are_filled_up_with_others(
     rows: Collection, monkeypatch: pytest.MonkeyPatch, mode: str
