@@ -137,6 +137,7 @@ class TestEveryReader:
                     assert not unicodedata.category(text[at]).startswith("M")
                     assert "\u200d" not in text[at - 1 : at + 1]
 
+    @pytest.mark.no_cover  # docs/testing.md
     def test_threads_share_one_reader(self, reader: Reader) -> None:
         expected = reader.read(QUESTION, TEXTS)
 
@@ -146,6 +147,7 @@ class TestEveryReader:
             )
 
     @pytest.mark.parametrize("key", READERS)
+    @pytest.mark.no_cover  # docs/testing.md
     def test_first_use_by_many_threads_loads_once(self, key: str) -> None:
         fresh = READERS[key]()
 
