@@ -17,8 +17,6 @@ from rest_framework.views import APIView
 
 from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
-from corpus.models import WatchedFolder
-from corpus.watching.folders import is_anybody_watching
 from pkb.preload import are_models_loaded, is_lm_loaded
 from qa.configuration import INSTALLATION_HEADER, installation_sha256
 
@@ -34,8 +32,6 @@ class Health(serializers.Serializer[Any]):
     lm_connected = serializers.BooleanField()
     documents_count = serializers.IntegerField()
     chunks_count = serializers.IntegerField()
-    watched_folders = serializers.IntegerField()
-    watching = serializers.BooleanField(help_text="a worker watches those folders")
 
 
 class HealthView(APIView):
@@ -45,7 +41,6 @@ class HealthView(APIView):
     def get(self, request: Request) -> Response:
         totals = _count()
         loaded = are_models_loaded()
-        watched = WatchedFolder.objects.count() if totals else 0
         body = {
             "status": "healthy" if totals and loaded else "degraded",
             "version": settings.VERSION,
@@ -55,8 +50,6 @@ class HealthView(APIView):
             "lm_connected": is_lm_loaded(),
             "documents_count": totals.document_count if totals else 0,
             "chunks_count": totals.chunk_count if totals else 0,
-            "watched_folders": watched,
-            "watching": bool(watched) and is_anybody_watching(),
         }
         return Response(Health(body).data)
 

@@ -27,12 +27,9 @@ def test_health_counts_what_is_there(api: APIClient, ingest: Ingest) -> None:
         "lm_connected",
         "documents_count",
         "chunks_count",
-        "watched_folders",
-        "watching",
     }
     assert (body["documents_count"], body["chunks_count"]) == (1, stored.chunk_count)
     assert body["database_connected"] is True
-    assert (body["watched_folders"], body["watching"]) == (0, False)
 
 
 def test_ready_waits_for_the_models(
