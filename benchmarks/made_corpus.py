@@ -18,7 +18,7 @@ from pgvector import Vector
 from pgvector.psycopg import register_vector
 from psycopg.types.json import Jsonb
 
-from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index
 

@@ -29,7 +29,7 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return what turns text into vectors; what is exported of a model is kept in ``cache_dir``."""
     found = _packaged_embedders(env, cache_dir)
     found["hashing-<dimension>"] = {
-        "BACKEND": "corpus.embedders.hashing.build_hashing",
+        "BACKEND": "corpus.embedders.hashed_words.build_hashing",
         "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
     }
     for model in [env.full_embedding_model, *env.further_embedding_models]:

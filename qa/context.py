@@ -14,7 +14,7 @@ from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
 from qa.readers.passages import read_passages
 from qa.search.hybrid import RetrievedPassages, default_retriever
-from qa.search.ranking import rerank_passages
+from qa.search.passage_order import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
 from qa.types import Draft, Exchange, Passage, Query
 

@@ -1,6 +1,7 @@
 """Real parts for every test: Postgres, and what the packaged models really said."""
 
 import os
+import socket
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ pytest_plugins = ["tests.recordings.plugin"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--long-schema", action="store_true", help="200 cases an operation, not 40, in test_schema"
+        "--long-schema", action="store_true", help="200 cases an operation, not 30, in test_schema"
     )
 
 
@@ -59,7 +60,10 @@ def collection(db: None) -> Collection:
 @pytest.fixture
 def cheap_model(settings: Any, db: None) -> None:
     """Let words be hashed into vectors, where no test looks at one."""
-    hashing = {"BACKEND": "corpus.embedders.hashing.HashingEmbedder", "OPTIONS": {"dimension": 64}}
+    hashing = {
+        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
+        "OPTIONS": {"dimension": 64},
+    }
     settings.PKB_EMBEDDERS = {"hashing-64": hashing}
     settings.PKB_EMBEDDING_MODEL = "hashing-64"
     ensure_vector_index(model="hashing-64", dimension=64)
@@ -80,3 +84,10 @@ def spans() -> Iterator[Any]:
     exporter.clear()
     yield exporter
     exporter.clear()
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening

@@ -17,7 +17,7 @@ from qa.context import EXTRACTIVE
 from qa.conversations import read_passages
 from qa.questions import is_greeting, tell_abstention
 from qa.types import ClosePassage
-from web.rendering import MARKDOWN, Mark, render, visible_text
+from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
 AROUND_CHARS = 500

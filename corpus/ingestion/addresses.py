@@ -8,11 +8,11 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from django.conf import settings
 
 from corpus.errors import DuplicateDocument
-from corpus.fetching import fetch
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.store import StoredDocument
 from corpus.models import Collection, Document
+from corpus.public_web import fetch
 
 # What is kept of the last time, among the document's metadata.
 FETCHED = "fetched"
@@ -26,7 +26,7 @@ def ingest_address(url: str, *, collection: Collection, attributes: Attributes) 
 
     Raises:
         DuplicateDocument: It is in already, and has not changed.
-        FetchingOff, NotFetched: As ``corpus.fetching.fetch``.
+        FetchingOff, NotFetched: As ``corpus.public_web.fetch``.
         PkbError: It cannot be taken in, as ``ingest_file``.
     """
     url, _ = urldefrag(url.strip())

@@ -4,7 +4,7 @@ from base64 import b64decode
 
 from corpus.loaders import registry
 from corpus.loaders.bounds import LoaderLimits
-from corpus.loaders.formats.pdf_page import Box, PageLayout
+from corpus.loaders.formats.pdf.page import Box, PageLayout
 from corpus.loaders.sandbox import run_in_child
 
 __all__ = ["Box", "PageLayout", "draw_page", "find_on_page"]
@@ -14,7 +14,7 @@ _LIMITS = LoaderLimits(wall_s=15.0)
 
 
 def draw_page(content: bytes, number: int) -> bytes:
-    """Return a page of a PDF as PNG, of at most ``pdf_page.MAX_PIXELS``.
+    """Return a page of a PDF as PNG, of at most ``formats.pdf.page.MAX_PIXELS``.
 
     Args:
         number: From 1.

@@ -30,7 +30,7 @@ from corpus.errors import PkbError
 from corpus.loaders import registry
 from corpus.loaders.archives import unpacked_bytes
 from corpus.loaders.bounds import LoaderLimits
-from corpus.loaders.formats import pdf_page
+from corpus.loaders.formats.pdf import page as pdf_page
 from corpus.loaders.read import read
 
 LENGTH_BYTES = 8

@@ -1,7 +1,7 @@
 """Conversations that are kept: found, named, deleted, and their answers read again."""
 
 from qa.conversations.examples import suggest_questions
-from qa.conversations.keeping import delete_session, find_session, rename_session
+from qa.conversations.kept_sessions import delete_session, find_session, rename_session
 from qa.conversations.passages import read_passages
 
 __all__ = [

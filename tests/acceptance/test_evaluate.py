@@ -30,7 +30,7 @@ def light_parts(settings: Any, tmp_path: Path) -> None:
     settings.PKB_EMBEDDERS = {
         **settings.PKB_EMBEDDERS,
         "hashing-64": {
-            "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
             "OPTIONS": {"dimension": 64},
         },
     }

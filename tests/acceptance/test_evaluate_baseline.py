@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.models import Document
 from evaluation import runs
 from pkb.server_env import BASE_DIR

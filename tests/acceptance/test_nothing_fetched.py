@@ -1,7 +1,6 @@
 """No address that a document names is fetched, nor, unless it is allowed, that a request does."""
 
 import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from rest_framework.test import APIClient
 from corpus.catalogue import create_collection
 from corpus.models import Collection
 from tests.factories import LIGHTHOUSE
+from tests.listeners import was_asked
 
 pytestmark = pytest.mark.django_db
 
@@ -19,21 +19,6 @@ pytestmark = pytest.mark.django_db
 def collection(db: None) -> Collection:
     """Where texts are encoded without a model: addresses are new with each run."""
     return create_collection("notes", embedding_model="hashing-64")
-
-
-@pytest.fixture
-def listener() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setblocking(False)
-        yield listening
-
-
-def was_asked(listener: socket.socket) -> bool:
-    try:
-        listener.accept()
-    except BlockingIOError:
-        return False
-    return True
 
 
 FILES = {

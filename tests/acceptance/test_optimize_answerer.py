@@ -77,7 +77,7 @@ def proposes(rules: str) -> Behaviour:
 def light_parts(settings: Any, tmp_path: Path) -> None:
     settings.PKB_PROGRAMS_DIR = tmp_path / "programs"
     backend = {
-        "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
         "OPTIONS": {"dimension": 64},
     }
     settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, "hashing-64": backend}

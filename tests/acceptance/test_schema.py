@@ -66,7 +66,7 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     """A value that exists for each name of a path parameter."""
     settings.PKB_EMBEDDERS = {
         EMBEDDER: {
-            "BACKEND": "corpus.embedders.hashing.HashingEmbedder",
+            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
             "OPTIONS": {"dimension": 64},
         }
     }

@@ -8,7 +8,7 @@ from django.test import Client
 
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Job, WatchedFolder
-from corpus.watching.folders import keep_set_folders
+from corpus.watched.folders import keep_set_folders
 from tests.factories import LIGHTHOUSE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]

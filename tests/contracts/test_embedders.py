@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.embedders.concatenated import ConcatenatedEmbedder
-from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.openai_api import OpenAIEmbedder
@@ -297,7 +297,7 @@ class TestHashingEmbedder:
     def test_vectors_are_the_same_in_every_process(self) -> None:
         vector = HashingEmbedder(4).embed_query("stone river stone")
         program = (
-            "from corpus.embedders.hashing import HashingEmbedder as E;"
+            "from corpus.embedders.hashed_words import HashingEmbedder as E;"
             "print(E(4).embed_query('stone river stone').tolist())"
         )
         done = subprocess.run(

@@ -21,12 +21,13 @@ from cryptography.x509.oid import NameOID
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
-from corpus import fetching
+from corpus import public_web
 from corpus.errors import FetchingOff, NotFetched, TooLarge
-from corpus.fetching import MAX_REDIRECTS, fetch, is_public
 from corpus.invariants import find_violations
 from corpus.models import Document
+from corpus.public_web import MAX_REDIRECTS, fetch, is_public
 from tests.factories import LIGHTHOUSE
+from tests.listeners import was_asked
 
 MAX_BYTES = 10_000
 Handler = BaseHTTPRequestHandler
@@ -82,21 +83,6 @@ def site(settings: Any) -> Iterator[Site]:
         Thread(target=site.serve_forever, args=[0.01], daemon=True).start()
         yield site
         site.shutdown()
-
-
-@pytest.fixture
-def listener() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setblocking(False)
-        yield listening
-
-
-def was_asked(listener: socket.socket) -> bool:
-    try:
-        listener.accept()
-    except BlockingIOError:
-        return False
-    return True
 
 
 # What may be reached
@@ -180,7 +166,7 @@ def test_a_name_is_resolved_once_and_its_address_is_the_one_that_is_asked(
         connected.append(address[0])
         return connect(("127.0.0.1", site.server_port), *args, **options)
 
-    monkeypatch.setattr(fetching, "getaddrinfo", resolve)
+    monkeypatch.setattr(public_web, "getaddrinfo", resolve)
     monkeypatch.setattr(socket, "create_connection", to_the_site)
     fetch("http://coast.example/", max_bytes=MAX_BYTES)
     assert (resolved, connected) == (["coast.example"], ["93.184.216.34"])
@@ -192,7 +178,7 @@ def test_a_name_with_one_address_that_is_not_public_is_refused(
 ) -> None:
     settings.PKB_FETCH = "https"
     found = [(socket.AF_INET, 1, 6, "", (each, 443)) for each in ("93.184.216.34", "10.0.0.1")]
-    monkeypatch.setattr(fetching, "getaddrinfo", lambda *args, **options: found)
+    monkeypatch.setattr(public_web, "getaddrinfo", lambda *args, **options: found)
     monkeypatch.setattr(socket, "create_connection", None)
     with pytest.raises(NotFetched, match="no public address"):
         fetch("https://coast.example/", max_bytes=MAX_BYTES)
@@ -237,7 +223,7 @@ def test_what_is_too_large_is_not_kept(site: Site, packed: bool) -> None:
 def test_a_server_that_sends_a_byte_now_and_then_is_left(
     site: Site, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    monkeypatch.setattr(fetching, "TOTAL_S", 0.3)
+    monkeypatch.setattr(public_web, "TOTAL_S", 0.3)
 
     def drip(handler: Handler) -> None:
         start = b"HTTP/1.1 200 OK\r\nX: " if part == "headers" else b"HTTP/1.1 200 OK\r\n\r\n"

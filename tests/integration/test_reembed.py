@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_document
-from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.errors import BackendError, ModelNotReady
 from corpus.ingestion.vectors import complete_document
 from corpus.invariants import find_violations

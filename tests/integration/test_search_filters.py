@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus import querysets
-from corpus.embedders.hashing import HashingEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.vector_index import ensure_vector_index

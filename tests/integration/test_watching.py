@@ -15,9 +15,9 @@ from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job, WatchedFolder
 from corpus.roots.allowed import AllowedPath
-from corpus.watching import changes, watcher
-from corpus.watching.folders import is_anybody_watching, unwatch_folder, watch_folder
-from corpus.watching.watcher import watching_beside
+from corpus.watched import changes, watcher
+from corpus.watched.folders import is_anybody_watching, unwatch_folder, watch_folder
+from corpus.watched.watcher import watching_beside
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import wait_until
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa.api.openai.answering import find_question, read_history
+from qa.api.openai.answers import find_question, read_history
 from qa.api.openai.reply_text import annotate
 from qa.questions import ABSTENTION
 from qa.types import Exchange

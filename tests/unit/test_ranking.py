@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qa.search.ranking import rerank_passages
+from qa.search.passage_order import rerank_passages
 from qa.types import Passage
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
-from web.rendering import MARKDOWN, Mark, render, visible_text
+from web.rendered_text import MARKDOWN, Mark, render, visible_text
 from web.tables import read_tables
 
 PLAIN = "text/plain"

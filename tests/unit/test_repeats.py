@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa.search.ranking import spread_passages
+from qa.search.passage_order import spread_passages
 from qa.types import Passage
 
 WORDS = "the quick brown fox jumps over the lazy dog near the old stone bridge at dawn".split()

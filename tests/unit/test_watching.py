@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from corpus.roots.file_systems import is_silent
-from corpus.watching.changes import MAX_WAIT_S, Pending
+from corpus.watched.changes import MAX_WAIT_S, Pending
 from pkb.env import Env
 from pkb.watched_folders import read_watched
 

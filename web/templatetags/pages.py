@@ -13,7 +13,7 @@ from corpus.models import Job, JobItem, WatchedFolder
 from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
-from web.rendering import MARKDOWN, visible_text
+from web.rendered_text import MARKDOWN, visible_text
 from web.tables import WITH_TABLES
 
 register = template.Library()

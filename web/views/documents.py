@@ -20,8 +20,8 @@ from corpus.tags import change_tags
 from qa import models
 from web.forms import SpanForm, TagsForm
 from web.marks import LabelledSpan, lay_over
-from web.rendering import Mark
-from web.rendering import render as render_text
+from web.rendered_text import Mark
+from web.rendered_text import render as render_text
 from web.turns import as_block
 
 # Characters that a page shows at once: more than most documents have.

@@ -8,8 +8,8 @@ from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root
-from corpus.watching.folders import sync_by_hand, unwatch_folder
-from corpus.watching.folders import watch_folder as begin_watching
+from corpus.watched.folders import sync_by_hand, unwatch_folder
+from corpus.watched.folders import watch_folder as begin_watching
 from web.forms import FolderForm
 
 

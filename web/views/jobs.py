@@ -9,7 +9,7 @@ from corpus.errors import JobNotFound
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Job
 from web.forms import JobFilter
-from web.views.processing import name_documents
+from web.views.work import name_documents
 
 PAGE_SIZE = 25
 ITEMS_SHOWN = 200

@@ -18,14 +18,14 @@ from corpus.models import Collection, Document, Tag, WatchedFolder
 from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
-from corpus.watching.folders import is_anybody_watching
+from corpus.watched.folders import is_anybody_watching
 from web.forms import (
     CollectionForm,
     LibraryFilter,
     PasteForm,
     UploadForm,
 )
-from web.views.processing import CLEARED, RECENTLY, read_work
+from web.views.work import CLEARED, RECENTLY, read_work
 
 PAGE_SIZE = 50
 NEWEST_FIRST = "-added"

@@ -15,8 +15,8 @@ from qa.search_passages import FoundPassages, search_passages
 from qa.types import Passage, Query
 from web.forms import MODES, SearchForm
 from web.marks import find_terms
-from web.rendering import Mark
-from web.rendering import render as render_text
+from web.rendered_text import Mark
+from web.rendered_text import render as render_text
 from web.turns import PLAIN, as_block, read_media_types
 
 # Passages.

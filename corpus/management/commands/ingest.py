@@ -9,7 +9,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
-from corpus.fetching import is_address
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.ingestion.addresses import ingest_address
 from corpus.ingestion.disk import find_files
@@ -18,9 +17,10 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.selection import count_kinds, tell_skipped
 from corpus.jobs.states import close_left_behind
 from corpus.jobs.sync_preview import SyncPreview
+from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
-from corpus.management.commands._running import Interruption, run_job_here
 from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.public_web import is_address
 from corpus.tags import normalize_tags
 
 STDIN = Path("-")

@@ -9,8 +9,8 @@ from corpus.errors import PkbError
 from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
 from corpus.jobs.leases import held
 from corpus.jobs.run import begin_job, finish_job, run_items
+from corpus.management.commands._job_run import Interruption, run_in_processes
 from corpus.management.commands._report import LINE_EVERY
-from corpus.management.commands._running import Interruption, run_in_processes
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 
 MAX_WORKERS = 64

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
-from corpus.watching.watcher import watching_beside
+from corpus.watched.watcher import watching_beside
 
 WATCH_EVERY_S = 0.5
 

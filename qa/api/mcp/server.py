@@ -19,7 +19,6 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
-from qa.api.mcp.forwarding import Connect, forwarding
 from qa.api.mcp.results import (
     Fetched,
     IngestedText,
@@ -28,6 +27,7 @@ from qa.api.mcp.results import (
     find_results,
     show_answer,
 )
+from qa.api.mcp.server_calls import Connect, forwarding
 from qa.context import build_context
 
 INSTRUCTIONS = (

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
-from qa.api.openai.answering import PREFIX, answer_messages, find_collection
+from qa.api.openai.answers import PREFIX, answer_messages, find_collection
 from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
 from qa.api.openai.completions import begin_completion, stream_completion
 from qa.api.openai.embeddings import as_base64, embed_texts

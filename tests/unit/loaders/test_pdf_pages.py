@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from corpus.errors import PageNotFound, UnreadableFile
-from corpus.loaders.formats.pdf_page import (
+from corpus.loaders.formats.pdf.page import (
     MAX_PIXELS,
     WIDTH_PX,
     Box,

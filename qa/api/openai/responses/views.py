@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.errors import Errors, ModelNotFound
-from qa.api.openai.answering import answer_messages, find_collection
+from qa.api.openai.answers import answer_messages, find_collection
 from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
 from qa.api.openai.responses.bodies import ResponseInput, ResponseShown
 from qa.api.openai.responses.shape import begin_response, stream_response

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from corpus.filters import Filter
 from corpus.models import Collection, Document
 from corpus.querysets import CollectionQuerySet
-from qa.api.openai.answering import PREFIX
+from qa.api.openai.answers import PREFIX
 from qa.context import build_context
 from qa.search_passages import search_passages
 from qa.types import Passage, Query

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Collection
-from qa.api.openai.answering import PREFIX
+from qa.api.openai.answers import PREFIX
 from qa.api.openai.base_view import OpenAIView
 from qa.api.openai.vector_stores.bodies import (
     StoreList,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.formats.pdf_layout import Line, Outline, blocks_from_pages
-from corpus.loaders.formats.pdf_title import title_of
+from corpus.loaders.formats.pdf.layout import Line, Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.title import title_of
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage

@@ -18,8 +18,8 @@ from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
 from corpus.models import Job, JobItem, WatchedFolder
 from corpus.models.job_querysets import JobQuerySet
 from corpus.roots.file_systems import mounted_in
-from corpus.watching.changes import FolderWatch
-from corpus.watching.folders import WATCHER_LOCK, keep_set_folders, sync_options
+from corpus.watched.changes import FolderWatch
+from corpus.watched.folders import WATCHER_LOCK, keep_set_folders, sync_options
 
 log = structlog.get_logger(__name__)
 
