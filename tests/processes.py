@@ -28,10 +28,10 @@ def own_database(name: str) -> Iterator[str]:
     """Make a migrated database beside the tests' own; yields its URL."""
     with _administering() as admin:
         migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
-        admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        _drop(admin, name)
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
         yield _url(name)
-        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        _drop(admin, name)
 
 
 @cache
@@ -47,12 +47,23 @@ def template(embedding_model: str) -> str:
     with _administering() as admin:
         admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])  # the connection's
         if admin.execute(made_by, [name]).fetchone() != (run,):
-            admin.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            _drop(admin, name)
             admin.execute(f"CREATE DATABASE {name}")
             status, _, errors = finish("migrate", "--verbosity", "0", database=_url(name))
             assert status == 0, errors
             admin.execute(f"COMMENT ON DATABASE {name} IS '{run}'")
     return name
+
+
+def _drop(admin: psycopg.Connection, name: str) -> None:
+    """Drop a database with whoever is connected to it.
+
+    Not WITH (FORCE): a role that is no superuser may not end an autovacuum worker in it, and is
+    refused; a plain DROP ends that one, and waits for it.
+    """
+    connected = "FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
+    admin.execute(f"SELECT pg_terminate_backend(pid) {connected}", [name])
+    admin.execute(f"DROP DATABASE IF EXISTS {name}")
 
 
 @contextmanager
