@@ -1,35 +1,80 @@
-"""The Python of docs/clients.md does what the page says."""
+"""The Python of docs/clients.md does what the page says, with the real packages."""
 
+import json
 import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
 from corpus.models import Chunk
+from pkb.http.operations import OPERATIONS
 from tests.factories import LIGHTHOUSE, Ingest
-from tests.processes import ROOT
+from tests.processes import ROOT, wait_until
 
 PAGE = (ROOT / "docs" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RECIPES = dict(RECIPE.findall(PAGE))
+LOCK = ROOT / "locks" / "requirements-clients.txt"
+# An environment of their own.
+OTHERS = ROOT / ".venv-clients"
+
+Run = Callable[[str], dict[str, Any]]
+RunBeside = Callable[[str, str], Any]
 
 
 @pytest.fixture
-def run_recipe(live_server: Any, ingest: Ingest) -> Any:
-    """Run a recipe against a server that holds one document; returns its names."""
+def code_of(live_server: Any, ingest: Ingest) -> Callable[[str], str]:
+    """Return a recipe for a server that holds one document."""
     ingest(LIGHTHOUSE, title="Coast")
+    return lambda title: RECIPES[title].replace("http://localhost:8000", live_server.url)
+
+
+@pytest.fixture
+def run_recipe(code_of: Callable[[str], str]) -> Run:
+    """Run a recipe; returns its names."""
 
     def run(title: str) -> dict[str, Any]:
-        code = RECIPES[title].replace("http://localhost:8000", live_server.url)
         names: dict[str, Any] = {"__name__": "recipe"}
-        exec(compile(code, f"docs/clients.md, {title}", "exec"), names)  # noqa: S102
+        exec(compile(code_of(title), f"docs/clients.md, {title}", "exec"), names)  # noqa: S102
         return names
 
     return run
 
 
+@pytest.fixture
+def run_beside(code_of: Callable[[str], str], tmp_path: Path) -> RunBeside:
+    """Run a recipe with the packages of ``OTHERS``; returns what an expression then is, as JSON."""
+    wait_for_others()
+
+    def run(title: str, shown: str) -> Any:
+        program = f"{code_of(title)}\nimport json\nprint(json.dumps({shown}))"
+        return json.loads(in_others("python", "-c", program, folder=tmp_path))
+
+    return run
+
+
+def wait_for_others() -> None:
+    """``scripts/test`` installs them while other tests run."""
+    installed = OTHERS / f"{LOCK.name}.installed"
+    wanted = LOCK.read_bytes()
+    wait_until(lambda: installed.is_file() and installed.read_bytes() == wanted, timeout_s=240)
+
+
+def in_others(program: str, *arguments: str, folder: Path) -> str:
+    command = [str(OTHERS / "bin" / program), *arguments]
+    done = subprocess.run(
+        command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_each_recipe_is_found() -> None:
-    assert set(RECIPES) == {"OpenAI's SDK", "LangChain", "LlamaIndex"}
+    assert set(RECIPES) == {"OpenAI's SDK", "LangChain", "LlamaIndex", "Generated clients"}
 
 
 def test_openais_sdk_answers_and_searches(run_recipe: Any) -> None:
@@ -46,3 +91,27 @@ def test_a_retriever_of_langchain_finds_passages(run_recipe: Any) -> None:
     assert best.page_content == Chunk.objects.get(pk=best.id).text
     assert best.metadata["document_name"] == "Coast"
     assert "content" not in best.metadata
+
+
+@pytest.mark.slow
+def test_a_retriever_of_llamaindex_finds_passages(run_beside: RunBeside) -> None:
+    found = run_beside("LlamaIndex", "[[each.node.id_, each.node.text] for each in nodes]")
+    chunk_id, text = found[0]
+    assert text == Chunk.objects.get(pk=chunk_id).text
+
+
+@pytest.mark.slow
+def test_a_client_generated_from_the_schema_asks_and_searches(
+    run_beside: RunBeside, tmp_path: Path, db: None
+) -> None:
+    schema = APIClient().get("/schema", {"format": "json"}).content
+    (tmp_path / "schema.json").write_bytes(schema)
+    (tmp_path / "config.yaml").write_text("post_hooks: []")  # its formatter only
+    made = ("generate", "--path", "schema.json", "--meta", "none", "--output-path", "kb")
+    in_others("openapi-python-client", *made, "--config", "config.yaml", folder=tmp_path)
+    calls = [path for path in (tmp_path / "kb" / "api").glob("*/*.py") if path.stem != "__init__"]
+    assert len(calls) == len(OPERATIONS)
+    shown = "[said.answer, [each.content for each in found.results]]"
+    said, passages = run_beside("Generated clients", shown)
+    assert "Orsolya Quill" in said
+    assert passages[0] in LIGHTHOUSE
