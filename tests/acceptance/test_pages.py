@@ -1,5 +1,6 @@
 """The pages as they are served: what they show, refuse and do."""
 
+import re
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ from corpus.jobs.kinds.collection_map import draw_map
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.views.documents import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db
@@ -210,3 +211,20 @@ def test_pages_are_under_the_strict_policy(client: Client) -> None:
     assert "default-src 'self'" in strict
     assert "unsafe" not in strict
     assert "'unsafe-inline'" in client.get("/admin/login/")["Content-Security-Policy"]
+
+
+def test_what_is_asked_first_is_a_collection_that_has_documents(
+    client: Client, collection: Collection, ingest: Ingest
+) -> None:
+    def asked_at(address: str) -> str:
+        page = client.get(address).content.decode()
+        (chosen,) = re.findall(r'value="([^"]*)" selected', page)
+        return str(chosen)
+
+    assert asked_at("/ui/ask") == "default"
+    notes = create_collection("notes")
+    ingest_text_of(notes)(BAKERY)
+    assert asked_at("/ui/ask") == "notes"
+    assert asked_at("/ui/ask?collection=default") == "default"
+    ingest(LIGHTHOUSE)
+    assert asked_at("/ui/ask") == "default"

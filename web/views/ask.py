@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -6,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from corpus.models import Collection, Document, Tag
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from qa.conversations import suggest_questions
 from qa.models import Session
 from web.forms import SearchForm, SpanForm
@@ -15,20 +16,29 @@ from web.views.documents import find_document, read_around
 # Of each, on the first page.
 EXAMPLES = 4
 RECENT_CHATS = 5
+RECENT_DOCUMENTS = 4
 
 
 @ensure_csrf_cookie
 @require_safe
 def ask(request: HttpRequest) -> HttpResponse:
     """Where questions are asked; the answer itself comes from /chat and /ask-selected."""
-    shown = composer(request)
+    recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
+    shown = composer(request, collection=_first_asked(recent))
     collection = Collection.objects.filter(name=shown["given"]["collection"]).first()
     shown |= {
-        "recent": Document.objects.listed().stored().order_by("-ingested_at")[:4],
+        "recent": recent,
         "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
         "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
     return render(request, "web/ask.html", shown)
+
+
+def _first_asked(recent: Iterable[Document]) -> str:
+    """Return the collection of the newest document where the default one has none."""
+    if Document.objects.stored().filter(collection__name=DEFAULT_COLLECTION).exists():
+        return DEFAULT_COLLECTION
+    return next((document.collection.name for document in recent), DEFAULT_COLLECTION)
 
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
