@@ -18,7 +18,7 @@ from corpus.errors import (
     InvalidInput,
     NotFound,
 )
-from corpus.jobs.uploads import drop_upload
+from corpus.ingestion.sent_files import drop_file
 from corpus.languages import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.vector_index import ensure_vector_index
@@ -159,7 +159,7 @@ def delete_document(document_id: UUID) -> None:
         raise DocumentNotFound(f"There is no document {document_id}.")
     path = document.file_path
     document.delete()
-    transaction.on_commit(lambda: drop_upload(path))
+    transaction.on_commit(lambda: drop_file(path))
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from hashlib import sha256
 from django.db import connection
 from django.db.models import Prefetch
 
+from corpus.ingestion.sent_files import find_lost, find_unowned
 from corpus.models import Chunk, Document
 from corpus.times import EARLIEST, LATEST
 
@@ -110,6 +111,8 @@ def find_violations() -> Iterator[str]:
         with connection.cursor() as cursor:
             cursor.execute(query, [])
             yield from (f"{name}: {row[0]}" for row in cursor.fetchall())
+    yield from (f"the file that a document was sent as is gone: {key}" for key in find_lost())
+    yield from (f"a file that was sent is of no document: {each.name}" for each in find_unowned())
     # Its times are left out: one that cannot be read is named above.
     texts = Document.objects.stored().only("raw_text", "content_sha256", "status")
     spans = Chunk.objects.only("document", "start_char", "end_char", "text").order_by()

@@ -246,6 +246,9 @@ class Env(ServerEnv):
     )
     max_file_bytes: int = Field(default=50 * 2**20, ge=1_024, le=2**32, description="largest file")
 
+    pkb_keep_originals: bool = Field(
+        default=True, description="files sent to `POST /ingest` are kept, for as long as documents"
+    )
     pkb_ingest_roots: str = Field(
         default="", description="folders that may be taken in over HTTP, separated by `:`"
     )

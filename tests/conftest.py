@@ -52,6 +52,12 @@ def api() -> APIClient:
     return APIClient(raise_request_exception=False)
 
 
+@pytest.fixture(autouse=True)
+def no_files_left(settings: Any) -> None:
+    """Keep nothing that is sent: files would stay where the rows of a test do not."""
+    settings.PKB_KEEP_ORIGINALS = False
+
+
 @pytest.fixture
 def collection(db: None) -> Collection:
     return Collection.objects.named(DEFAULT_COLLECTION)

@@ -153,4 +153,5 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
         collection=collection,
         attributes=attributes,
         max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
+        keep=settings.PKB_KEEP_ORIGINALS,
     )

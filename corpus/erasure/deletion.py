@@ -17,8 +17,9 @@ from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
 from corpus.erasure.tombstones import keep_tombstones
+from corpus.ingestion.sent_files import drop_file, path_of
 from corpus.jobs.traces import drop_traces
-from corpus.jobs.uploads import drop_upload, uploads_of
+from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Collection, Document, IdempotentRequest
 
@@ -43,7 +44,7 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
     instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
-    drop_traces(instance.pk, collection_id=instance.collection_id, path=found[0])
+    drop_traces(instance.pk, collection_id=instance.collection_id, path=found[0][0])
     _drop_files(found)
 
 
@@ -59,24 +60,25 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
     keys = list(instance.documents.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH_SIZE):
         _drop_files(_erase(keys[start : start + BATCH_SIZE]))
-    _drop_files(uploads_of(instance))
+    _drop_files((path, "") for path in uploads_of(instance))
 
 
 def _goes_with_collection(origin: Any) -> bool:
     return (origin.model if isinstance(origin, models.QuerySet) else type(origin)) is Collection
 
 
-def _erase(documents: Sequence[UUID]) -> list[str]:
+def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     """Blank or remove what holds words of documents and does not go with their rows.
 
     Returns:
-        The paths of their files, empty where there is none; none of what waits for its first
-        version: nothing was stored of that.
+        Where their files are, ``file_path`` and ``kept_file``, either of them empty where there
+        is none; nothing of what waits for its first version: nothing was stored of that.
     """
     # Who writes what is said of a document holds its row: that is there by now, or finds it gone.
     rows = Document.objects.filter(pk__in=documents).order_by("pk").select_for_update()
     waiting = Q(content_sha256="", status__in=[Status.PENDING, Status.PROCESSING])
-    found = dict(rows.exclude(waiting).values_list("pk", "file_path"))
+    named = rows.exclude(waiting).values_list("pk", "file_path", "kept_file")
+    found = {key: (path, kept) for key, path, kept in named}
     if found:
         keep_tombstones(list(found))
         IdempotentRequest.objects.naming(found).delete()
@@ -85,9 +87,11 @@ def _erase(documents: Sequence[UUID]) -> list[str]:
     return list(found.values())
 
 
-def _drop_files(paths: Iterable[str]) -> None:
-    for path in filter(None, paths):
-        transaction.on_commit(partial(drop_upload, path))
+def _drop_files(found: Iterable[tuple[str, str]]) -> None:
+    for path, kept_file in found:
+        transaction.on_commit(partial(drop_file, path))
+        if kept_file:
+            transaction.on_commit(partial(drop_file, path_of(kept_file)))
 
 
 def forget_names(model: type[models.Model], keys: Iterable[Any]) -> None:

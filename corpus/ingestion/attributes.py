@@ -30,6 +30,7 @@ class Attributes:
     user_created_at: datetime | None = None
     file_path: str = ""
     file_hash: str = ""
+    kept_file: str = ""
     last_modified: datetime | None = None
     settings_sha256: str = ""
     size_bytes: int = 0

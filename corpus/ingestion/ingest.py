@@ -1,7 +1,8 @@
 """Ingest one document: load, normalize, hash, chunk, embed, store."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
+from corpus.ingestion.sent_files import kept_while_stored
 from corpus.ingestion.store import (
     StoredDocument,
     Version,
@@ -28,6 +30,7 @@ from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured,
 # Characters that are sent for one that is kept: white space, and letters that are sent in parts,
 # may make up as much of a text. One of more is refused unread.
 MOST_SHRINKING = 4
+_NOT_KEPT = nullcontext("")
 
 
 def ingest_text(text: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
@@ -57,6 +60,7 @@ def ingest_file(
     collection: Collection,
     attributes: Attributes,
     max_chars: int | None = None,
+    keep: bool = False,
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
@@ -64,6 +68,7 @@ def ingest_file(
 
     Args:
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
+        keep: Its bytes are nowhere else: they stay here as long as this version.
         replacing: The document whose new version this is, be its content the same.
         on_embedding: Called when the file is read and cut, before its chunks are embedded.
 
@@ -84,11 +89,14 @@ def ingest_file(
         if not normal:
             raise EmptyDocument(f"{filename or 'The file'} holds no text.")
         _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)
+        if keep:
+            attributes = replace(attributes, file_hash=sha256(content).hexdigest())
         return _ingest(
             normal,
             outline,
             collection=collection,
             attributes=attributes.filled_by(loaded, media_type=found_type, size_bytes=len(content)),
+            kept=kept_while_stored(content, name=filename) if keep else _NOT_KEPT,
             replacing=replacing,
             on_embedding=on_embedding,
         )
@@ -162,6 +170,7 @@ def _ingest(
     *,
     collection: Collection,
     attributes: Attributes,
+    kept: AbstractContextManager[str] = _NOT_KEPT,
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
@@ -176,11 +185,11 @@ def _ingest(
         )
     on_embedding()
     encoded = encode_chunks(chunks, embedder=embedder)
-    with transaction.atomic():
+    with kept as kept_file, transaction.atomic():
         stored = store_document(
             Version(text, outline, content_sha256, chunks),
             collection=collection,
-            attributes=attributes,
+            attributes=replace(attributes, kept_file=kept_file or attributes.kept_file),
             encoded=encoded,
             replacing=replacing,
         )

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from corpus.errors import OriginalChanged, OriginalNotFound, PkbError
 from corpus.ingestion.disk import read_file
+from corpus.ingestion.sent_files import path_of
 from corpus.loaders import registry
 from corpus.models import Document
 from corpus.roots.descent import LinkFound
@@ -31,8 +32,8 @@ def read_original(document: Document) -> bytes:
         OriginalChanged: The file is another one now.
     """
     if not has_original(document):
-        raise OriginalNotFound("The document came as text; no file is kept of it.")
-    path = Path(document.file_path)
+        raise OriginalNotFound("No file is kept of the document; most such came as text.")
+    path = _path_of(document)
     try:
         file = read_file(path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES)
     except LinkFound as exc:
@@ -46,7 +47,7 @@ def read_original(document: Document) -> bytes:
 
 def has_original(document: Document) -> bool:
     """Tell whether the document came from a file, be that there or not."""
-    return bool(document.file_path and document.file_hash)
+    return bool((document.file_path or document.kept_file) and document.file_hash)
 
 
 def has_pages(document: Document) -> bool:
@@ -69,4 +70,8 @@ def shown_type(document: Document, content: bytes) -> str:
 
 def original_name(document: Document) -> str:
     """Return the file's name, fit for any file system."""
-    return _UNFIT.sub("_", Path(document.file_path).name).strip(". ") or "document"
+    return _UNFIT.sub("_", _path_of(document).name).strip(". ") or "document"
+
+
+def _path_of(document: Document) -> Path:
+    return path_of(document.kept_file) if document.kept_file else Path(document.file_path)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from time import time
 
@@ -13,6 +14,7 @@ from corpus.errors import CollectionNotFound, DuplicateDocument
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.sent_files import drop_file, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
@@ -118,6 +120,7 @@ def store_document(
         embedded_count = sum(chunk.input_sha256 in encoded.vectors for chunk in version.chunks)
     with span(Step.WRITE_DOCUMENT):
         document = existing or Document(collection=collection)
+        _drop_at_commit(document.kept_file, kept_file=attributes.kept_file)
         attributes.write_to(document)
         _write_version(document, version)
         if embedded_count < len(version.chunks):
@@ -171,6 +174,12 @@ def _existing(collection: Collection, source_uri: str) -> Document | None:
         return None
     rows = Document.objects.select_for_update(no_key=True).defer("raw_text")
     return rows.filter(collection=collection, source_uri=source_uri).first()
+
+
+def _drop_at_commit(former: str, *, kept_file: str) -> None:
+    """Let the file of the version before go with it."""
+    if former and former != kept_file:
+        transaction.on_commit(partial(drop_file, path_of(former)))
 
 
 def _write_version(document: Document, version: Version) -> None:

@@ -1,20 +1,28 @@
 """The files that documents came from: opened as they are, and page by page."""
 
+import os
+import shutil
 from pathlib import Path
+from time import time
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from corpus.catalogue import delete_document
-from corpus.ingestion import Attributes, ingest_file
+from corpus.catalogue import create_collection, delete_document
+from corpus.errors import DuplicateDocument
+from corpus.ingestion import Attributes, ingest_file, reingest_document
 from corpus.ingestion.disk import read_file
+from corpus.ingestion.sent_files import SETTLED_S, keep_file
+from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document
 from pkb.http.costs import Cost, cost_of
+from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.factories import LIGHTHOUSE, Ingest
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -130,6 +138,132 @@ def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> N
     assert client.get(original(document)).status_code == 200
     delete_document(document.pk)
     assert client.get(original(document)).status_code == 404
+
+
+def send(client: Client, content: bytes, **fields: str) -> Document:
+    reply = client.post("/ingest", {"file": SimpleUploadedFile("Käse.md", content), **fields})
+    assert reply.status_code in {200, 201}, reply.content
+    return Document.objects.get(pk=reply.json()["document_id"])
+
+
+def kept_in(uploads: Path) -> list[bytes]:  # noqa: F811
+    return [path.read_bytes() for path in uploads.glob("*/*")]
+
+
+def test_a_file_sent_to_ingest_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:  # noqa: F811
+    document = send(client, b"\xef\xbb\xbf" + LIGHTHOUSE.encode(), source_uri="https://a.example/b")
+    reply = client.get(original(document))
+    assert reply.content == b"\xef\xbb\xbf" + LIGHTHOUSE.encode()
+    assert reply["Content-Disposition"] == "inline; filename*=utf-8''K%C3%A4se.md"
+    shown = client.get(f"/documents/{document.pk}").json()
+    assert (shown["file_path"], shown["source_uri"]) == ("", "https://a.example/b")
+    assert str(uploads) not in str(shown)
+    assert (
+        f"/documents/{document.pk}/original"
+        in client.get(f"/ui/documents/{document.pk}").content.decode()
+    )
+    assert list(find_violations()) == []
+
+
+def test_a_kept_file_is_its_owner_s(client: Client, uploads: Path) -> None:  # noqa: F811
+    send(client, LIGHTHOUSE.encode())
+    modes = [path.stat().st_mode & 0o777 for path in (uploads, *sorted(uploads.rglob("*")))]
+    assert modes == [0o700, 0o700, 0o600]
+
+
+def test_pages_are_drawn_of_a_pdf_sent_to_ingest(client: Client, uploads: Path) -> None:  # noqa: F811
+    document = send(client, tide_tables())
+    assert client.get(f"/documents/{document.pk}/pages/2")["Content-Type"] == "image/png"
+
+
+def test_a_kept_file_is_replaced_with_its_version(
+    client: Client,
+    uploads: Path,  # noqa: F811
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        send(client, LIGHTHOUSE.encode(), source_uri="coast")
+        document = send(client, BAKERY.encode(), source_uri="coast")
+    assert kept_in(uploads) == [client.get(original(document)).content] == [BAKERY.encode()]
+    with django_capture_on_commit_callbacks(execute=True):
+        reingest_document(document)
+    assert client.get(original(document)).status_code == 200
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post("/ingest", {"text": LIGHTHOUSE, "source_uri": "coast"}, "application/json")
+    assert kept_in(uploads) == []
+    assert client.get(original(document)).status_code == 404
+
+
+@pytest.mark.parametrize("way", ["document", "collection"])
+def test_a_kept_file_goes_with_its_document(
+    client: Client,
+    uploads: Path,  # noqa: F811
+    way: str,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    create_collection("other")
+    document = send(client, LIGHTHOUSE.encode(), collection="other")
+    with django_capture_on_commit_callbacks(execute=True):
+        client.delete(f"/documents/{document.pk}" if way == "document" else "/collections/other")
+    assert list(uploads.iterdir()) == []
+
+
+def test_nothing_is_kept_where_that_is_off(client: Client, uploads: Path, settings: Any) -> None:  # noqa: F811
+    settings.PKB_KEEP_ORIGINALS = False
+    document = send(client, LIGHTHOUSE.encode())
+    assert client.get(original(document)).status_code == 404
+    assert not uploads.exists()
+
+
+def test_a_file_whose_transaction_fails_is_not_kept(
+    collection: Collection,
+    ingest: Ingest,
+    uploads: Path,  # noqa: F811
+) -> None:
+    def be_sooner() -> None:
+        ingest(LIGHTHOUSE)
+
+    with pytest.raises(DuplicateDocument):
+        ingest_file(
+            LIGHTHOUSE.encode(),
+            filename="a.txt",
+            collection=collection,
+            attributes=Attributes(),
+            keep=True,
+            on_embedding=be_sooner,
+        )
+    assert list(uploads.iterdir()) == []
+
+
+def test_what_a_killed_process_left_behind_is_told_and_swept(
+    client: Client,
+    uploads: Path,  # noqa: F811
+) -> None:
+    upload(client, "waiting.md", BAKERY.encode())
+    send(client, LIGHTHOUSE.encode())
+    left, fresh = (keep_file([b"left behind"], name="a.md").parent for _ in range(2))
+    foreign = uploads / ("0" * 32)
+    foreign.mkdir()
+    long_ago = time() - SETTLED_S - 1
+    for folder in {*uploads.iterdir()} - {fresh}:
+        os.utime(folder, (long_ago, long_ago))
+    assert list(find_violations()) == [f"a file that was sent is of no document: {left.name}"]
+    assert purge()["files"] == 1
+    assert not left.exists()
+    assert fresh.exists()
+    assert foreign.exists()
+    assert sorted(kept_in(uploads)) == sorted(
+        [BAKERY.encode(), LIGHTHOUSE.encode(), b"left behind"]
+    )
+
+
+def test_a_document_whose_kept_file_is_gone_is_told(client: Client, uploads: Path) -> None:  # noqa: F811
+    advance_job(upload(client, "a.md", BAKERY.encode()).pk)
+    send(client, LIGHTHOUSE.encode())
+    for folder in uploads.iterdir():
+        shutil.rmtree(folder)
+    told = {f"the file that a document was sent as is gone: {d.pk}" for d in Document.objects.all()}
+    assert set(find_violations()) == told
 
 
 def test_a_page_is_an_image_that_is_asked_for_again(client: Client, tides: Document) -> None:

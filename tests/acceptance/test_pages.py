@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def uploads(settings: Any, tmp_path: Path) -> Path:
-    settings.DATA_DIR = tmp_path
+    settings.DATA_DIR, settings.PKB_KEEP_ORIGINALS = tmp_path, True
     return tmp_path / "uploads"
 
 
@@ -77,7 +77,7 @@ def test_all_uploads_go_with_their_collection(
     ],
 )
 def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
-    from corpus.jobs.uploads import _fit_name  # noqa: PLC0415
+    from corpus.ingestion.sent_files import _fit_name  # noqa: PLC0415
 
     assert _fit_name(Path(name).name if "/" in name else name) == kept
 

@@ -4,12 +4,9 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
-from corpus.jobs import uploads
 from pkb.data_folder import make_data_folder
 from pkb.env import Env
 from pkb.secret_key import read_secret_key
@@ -47,12 +44,8 @@ def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
         make_data_folder(tmp_path / "file" / "var")
 
 
-def test_uploads_the_key_and_programs_are_the_owner_s(tmp_path: Path, settings: Any) -> None:
-    settings.DATA_DIR = tmp_path
-    kept = uploads._keep(SimpleUploadedFile("letter.txt", b"private"))
+def test_the_key_and_programs_are_the_owner_s(tmp_path: Path) -> None:
     read_secret_key(Env(_env_file=None, pkb_data_dir=tmp_path))  # type: ignore[call-arg]
     program = store_program({}, name="mine", provenance={}, folder=tmp_path / "programs")
-    files = [kept, tmp_path / "secret_key", program.path]
-    assert {mode(path) for path in files} == {0o600}
-    folders = [kept.parent, tmp_path / "uploads", tmp_path / "programs"]
-    assert {mode(path) for path in folders} == {OWNER_ONLY}
+    assert {mode(path) for path in (tmp_path / "secret_key", program.path)} == {0o600}
+    assert mode(tmp_path / "programs") == OWNER_ONLY

@@ -1,0 +1,163 @@
+"""Files that were sent: each has a folder of its own, and stays as long as its document.
+
+A file is there before its row, and goes after it. What a process leaves behind that dies between
+the two, ``sweep_files`` removes.
+"""
+
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+from time import time
+
+from django.db import InterfaceError, OperationalError
+
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Job
+from corpus.roots.names import uploads_folder
+
+# File systems take names of 255 bytes.
+MAX_NAME_BYTES = 200
+MAX_ENDING_CHARS = 10
+# A file is without its row for the time of one request, which is minutes at the very most.
+SETTLED_S = 3_600
+_UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
+_MARK_CHARS = 8
+_IN_FOLDER = r"/[0-9a-f]{32}/[^/]+$"
+
+
+def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
+    """Write a file that was sent, for its owner's eyes only.
+
+    A folder for each: files of one name do not replace each other.
+    """
+    path = uploads_folder() / f"{_mark()}{uuid.uuid4().hex[_MARK_CHARS:]}" / _fit_name(name)
+    uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700)
+    path.touch(mode=0o600)
+    with path.open("wb") as kept:
+        for part in parts:
+            kept.write(part)
+        kept.flush()
+        os.fsync(kept.fileno())
+    for folder in (path.parent, uploads_folder()):
+        _sync_folder(folder)
+    return path
+
+
+def drop_file(path: str | Path) -> None:
+    """Remove a file that was sent; one that is from elsewhere stays."""
+    path = Path(path)
+    if path.is_relative_to(uploads_folder()) and path.parent != uploads_folder():
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+@contextmanager
+def kept_while_stored(content: bytes, *, name: str) -> Iterator[str]:
+    """Keep a file, and remove it again if what is done meanwhile fails.
+
+    Yields:
+        What ``Document.kept_file`` is to say.
+    """
+    with ExitStack() as undo:
+        path = keep_file([content], name=name)
+        undo.callback(drop_file, path)
+        try:
+            yield str(path.relative_to(uploads_folder()))
+        except (OperationalError, InterfaceError):
+            # Broken off at the commit, nobody knows whether the row is there.
+            undo.pop_all()
+            raise
+        undo.pop_all()
+
+
+def path_of(kept_file: str) -> Path:
+    """Return where a document's ``kept_file`` lies."""
+    return uploads_folder() / kept_file
+
+
+def sweep_files(*, dry_run: bool = False) -> int:
+    """Remove files that were sent and that nothing will ever name; return how many."""
+    found = list(find_unowned())
+    for folder in [] if dry_run else found:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(found)
+
+
+def find_unowned() -> Iterator[Path]:
+    """Yield the folders of files that no document has and no job was made for.
+
+    Only of those that this database was sent.
+    """
+    settled_before = time() - SETTLED_S
+    # Before the rows are read: whatever is listed has its row by now, or never will.
+    folders = [each for each in _folders() if each.stat().st_mtime < settled_before]
+    owned = _owned() if folders else set()
+    yield from (folder for folder in folders if folder.name not in owned)
+
+
+def find_lost() -> Iterator[str]:
+    """Yield the ids of documents whose file is not among those that were sent any more."""
+    for key, path in _paths_by_document():
+        # Deleted since it was read, its file went with it.
+        if not path.is_file() and Document.objects.filter(pk=key).exists():
+            yield key
+
+
+def _folders() -> Iterator[Path]:
+    if uploads_folder().is_dir():
+        own = re.compile(f"{_mark()}[0-9a-f]{{{32 - _MARK_CHARS}}}")
+        entries = uploads_folder().iterdir()
+        yield from (each for each in entries if own.fullmatch(each.name) and each.is_dir())
+
+
+def _mark() -> str:
+    """Return how the folders' names begin that this database makes.
+
+    A second one on the same folder, such as that of tests, thus removes nothing of it.
+    """
+    born = Collection.objects.named(DEFAULT_COLLECTION).created_at
+    return sha256(born.isoformat().encode()).hexdigest()[:_MARK_CHARS]
+
+
+def _owned() -> set[str]:
+    """Return the folders' names that rows know, wherever ``PKB_DATA_DIR`` was when they came."""
+    kept = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
+    taken_in = Document.objects.filter(file_path__regex=_IN_FOLDER)
+    jobs = Job.objects.filter(kind=Job.Kind.SYNC).values_list("arguments__paths", flat=True)
+    paths = [
+        *kept.iterator(),
+        *taken_in.values_list("file_path", flat=True).iterator(),
+        *(path for named in jobs.iterator() for path in named or []),
+    ]
+    return {Path(path).parent.name for path in paths}
+
+
+def _paths_by_document() -> Iterator[tuple[str, Path]]:
+    kept = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
+    yield from ((str(key), path_of(name)) for key, name in kept.iterator())
+    below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
+    paths = below.values_list("pk", "file_path").iterator()
+    yield from ((str(key), Path(path)) for key, path in paths)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _fit_name(name: str) -> str:
+    """Return the name as one that any file system takes, its ending kept."""
+    fit = _UNFIT.sub("_", name).strip(". ") or "file"
+    stem, dot, ending = fit.rpartition(".")
+    if not dot or len(ending) > MAX_ENDING_CHARS:
+        stem, ending = fit, ""
+    room = MAX_NAME_BYTES - len(ending.encode()) - 1
+    short = stem.encode(errors="replace")[:room].decode(errors="ignore")
+    return f"{short}.{ending}" if ending else short
