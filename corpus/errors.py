@@ -17,6 +17,7 @@ The errors the product raises, with the HTTP status each maps to.
     - AnswerNotFound               404
     - ChatNotFound                 404
     - SessionNotFound              404
+    - RuleNotFound                 404
   x Conflict                       409
     - DuplicateDocument            409, names the document
     - CollectionExists             409
@@ -25,6 +26,8 @@ The errors the product raises, with the HTTP status each maps to.
     - JobStateConflict             409
     - ModelNotReady                409
     - OriginalChanged              409
+    - RuleExists                   409
+    - RuleIsSet                    409
     - IdempotencyKeyBusy           409, with Retry-After
   x TooLarge                       413
   x UnsupportedMediaType           415
@@ -178,6 +181,12 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+class RuleNotFound(NotFound):
+    """No rule has this id."""
+
+    code = "rule_not_found"
+
+
 class Conflict(PkbError):
     """The request conflicts with what is stored."""
 
@@ -233,6 +242,18 @@ class OriginalChanged(Conflict):
     """The document's file has changed since it was taken in."""
 
     code = "original_changed"
+
+
+class RuleExists(Conflict):
+    """A rule of this name exists already."""
+
+    code = "rule_exists"
+
+
+class RuleIsSet(Conflict):
+    """The rule stands in a file, and is changed there."""
+
+    code = "rule_is_set"
 
 
 class IdempotencyKeyBusy(Conflict):

@@ -16,13 +16,14 @@ import math
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate, combinations
 from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
-from django.db.models import BooleanField, FloatField, Func
+from django.db.models import BooleanField, FloatField, Func, Q
 
 from corpus.languages import character_ngrams
 
@@ -237,18 +238,30 @@ def _quote(lexeme: str) -> str:
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-class OpenPhrase(SearchQuery):
+class Phrase(SearchQuery):
+    """Words that stand one after the other, inflected as they may be."""
+
+    def __init__(self, words: str, *, language: str) -> None:
+        super().__init__(words, search_type="phrase", config=language)
+
+
+class OpenPhrase(Phrase):
     """Words that stand one after the other; the last may be the beginning of a word.
 
     Of words that are not indexed, such as ``the``, it is no query, and nothing matches.
     """
 
-    def __init__(self, words: str, *, language: str) -> None:
-        super().__init__(words, search_type="phrase", config=language)
-
     def as_sql(self, *args: Any, **context: Any) -> Any:
         sql, parameters = super().as_sql(*args, **context)
         return f"(nullif({sql}::text, '') || ':*')::tsquery", parameters
+
+
+def saying(text: str, languages: Iterable[str], phrase: type[Phrase]) -> Q:
+    """Return the condition that a chunk of one of the languages has the words in a row."""
+    said = [Q(language=name, lexemes=phrase(text, language=name)) for name in languages]
+    if ngrams := character_ngrams(text):
+        said.append(Q(lexemes=phrase(ngrams, language="simple")))
+    return reduce(operator.or_, said)
 
 
 class IsAnyOf(Func):

@@ -34,8 +34,15 @@ from pgvector.django import CosineDistance, HalfVectorField
 
 from corpus.errors import CollectionNotFound
 from corpus.filters import Comparison, Compound, Filter
-from corpus.languages import character_ngrams
-from corpus.lexical import SCORED_CHUNKS, TOTAL, Bm25Score, IsAnyOf, LexicalQuery, OpenPhrase
+from corpus.lexical import (
+    SCORED_CHUNKS,
+    TOTAL,
+    Bm25Score,
+    IsAnyOf,
+    LexicalQuery,
+    OpenPhrase,
+    saying,
+)
 from corpus.roots.names import matching
 from corpus.storable import is_storable
 
@@ -199,19 +206,11 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         the index of words: they stand in it one after the other, inflected as they may be, and
         the last may be the beginning of a word.
         """
-        in_text = _rows_of("Chunk").filter(_saying(text)).values("document_id")
+        languages = _rows_of("Collection").order_by().values_list("language", flat=True).distinct()
+        said = saying(text, languages, OpenPhrase)
+        in_text = _rows_of("Chunk").filter(said).values("document_id")
         at_address = matching("source_uri", "icontains", text)
         return self.filter(Q(title__icontains=text) | at_address | Q(pk__in=in_text))
-
-
-def _saying(text: str) -> Q:
-    languages = _rows_of("Collection").order_by().values_list("language", flat=True).distinct()
-    said = [
-        Q(language=language, lexemes=OpenPhrase(text, language=language)) for language in languages
-    ]
-    if ngrams := character_ngrams(text):
-        said.append(Q(lexemes=OpenPhrase(ngrams, language="simple")))
-    return reduce(or_, said)
 
 
 class ChunkQuerySet(TaggableQuerySet["Chunk"]):

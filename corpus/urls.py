@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from corpus.api import collections, documents, ingest, jobs, originals, tags
+from corpus.api import collections, documents, ingest, jobs, originals, rules, tags
 
 
 class NameConverter(StringConverter):
@@ -39,6 +39,9 @@ urlpatterns = [
         name="page",
     ),
     path("chunks/<uuid:chunk_id>", documents.ChunkView.as_view(), name="chunk"),
+    path("rules", rules.RulesView.as_view(), name="rules"),
+    path("rules/try", rules.RuleTrialView.as_view(), name="try_rule"),
+    path("rules/<uuid:rule_id>", rules.RuleView.as_view(), name="rule"),
     path("tags", tags.TagsView.as_view(), name="tags"),
     path("tags/<name:name>", tags.TagView.as_view(), name="tag"),
 ]

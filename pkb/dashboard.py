@@ -36,8 +36,8 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 # What is not named here, the queue of the workers among it, comes after what is.
 SECTIONS = ["corpus", "qa", "evaluation", "auth"]
 MODELS = [
-    "Document", "Collection", "Tag", "Chunk", "Embedding", "Job", "JobItem", "CollectionMap",
-    "Answer", "Feedback", "Session",
+    "Document", "Collection", "Tag", "Rule", "Chunk", "Embedding", "Job", "JobItem",
+    "CollectionMap", "Answer", "Feedback", "Session",
 ]  # fmt: skip
 
 

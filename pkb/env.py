@@ -249,6 +249,9 @@ class Env(ServerEnv):
     pkb_keep_originals: bool = Field(
         default=True, description="files sent to `POST /ingest` are kept, for as long as documents"
     )
+    pkb_rules: Path | None = Field(
+        default=None, description="file of rules that tag what comes in: YAML, TOML or JSON"
+    )
     pkb_ingest_roots: str = Field(
         default="", description="folders that may be taken in over HTTP, separated by `:`"
     )

@@ -11,6 +11,8 @@ from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus.embedders import embedders
+from corpus.errors import InvalidInput
+from corpus.rules.rule_file import read_rules
 from qa.answerers.model_address import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
@@ -23,7 +25,9 @@ CONFIGURATION = "configuration"
 
 @register(CONFIGURATION)
 def check_configuration(**kwargs: Any) -> list[CheckMessage]:
-    return [*_check_models(), *_check_calibration(), *_check_language_model()]
+    return [
+        *_check_models(), *_check_calibration(), *_check_language_model(), *_check_rules()
+    ]  # fmt: skip
 
 
 def _check_models() -> Iterator[CheckMessage]:
@@ -61,3 +65,12 @@ def _check_language_model() -> Iterator[CheckMessage]:
             find_program(options["program"], folder=options["programs"])
     except ImproperlyConfigured as exc:
         yield Error(str(exc), id="qa.E003")
+
+
+def _check_rules() -> Iterator[CheckMessage]:
+    if settings.PKB_RULES is None:
+        return
+    try:
+        read_rules(settings.PKB_RULES)
+    except InvalidInput as exc:
+        yield Error(f"PKB_RULES: {exc}", id="qa.E005")

@@ -201,5 +201,18 @@ class ExportForm(PageForm):
     format = forms.ChoiceField(choices=[("markdown", "Markdown"), ("json", "JSON")])
 
 
+class RuleForm(PageForm):
+    """What a rule says; what there is several of stands between commas."""
+
+    name = forms.CharField(max_length=1_000, required=False)
+    path = forms.CharField(max_length=1_000, required=False)
+    title = forms.CharField(max_length=10_000, required=False)
+    words = forms.CharField(max_length=10_000, required=False)
+    sender = forms.CharField(max_length=1_000, required=False)
+    tags = forms.CharField(max_length=2_000, required=False)
+    collection = forms.CharField(max_length=100, required=False)
+    act = forms.ChoiceField(choices=[(act, act) for act in ("try", "keep", "apply")])
+
+
 class MapForm(PageForm):
     collection = CollectionField()

@@ -11,6 +11,7 @@ from web.views import (
     library,
     pages,
     quality,
+    rules,
     search,
 )
 
@@ -38,6 +39,10 @@ urlpatterns = [
     path("ui/library/watched/<int:folder_id>/stop", folders.unwatch, name="unwatch_folder"),
     path("ui/library/bulk", bulk.bulk, name="bulk"),
     path("ui/library/clear", library.clear, name="clear_finished"),
+    path("ui/rules", rules.rules, name="rules"),
+    path("ui/rules/new", rules.rule, name="new_rule"),
+    path("ui/rules/<uuid:rule_id>", rules.rule, name="rule"),
+    path("ui/rules/<uuid:rule_id>/delete", rules.delete, name="delete_rule"),
     path("ui/library/formats", library.formats, name="formats"),
     path("ui/library/collection", library.add_collection, name="add_collection"),
     path("ui/documents/<uuid:document_id>", documents.document, name="document"),

@@ -1,6 +1,6 @@
 """The corpus in the admin; importing it registers what it shows."""
 
-from corpus.admin import chunks, collections, documents, jobs, tags
+from corpus.admin import chunks, collections, documents, jobs, rules, tags
 from corpus.admin.base import ReadOnlyAdmin
 
-__all__ = ["ReadOnlyAdmin", "chunks", "collections", "documents", "jobs", "tags"]
+__all__ = ["ReadOnlyAdmin", "chunks", "collections", "documents", "jobs", "rules", "tags"]

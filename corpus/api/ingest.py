@@ -136,9 +136,13 @@ def _ingest(given: dict[str, Any]) -> Response:
     if "file" in given:
         stored = _ingest_upload(given["file"], collection, attributes)
     elif "url" in given:
-        stored = ingest_address(given["url"], collection=collection, attributes=attributes)
+        stored = ingest_address(
+            given["url"], collection=collection, attributes=attributes, place=True
+        )
     else:
-        stored = ingest_text(given["text"], collection=collection, attributes=attributes)
+        stored = ingest_text(
+            given["text"], collection=collection, attributes=attributes, place=True
+        )
     shown = Ingested if stored.is_complete else IngestedInPart
     return Response(shown(stored).data, status=201 if stored.is_new else 200)
 
@@ -154,4 +158,5 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
         attributes=attributes,
         max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
         keep=settings.PKB_KEEP_ORIGINALS,
+        place=True,
     )

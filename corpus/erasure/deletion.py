@@ -21,7 +21,7 @@ from corpus.ingestion.sent_files import drop_file, path_of
 from corpus.jobs.traces import drop_traces
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import Collection, Document, IdempotentRequest
+from corpus.models import Collection, Document, IdempotentRequest, JobItem
 
 # Sent with ``documents``, their ids: the rows are locked, and what belongs to them is still there.
 documents_deleted = Signal()
@@ -59,8 +59,18 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
     """Erase all its documents; its jobs and counts go with it."""
     keys = list(instance.documents.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH_SIZE):
-        _drop_files(_erase(keys[start : start + BATCH_SIZE]))
+        batch = keys[start : start + BATCH_SIZE]
+        _drop_foreign_traces(batch, collection=instance)
+        _drop_files(_erase(batch))
     _drop_files((path, "") for path in uploads_of(instance))
+
+
+def _drop_foreign_traces(documents: Sequence[UUID], *, collection: Collection) -> None:
+    """Blank what jobs of other collections say of documents that came from there."""
+    foreign = JobItem.objects.exclude(job__collection=collection).filter(document_id__in=documents)
+    named = Document.objects.filter(pk__in=foreign.values("document_id"))
+    for key, path in named.values_list("pk", "file_path"):
+        drop_traces(key, collection_id=collection.pk, path=path)
 
 
 def _goes_with_collection(origin: Any) -> bool:

@@ -18,11 +18,16 @@ from corpus.public_web import fetch
 FETCHED = "fetched"
 
 
-def ingest_address(url: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
+def ingest_address(
+    url: str, *, collection: Collection, attributes: Attributes, place: bool = False
+) -> StoredDocument:
     """Bring a page or file of the internet in, in place of the version its address had.
 
     Where its server says that it has not changed, it is not even sent again; where its bytes are
     those of last time, it is not loaded.
+
+    Args:
+        place: As ``ingest_text``.
 
     Raises:
         DuplicateDocument: It is in already, and has not changed.
@@ -47,6 +52,7 @@ def ingest_address(url: str, *, collection: Collection, attributes: Attributes) 
         filename="" if is_page else unquote(PurePosixPath(urlsplit(fetched.url).path).name),
         media_type=fetched.media_type,
         collection=collection,
+        place=place,
         attributes=replace(
             attributes,
             source_uri=url,

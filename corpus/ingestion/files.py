@@ -22,8 +22,10 @@ from corpus.ingestion.placeholders import (
     mark_processing,
 )
 from corpus.ingestion.selection import Selection
+from corpus.ingestion.store import tags_by_rules
 from corpus.models import Collection, Document
 from corpus.roots.descent import LinkFound, is_folder
+from corpus.tags import add_tags
 
 # What reading a file raises that is not there.
 GONE = (FileNotFoundError, NotADirectoryError)
@@ -79,6 +81,8 @@ def move_document(document: Document, file: FileContent, *, collection: Collecti
         Document.objects.filter(pk=displaced).update(
             source_uri=document.source_uri, file_path=document.file_path
         )
+    # Tags of its old place stay: nobody knows which of them a rule gave.
+    add_tags([document.pk], tags_by_rules(document))
     return True
 
 
@@ -116,6 +120,8 @@ class SyncOptions:
             is too, removes nothing. 0: somebody has asked.
         mounts: Where something was mounted the last time; where nothing is now, the documents
             below stay.
+        place: Files that were sent: of what is bound for the default collection, and new, rules
+            say where it goes. A folder's files are looked for where it is mirrored.
     """
 
     paths: tuple[str, ...]
@@ -129,6 +135,7 @@ class SyncOptions:
     exclude: tuple[str, ...] = ()
     quiet_s: float = 0
     mounts: tuple[str, ...] = ()
+    place: bool = False
 
     @property
     def selection(self) -> Selection:
@@ -265,12 +272,15 @@ def _take_in(
             filename=file.path.name,
             collection=collection,
             attributes=attributes,
+            place=options.place,
             # A placeholder has no version that could be replaced.
             replacing=known if known is not None and known.content_sha256 else None,
             on_embedding=on_embedding,
         )
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)
+    if stored.collection != collection.name:
+        drop_placeholder(file.path, collection=collection)
     return ItemResult(
         Outcome.ADDED if stored.is_new else Outcome.REPLACED,
         stored.document_id,

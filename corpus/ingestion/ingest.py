@@ -17,6 +17,7 @@ from corpus.ingestion.sent_files import kept_while_stored
 from corpus.ingestion.store import (
     StoredDocument,
     Version,
+    find_place,
     refuse_address,
     refuse_duplicate,
     store_document,
@@ -33,8 +34,13 @@ MOST_SHRINKING = 4
 _NOT_KEPT = nullcontext("")
 
 
-def ingest_text(text: str, *, collection: Collection, attributes: Attributes) -> StoredDocument:
+def ingest_text(
+    text: str, *, collection: Collection, attributes: Attributes, place: bool = False
+) -> StoredDocument:
     """Bring a text into a collection, in place of the version its ``source_uri`` had.
+
+    Args:
+        place: What is bound for the default collection, and new there, goes where a rule says.
 
     Raises:
         TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
@@ -49,7 +55,7 @@ def ingest_text(text: str, *, collection: Collection, attributes: Attributes) ->
         with span(Step.NORMALIZE):
             normal, outline = join_blocks([Block(text)])
         _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
-        return _ingest(normal, outline, collection=collection, attributes=attributes)
+        return _ingest(normal, outline, collection=collection, attributes=attributes, place=place)
 
 
 def ingest_file(
@@ -61,6 +67,7 @@ def ingest_file(
     attributes: Attributes,
     max_chars: int | None = None,
     keep: bool = False,
+    place: bool = False,
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
@@ -69,6 +76,7 @@ def ingest_file(
     Args:
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
         keep: Its bytes are nowhere else: they stay here as long as this version.
+        place: As ``ingest_text``.
         replacing: The document whose new version this is, be its content the same.
         on_embedding: Called when the file is read and cut, before its chunks are embedded.
 
@@ -97,6 +105,7 @@ def ingest_file(
             collection=collection,
             attributes=attributes.filled_by(loaded, media_type=found_type, size_bytes=len(content)),
             kept=kept_while_stored(content, name=filename) if keep else _NOT_KEPT,
+            place=place,
             replacing=replacing,
             on_embedding=on_embedding,
         )
@@ -115,6 +124,7 @@ def reingest_document(document: Document) -> StoredDocument:
             collection=document.collection,
             attributes=Attributes.of(document),
             replacing=document,
+            by_rules=False,
         )
 
 
@@ -138,6 +148,7 @@ def move_to_collection(document: Document, collection: Collection) -> None:
             collection=collection,
             attributes=Attributes.of(document),
             replacing=document,
+            by_rules=False,
         )
 
 
@@ -171,28 +182,50 @@ def _ingest(
     collection: Collection,
     attributes: Attributes,
     kept: AbstractContextManager[str] = _NOT_KEPT,
+    place: bool = False,
     replacing: Document | None = None,
+    by_rules: bool = True,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
     """Embedding runs before the one transaction opens, so a slow model holds no lock."""
-    embedder = get_embedder(collection.embedding_model)
+    version = _cut(text, outline, attributes.title, collection=collection, replacing=replacing)
+    with kept as kept_file:
+        attributes = replace(attributes, kept_file=kept_file or attributes.kept_file)
+        if place and (target := find_place(version, collection, attributes)) is not None:
+            collection = target
+            version = _cut(text, outline, attributes.title, collection=collection)
+        on_embedding()
+        embedder = get_embedder(collection.embedding_model)
+        encoded = encode_chunks(version.chunks, embedder=embedder)
+        with transaction.atomic():
+            stored = store_document(
+                version,
+                collection=collection,
+                attributes=attributes,
+                encoded=encoded,
+                replacing=replacing,
+                by_rules=by_rules,
+            )
+            if not stored.is_complete:
+                queue_completion(stored.document_id, collection=collection)
+    return stored
+
+
+def _cut(
+    text: str,
+    outline: Outline,
+    title: str,
+    *,
+    collection: Collection,
+    replacing: Document | None = None,
+) -> Version:
+    """Raise DuplicateDocument before the work of cutting, where it is known by then."""
     with span(Step.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
     refuse_duplicate(collection, content_sha256, replacing=replacing)
+    embedder = get_embedder(collection.embedding_model)
     with span(Step.CHUNKING):
         chunks = cut_chunks(
-            text, title=attributes.title, outline=outline, collection=collection, embedder=embedder
+            text, title=title, outline=outline, collection=collection, embedder=embedder
         )
-    on_embedding()
-    encoded = encode_chunks(chunks, embedder=embedder)
-    with kept as kept_file, transaction.atomic():
-        stored = store_document(
-            Version(text, outline, content_sha256, chunks),
-            collection=collection,
-            attributes=replace(attributes, kept_file=kept_file or attributes.kept_file),
-            encoded=encoded,
-            replacing=replacing,
-        )
-        if not stored.is_complete:
-            queue_completion(stored.document_id, collection=collection)
-    return stored
+    return Version(text, outline, content_sha256, chunks)

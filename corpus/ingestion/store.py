@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from time import time
+from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -18,8 +19,9 @@ from corpus.ingestion.sent_files import drop_file, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
 from corpus.queue import enqueue_filling
+from corpus.rules import all_rules, rules_of
 from corpus.tags import set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
@@ -92,6 +94,7 @@ def store_document(
     attributes: Attributes,
     encoded: Encoded,
     replacing: Document | None = None,
+    by_rules: bool = True,
 ) -> StoredDocument:
     """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
 
@@ -99,6 +102,9 @@ def store_document(
     of this collection, keeps its id and its vectors. A chunk that ``encoded`` has no vector
     for is stored without; the document is then still ``processing``. It is as well where the
     collection was given another model meanwhile.
+
+    Args:
+        by_rules: It gets the tags of the rules that are about it, besides its own.
 
     Raises:
         DuplicateDocument: The collection holds this content in another document, or in the
@@ -130,7 +136,7 @@ def store_document(
     with span(Step.WRITE_EMBEDDINGS):
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
-        set_tags(document, attributes.tags)
+        tags = _write_tags(document, attributes.tags, by_rules=by_rules)
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
@@ -138,12 +144,56 @@ def store_document(
     return StoredDocument(
         document_id=str(document.pk),
         chunk_ids=tuple(str(chunk.pk) for chunk in stored),
-        tags=attributes.tags,
+        tags=tags,
         collection=collection.name,
         is_new=is_new,
         embedded_count=embedded_count,
         encoded_count=len(encoded.fresh),
     )
+
+
+def find_place(
+    version: Version, collection: Collection, attributes: Attributes
+) -> Collection | None:
+    """Return the collection that a rule has for what is bound for the default one; None: it stays.
+
+    What has the address of a document there stays with it. Rules are about what is stored: it is
+    stored, without vectors, and taken back.
+    """
+    if collection.name != DEFAULT_COLLECTION:
+        return None
+    rules = list(all_rules().exclude(collection__in=["", DEFAULT_COLLECTION]))
+    if not rules:
+        return None
+    with transaction.atomic():
+        known = _existing(collection, attributes.source_uri)
+        if known is not None and known.content_sha256:
+            return None
+        unencoded = Encoded(collection.embedding_model, {}, frozenset())
+        stored = store_document(
+            version,
+            collection=collection,
+            attributes=attributes,
+            encoded=unencoded,
+            by_rules=False,
+        )
+        held = rules_of(UUID(stored.document_id), rules, language=collection.language)
+        transaction.set_rollback(True)
+    names = [rule.collection for rule in held]
+    found = {each.name: each for each in Collection.objects.filter(name__in=names)}
+    return next((found[name] for name in names if name in found), None)
+
+
+def _write_tags(document: Document, own: Sequence[str], *, by_rules: bool) -> tuple[str, ...]:
+    tags = tuple(dict.fromkeys((*own, *(tags_by_rules(document) if by_rules else ()))))
+    set_tags(document, tags)
+    return tags
+
+
+def tags_by_rules(document: Document) -> list[str]:
+    """Return the tags that rules give to a document, stored with its chunks."""
+    held = rules_of(document.pk, list(all_rules()), language=document.collection.language)
+    return [name for rule in held for name in rule.tags]
 
 
 def _take_out(document: Document, collection: Collection) -> None:

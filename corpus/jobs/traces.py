@@ -21,11 +21,11 @@ UPDATE corpus_job SET errors = (
     SELECT FROM jsonb_array_elements(errors) error
      WHERE error->>'path' = ANY(%(names)s) OR error->>'document_id' = ANY(%(names)s))
 """
-# A file that was sent is named by the job that was made for it.
+# A file that was sent is named by the job that was made for it, wherever a rule put it.
 _FORGET_UPLOAD = """
 UPDATE corpus_job SET arguments = jsonb_set(arguments, '{paths}', (arguments->'paths') - %(path)s)
- WHERE collection_id = %(collection)s AND kind = 'sync' AND is_listed
-   AND arguments->'paths' @> to_jsonb(%(path)s::text)
+ WHERE (collection_id = %(collection)s OR arguments->>'source' = 'upload')
+   AND kind = 'sync' AND is_listed AND arguments->'paths' @> to_jsonb(%(path)s::text)
 """
 
 

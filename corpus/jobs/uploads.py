@@ -27,7 +27,9 @@ def start_upload(
     paths = tuple(str(keep_file(file.chunks(), name=file.name or "")) for file in files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
-    options = SyncOptions(paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags))
+    options = SyncOptions(
+        paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), place=True
+    )
     return start_sync(collection, options)
 
 

@@ -23,6 +23,7 @@ from corpus.models.changes import CollectionChange, Version
 from corpus.models.collection_maps import CollectionMap
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
+from corpus.models.rules import Rule
 from corpus.models.token_vectors import TokenVectors
 from corpus.models.tombstones import Tombstone
 from corpus.models.watched_folders import WatchedFolder
@@ -38,8 +39,8 @@ from corpus.times import EARLIEST, LATEST
 
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionChange",
-    "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Tag",
-    "TermCount", "TokenVectors", "Tombstone", "Version",
+    "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Rule",
+    "Tag", "TermCount", "TokenVectors", "Tombstone", "Version",
     "WatchedFolder",
 ]  # fmt: skip
 

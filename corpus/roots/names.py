@@ -52,13 +52,13 @@ def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
     """
     if column not in {"file_path", "source_uri"}:
         return Q(**{f"{of}{column}__{lookup}": value})
-    shown = _shown_column(column, of)
+    shown = shown_column(column, of=of)
     compare: Any = shown.get_lookup(lookup)
     return Q(compare(shown, value))
 
 
-def _shown_column(column: str, of: str) -> Case:
-    """What ``shown_path`` and ``shown_address`` return, in SQL."""
+def shown_column(column: str, *, of: str = "") -> Case:
+    """What is shown of ``file_path`` or ``source_uri``, in SQL."""
     name = f"{of}{column}"
     is_given = Q(**{f"{of}file_path": ""}) | ~Q(**{f"{of}source_uri__startswith": _FILE_URI})
     kept = [When(is_given, then=F(name))] if column == "source_uri" else []

@@ -25,7 +25,7 @@ _PATHS: Mapping[Cost, Iterable[str]] = {
         "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/v1/responses",
         "/claims/verify",
     ),
-    Cost.SEARCH: ("/search", "/query", "/ui/search"),
+    Cost.SEARCH: ("/search", "/query", "/ui/search", "/rules/try"),
     Cost.ENCODE: (
         "/ingest", "/encode_doc", "/v1/embeddings", "/v1/rerank",
         "/ui/library/upload", "/ui/library/paste",
@@ -35,6 +35,7 @@ _COSTS = {path: cost for cost, paths in _PATHS.items() for path in paths}
 _FORMS = {
     re.compile(r"/v1/vector_stores/.*/search", re.DOTALL): Cost.SEARCH,
     re.compile(r"/ui/documents/.*/reingest"): Cost.ENCODE,
+    re.compile(r"/ui/rules/[^/]+"): Cost.SEARCH,
     re.compile(r"(?:/ui)?/documents/[^/]+/(?:original|pages/[^/]+)"): Cost.SEARCH,
 }
 _TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}

@@ -33,6 +33,8 @@ class Operation(NamedTuple):
 _QUESTION = "How often should a drift check run?"
 _BAVOKE = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
 
+_RULE = {"name": "invoices", "path": "invoices/*", "words": ["IBAN"], "tags": ["invoice"]}
+
 OPERATIONS = {
     "GET /answer": Operation("answer", "Ask", "Answer a question"),
     "GET /answers/{}": Operation("get_answer", "Ask", "Read a stored answer"),
@@ -94,6 +96,14 @@ OPERATIONS = {
     "GET /tags": Operation("list_tags", "Documents", "List tags"),
     "GET /tags/{}": Operation("get_tag", "Documents", "Read a tag's counts"),
     "DELETE /tags/{}": Operation("delete_tag", "Documents", "Take a tag off everything"),
+    "GET /rules": Operation("list_rules", "Documents", "List rules that tag documents"),
+    "POST /rules": Operation("add_rule", "Documents", "Keep a rule", _RULE),
+    "POST /rules/try": Operation("try_rule", "Documents", "Tell what a rule would do", _RULE),
+    "GET /rules/{}": Operation("get_rule", "Documents", "Read a rule"),
+    "PATCH /rules/{}": Operation(
+        "change_rule", "Documents", "Change a rule", {"tags": ["invoice", "2026"]}
+    ),
+    "DELETE /rules/{}": Operation("delete_rule", "Documents", "Remove a rule"),
     "GET /collections": Operation("list_collections", "Collections", "List collections"),
     "POST /collections": Operation(
         "create_collection",

@@ -29,11 +29,11 @@ def bulk(request: HttpRequest) -> HttpResponse:
         return render(request, "web/delete_documents.html", _deletion(given))
     jobs = start_edit(given["id"], act, tags=given["tags"], collection=given["to"])
     if act in QUICK:
-        _begin(jobs)
+        begin(jobs)
     return redirect(f"{reverse('web:library')}?{QueryDict(given['back']).urlencode()}")
 
 
-def _begin(jobs: list[Job]) -> None:
+def begin(jobs: list[Job]) -> None:
     """Run the jobs in the time of a request; what is left of them the workers have already."""
     ends = monotonic() + TURN_S
     for job in jobs:

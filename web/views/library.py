@@ -169,7 +169,7 @@ def paste(request: HttpRequest) -> HttpResponse:
     given = PasteForm.read(request.POST)
     attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
     collection = Collection.objects.named(given["collection"])
-    stored = ingest_text(given["text"], collection=collection, attributes=attributes)
+    stored = ingest_text(given["text"], collection=collection, attributes=attributes, place=True)
     return redirect("web:document", stored.document_id)
 
 

@@ -14,8 +14,10 @@ from corpus.ingestion import move_to_collection, reingest_document
 from corpus.ingestion.disk import reason_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
-from corpus.models import Collection, Document, Job, JobItem
+from corpus.models import Collection, Document, Job, JobItem, Rule
 from corpus.queue import enqueue_job
+from corpus.rules import documents_of
+from corpus.rules.matching import lacking
 from corpus.tags import add_tags, remove_tags
 
 # Of one job: what a person selects in a list.
@@ -112,6 +114,12 @@ def start_edit(
     return [_queue(collection_id, keys, arguments) for collection_id, keys in by_collection.items()]
 
 
+def start_tagging(rule: Rule) -> list[Job]:
+    """Make the jobs that put a rule's tags on what is there and lacks one."""
+    found = lacking(documents_of(rule), rule.tags).values_list("pk", flat=True)
+    return start_edit(found, Act.TAG, tags=rule.tags)
+
+
 def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -> Job:
     job = Job.objects.create(
         kind=Job.Kind.EDIT,
@@ -120,6 +128,7 @@ def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -
         total=len(keys),
         is_listed=True,
     )
-    JobItem.objects.bulk_create([JobItem.of_document(key, job=job) for key in keys])
+    items = [JobItem.of_document(key, job=job) for key in keys]
+    JobItem.objects.bulk_create(items, batch_size=1_000)
     enqueue_job(job.pk)
     return job

@@ -6,10 +6,12 @@ from time import sleep
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from corpus.errors import InvalidInput
 from corpus.jobs.run import run_items
 from corpus.models import Job
+from corpus.rules import keep_set_rules
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
 from corpus.watched.watcher import watching_beside
 
@@ -33,6 +35,10 @@ class Command(BaseCommand):
         if options["job"]:
             _help_with(options["job"])
             return
+        try:
+            keep_set_rules()
+        except InvalidInput as exc:
+            raise CommandError(f"PKB_RULES: {exc}") from exc
         rescue_left_behind()
         begin_filling()
         with watching_beside():

@@ -1,0 +1,185 @@
+"""The doors to rules that tag documents, with what they take and show."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import TagList, Text, Truth
+from corpus.api.pagination import ByCreation
+from corpus.errors import (
+    CollectionNotFound,
+    Errors,
+    RuleExists,
+    RuleIsSet,
+    RuleNotFound,
+)
+from corpus.jobs.kinds.edit import start_tagging
+from corpus.models import Document, Rule
+from corpus.roots.names import shown_address, shown_path
+from corpus.rules import (
+    add_rule,
+    all_rules,
+    change_rule,
+    delete_rule,
+    find_rule,
+    settle_rule,
+    try_rule,
+)
+from corpus.rules.conditions import MAX_NAME_CHARS, MAX_PATTERN_CHARS, MAX_PHRASE_CHARS
+
+_PATTERN: Any = {"max_length": MAX_PATTERN_CHARS, "required": False, "allow_blank": True}
+
+
+class _Phrases(serializers.ListField):
+    child = Text(max_length=MAX_PHRASE_CHARS)
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+
+class _Said(serializers.Serializer[Any]):
+    path = Text(help_text="* is any characters, / too, ? is one", **_PATTERN)
+    title = _Phrases(help_text="words or phrases, all of them in the title")
+    words = _Phrases(help_text="words or phrases, all of them in the text")
+    sender = Text(help_text="a pattern like path, of a mail's sender", **_PATTERN)
+    tags = TagList(required=False)
+    collection = Text(
+        max_length=MAX_NAME_CHARS,
+        required=False,
+        allow_blank=True,
+        help_text="of new documents that no collection is named for",
+    )
+
+
+class RuleInput(_Said):
+    name = Text(max_length=MAX_NAME_CHARS)
+    apply = Truth(default=False, help_text="tag by a job what is there")
+
+
+class RuleChange(_Said):
+    name = Text(max_length=MAX_NAME_CHARS, required=False)
+    apply = Truth(default=False, help_text="tag by a job what is there")
+
+
+class RuleTrial(_Said):
+    name = Text(max_length=MAX_NAME_CHARS, default="trial")
+
+
+class RuleShown(serializers.ModelSerializer[Rule]):
+    title: Any = serializers.ListField(child=serializers.CharField())
+    words: Any = serializers.ListField(child=serializers.CharField())
+    tags: Any = serializers.ListField(child=serializers.CharField())
+    is_set = serializers.BooleanField(help_text="by PKB_RULES, and changed there")
+
+    class Meta:
+        model = Rule
+        fields = [
+            "id", "name", "path", "title", "words", "sender", "tags", "collection", "is_set",
+            "created_at", "updated_at",
+        ]  # fmt: skip
+
+
+class RuleKept(RuleShown):
+    job_ids = serializers.ListField(child=serializers.UUIDField())
+
+    class Meta(RuleShown.Meta):
+        fields = [*RuleShown.Meta.fields, "job_ids"]
+
+
+class RuleMatch(serializers.Serializer[Any]):
+    document_id = serializers.UUIDField()
+    title = serializers.CharField()
+    collection = serializers.CharField()
+    file_path = serializers.CharField()
+    source_uri = serializers.CharField()
+    new_tags = serializers.ListField(child=serializers.CharField())
+
+
+class RuleTried(serializers.Serializer[Any]):
+    matching_count = serializers.IntegerField()
+    changing_count = serializers.IntegerField(help_text="of them, those that lack a tag of it")
+    documents = RuleMatch(many=True, help_text="the newest of those, at most 50; else of all")
+
+
+class RulesView(generics.ListAPIView[Rule]):
+    """The rules that hold."""
+
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound, RuleExists]}
+    serializer_class = RuleShown
+    pagination_class = ByCreation
+
+    def get_queryset(self) -> QuerySet[Rule]:
+        return all_rules()
+
+    @extend_schema(request=RuleInput, responses={201: RuleKept})
+    def post(self, request: Request) -> Response:
+        given = _read(RuleInput, request)
+        is_applied = given.pop("apply")
+        return Response(_kept(add_rule(given), is_applied=is_applied), status=201)
+
+
+class RuleView(APIView):
+    """One rule."""
+
+    errors: ClassVar[Errors] = {
+        "get": [RuleNotFound],
+        "patch": [RuleNotFound, CollectionNotFound, RuleExists, RuleIsSet],
+        "delete": [RuleNotFound, RuleIsSet],
+    }
+
+    @extend_schema(responses={200: RuleShown})
+    def get(self, request: Request, rule_id: UUID) -> Response:
+        return Response(RuleShown(find_rule(rule_id)).data)
+
+    @extend_schema(request=RuleChange, responses={200: RuleKept})
+    def patch(self, request: Request, rule_id: UUID) -> Response:
+        given = _read(RuleChange, request)
+        is_applied = given.pop("apply")
+        return Response(_kept(change_rule(rule_id, given), is_applied=is_applied))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, rule_id: UUID) -> Response:
+        delete_rule(rule_id)
+        return Response(status=204)
+
+
+class RuleTrialView(APIView):
+    """What a rule would do with what is there; nothing is kept or changed."""
+
+    @extend_schema(request=RuleTrial, responses={200: RuleTried})
+    def post(self, request: Request) -> Response:
+        trial = try_rule(Rule(**settle_rule(_read(RuleTrial, request))))
+        shown = {
+            "matching_count": trial.matching_count,
+            "changing_count": trial.changing_count,
+            "documents": [_match(document, tags) for document, tags in trial.documents],
+        }
+        return Response(RuleTried(shown).data)
+
+
+def _read(form_of: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
+    form = form_of(data=request.data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def _kept(rule: Rule, *, is_applied: bool) -> Any:
+    jobs = start_tagging(rule) if is_applied else []
+    return {**RuleShown(rule).data, "job_ids": [str(job.pk) for job in jobs]}
+
+
+def _match(document: Document, new_tags: list[str]) -> dict[str, Any]:
+    return {
+        "document_id": document.pk,
+        "title": document.name,
+        "collection": document.collection.name,
+        "file_path": shown_path(document.file_path),
+        "source_uri": shown_address(document.source_uri, file_path=document.file_path),
+        "new_tags": new_tags,
+    }

@@ -1,0 +1,64 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import InvalidInput
+from corpus.models import Rule
+from corpus.rules import all_rules, apply_rule, try_rule
+from corpus.rules.conditions import CONDITIONS
+from corpus.rules.rule_file import read_rules
+
+
+class Command(BaseCommand):
+    help = (
+        "List the rules that tag documents as they come in, with how many of those that are there "
+        "each is about, and how many lack a tag of it. Exit 2: wrong usage, or a wrong file."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--try", dest="file", type=Path, help="the rules of this file instead; keeps none"
+        )
+        parser.add_argument("--apply", action="store_true", help="tag what is there by them, now")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            rules = _rules(options["file"])
+        except InvalidInput as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        for rule in rules:
+            self._show(rule, is_trial=options["file"] is not None and not options["apply"])
+        self.stdout.write(f"{len(rules)} rules")
+        if options["apply"]:
+            count = sum(apply_rule(rule) for rule in rules)
+            self.stdout.write(f"{count} documents tagged")
+
+    def _show(self, rule: Rule, *, is_trial: bool) -> None:
+        trial = try_rule(rule)
+        # What is tried is not there yet.
+        origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
+        self.stdout.write(f"{rule.name}{origin}: {_tell(rule)}")
+        counts = f"{trial.matching_count} documents, {trial.changing_count} lack a tag of it"
+        self.stdout.write(f"    {counts}")
+        for document, tags in trial.documents if is_trial else []:
+            self.stdout.write(f"    {document.name}: {', '.join(tags) or 'has all'}")
+
+
+def _rules(file: Path | None) -> list[Rule]:
+    if file is None:
+        return list(all_rules())
+    # As they would hold in PKB_RULES.
+    return [Rule(**said, is_set=True) for said in read_rules(file)]
+
+
+def _tell(rule: Rule) -> str:
+    given = [(field, getattr(rule, field)) for field in CONDITIONS]
+    conditions = ", ".join(
+        f"{field} {value if isinstance(value, str) else ' + '.join(value)}"
+        for field, value in given
+        if value
+    )
+    into = f", into {rule.collection}" if rule.collection else ""
+    return f"{conditions} -> {', '.join(rule.tags) or 'no tag'}{into}"

@@ -1,0 +1,99 @@
+"""What a rule may say: bounds, spelling, and patterns as SQL understands them."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from corpus.characters import normalize
+from corpus.errors import InvalidInput
+from corpus.models import NAME_PATTERN
+from corpus.storable import is_storable
+from corpus.tags import normalize_tags
+
+CONDITIONS = ("path", "title", "words", "sender")
+ACTS = ("tags", "collection")
+FIELDS = ("name", *CONDITIONS, *ACTS)
+_LISTS = {"title", "words", "tags"}
+
+MAX_NAME_CHARS = 100
+MAX_PATTERN_CHARS = 500
+# Postgres compares a pattern in time of its length times the text's; with many of these near that.
+MAX_STARS = 10
+MAX_PHRASES = 20
+MAX_PHRASE_CHARS = 200
+MAX_TAGS = 20
+
+_STARS = re.compile(r"\*+")
+_SPECIAL = re.compile(r"[\\%_]")
+
+
+def settle_rule(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a rule says, each of ``FIELDS``, cleaned.
+
+    Of lists, a text is taken as its parts between commas.
+
+    Raises:
+        InvalidInput: A field is unknown, of another type or out of its bounds, or the rule has no
+            name, no condition or nothing to do; it names the field.
+    """
+    unknown = sorted(map(str, given.keys() - set(FIELDS)))
+    if unknown:
+        detail = f"A rule has no such field; it has {', '.join(FIELDS)}."
+        raise InvalidInput(detail, field=unknown[0])
+    settled = {field: _settle(field, given.get(field)) for field in FIELDS}
+    if not settled["name"]:
+        raise InvalidInput("A rule has a name.", field="name")
+    if not any(settled[field] for field in CONDITIONS):
+        raise InvalidInput("Give a path, title, words or sender to go by.", field="path")
+    if not any(settled[field] for field in ACTS):
+        raise InvalidInput("Name a tag to give, or a collection.", field="tags")
+    return settled
+
+
+def _settle(field: str, value: Any) -> Any:
+    if field in _LISTS:
+        phrases = _phrases(field, value)
+        return list(_tags(phrases)) if field == "tags" else phrases
+    if not isinstance(value, str | None):
+        raise InvalidInput("A text is needed.", field=field)
+    text = _clean(field, value or "")
+    most = MAX_NAME_CHARS if field in {"name", "collection"} else MAX_PATTERN_CHARS
+    if len(text) > most:
+        raise InvalidInput(f"It has more than {most} characters.", field=field)
+    if field == "collection" and text and not re.match(NAME_PATTERN, text):
+        raise InvalidInput("That is no name of a collection.", field=field)
+    if len(_STARS.findall(text)) > MAX_STARS and field in {"path", "sender"}:
+        raise InvalidInput(f"It has more than {MAX_STARS} stars.", field=field)
+    return text
+
+
+def _phrases(field: str, value: Any) -> list[str]:
+    parts = value.split(",") if isinstance(value, str) else value or []
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise InvalidInput("A list of texts is needed.", field=field)
+    phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
+    if len(phrases) > (most := MAX_TAGS if field == "tags" else MAX_PHRASES):
+        raise InvalidInput(f"It has more than {most} parts.", field=field)
+    if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):
+        raise InvalidInput(f"A part has more than {MAX_PHRASE_CHARS} characters.", field=field)
+    return phrases
+
+
+def _clean(field: str, text: str) -> str:
+    """Return a text in the form that documents have, its blanks single."""
+    if not is_storable(text):
+        raise InvalidInput("It holds a character that cannot be stored.", field=field)
+    return normalize("NFC", " ".join(text.split()))
+
+
+def _tags(names: list[str]) -> tuple[str, ...]:
+    try:
+        return normalize_tags(names)
+    except InvalidInput as exc:
+        raise InvalidInput(exc.detail, field="tags") from exc
+
+
+def like_pattern(pattern: str) -> str:
+    """Return a pattern with ``*`` (any characters, ``/`` too) and ``?`` (one) for LIKE."""
+    escaped = _SPECIAL.sub(r"\\\g<0>", _STARS.sub("*", pattern))
+    return escaped.replace("*", "%").replace("?", "_")

@@ -1,0 +1,187 @@
+"""Which documents a rule is about, in SQL: the same for one that comes in and for all there are."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+from uuid import UUID
+
+from django.contrib.postgres.search import SearchVector, SearchVectorExact
+from django.db.models import (
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    TextField,
+    Value,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Substr
+
+from corpus.languages import character_ngrams
+from corpus.lexical import Phrase, saying
+from corpus.models import Chunk, Collection, Document, Rule
+from corpus.querysets import DocumentQuerySet
+from corpus.roots.names import shown_column
+from corpus.rules.conditions import like_pattern
+from corpus.tags import add_tags
+
+# Documents that are shown of a trial.
+SHOWN = 50
+# Documents of one transaction, where a rule is applied at once.
+BATCH_SIZE = 500
+# Of a kept file's place, before its name: its folder's name and a slash.
+_FOLDER_CHARS = 33
+# What joins the words of a title that is a file's name: Postgres would take it for one word.
+_JOINTS = "._-/\\:;,()[]{}+&"
+
+_Link = Document.tags.through
+
+
+class _Like(Func):
+    """Whether a text is as a pattern of LIKE, in either case."""
+
+    output_field = BooleanField()
+    template = "(%(expressions)s)"
+    arg_joiner = " ILIKE "
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a rule would do with what is there.
+
+    Attributes:
+        matching_count: Documents that it is about.
+        changing_count: Of them, those that lack a tag it gives.
+        documents: The newest of those, else of all it is about, with the tags that they lack.
+    """
+
+    matching_count: int
+    changing_count: int
+    documents: list[tuple[Document, list[str]]]
+
+
+def try_rule(rule: Rule) -> Trial:
+    """Tell what a rule, which need not be kept, would do; changes nothing."""
+    matching = documents_of(rule)
+    changing = lacking(matching, rule.tags)
+    changing_count = changing.count()
+    shown = (changing if changing_count else matching).listed().order_by("-created_at", "pk")
+    documents = list(shown[:SHOWN])
+    return Trial(
+        matching.count(),
+        changing_count,
+        [(each, _lacked(each, rule.tags)) for each in documents],
+    )
+
+
+def _lacked(document: Document, tags: Sequence[str]) -> list[str]:
+    carried = {tag.name for tag in document.tags.all()}
+    return [name for name in tags if name not in carried]
+
+
+def apply_rule(rule: Rule) -> int:
+    """Tag what is there, a batch a transaction; return how many documents it changed."""
+    count = 0
+    while keys := list(
+        lacking(documents_of(rule), rule.tags).values_list("pk", flat=True)[:BATCH_SIZE]
+    ):
+        count += add_tags(keys, rule.tags)
+    return count
+
+
+def lacking(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
+    """Keep documents that lack one of the tags; none where no tag is named."""
+    carried = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
+    if not carried:
+        return documents.none()
+    return documents.filter(reduce(or_, [~Q(Exists(links)) for links in carried]))
+
+
+def documents_of(rule: Rule) -> DocumentQuerySet:
+    """Return the stored documents that a rule is about."""
+    languages = Collection.objects.order_by().values_list("language", flat=True).distinct()
+    return Document.objects.stored().filter(_condition(rule, list(languages)))
+
+
+def rules_of(document_id: UUID, rules: Sequence[Rule], *, language: str) -> list[Rule]:
+    """Return those of the rules that are about a document, stored with its chunks.
+
+    Args:
+        language: Of its collection.
+    """
+    if not rules:
+        return []
+    conditions = [
+        ExpressionWrapper(_condition(rule, [language]), output_field=BooleanField())
+        for rule in rules
+    ]
+    held = Document.objects.filter(pk=document_id).values_list(*conditions).get()
+    return [rule for rule, is_held in zip(rules, held, strict=True) if is_held]
+
+
+def _condition(rule: Rule, languages: Sequence[str]) -> Q:
+    conditions = [
+        *([_is_at(rule.path, whole=rule.is_set)] if rule.path else []),
+        *(_is_titled(phrase, languages) for phrase in rule.title),
+        *(_says(phrase, languages) for phrase in rule.words),
+        *([_is_sent_by(rule.sender)] if rule.sender else []),
+    ]
+    return reduce(and_, conditions)
+
+
+def _is_at(pattern: str, *, whole: bool) -> Q:
+    """Whether path, address or the name of the sent file, or the last parts of it, are so.
+
+    Args:
+        whole: The rule is the operator's, and sees the path as it is on this machine. Others see
+            what clients are shown, and the folder that pages name beside the file: else one could
+            ask for the rest, letter by letter.
+    """
+    with_folder = Func(
+        F("file_path"), Value("[^/]*/[^/]*$"), function="substring", output_field=TextField()
+    )
+    names = (
+        *([F("file_path")] if whole else [shown_column("file_path"), with_folder]),
+        shown_column("source_uri"),
+        Substr("kept_file", _FOLDER_CHARS + 1),
+    )
+    like = like_pattern(pattern)
+    return reduce(
+        or_, [Q(_Like(name, Value(each))) for name in names for each in (like, f"%/{like}")]
+    )
+
+
+def _is_sent_by(pattern: str) -> Q:
+    """Whether the address of a mail's sender is so, or the whole line with the name."""
+    line = KeyTextTransform("from", "metadata")
+    address = Func(line, Value("<([^<>]*)>[^<>]*$"), function="substring", output_field=TextField())
+    return reduce(or_, [Q(_Like(said, Value(like_pattern(pattern)))) for said in (line, address)])
+
+
+def _is_titled(phrase: str, languages: Sequence[str]) -> Q:
+    spaced = Func(
+        F("title"), Value(_JOINTS), Value(" " * len(_JOINTS)),
+        function="translate", output_field=TextField(),
+    )  # fmt: skip
+    words = phrase.translate({ord(joint): " " for joint in _JOINTS})
+    said = [
+        Q(collection__language=language)
+        & Q(
+            SearchVectorExact(
+                SearchVector(spaced, config=language), Phrase(words, language=language)
+            )
+        )
+        for language in languages
+    ]
+    if character_ngrams(phrase):
+        said.append(Q(title__icontains=phrase))
+    return reduce(or_, said)
+
+
+def _says(phrase: str, languages: Sequence[str]) -> Q:
+    chunks = Chunk.objects.filter(saying(phrase, languages, Phrase), document=OuterRef("pk"))
+    return Q(Exists(chunks))

@@ -1,0 +1,70 @@
+"""Read the rules of ``PKB_RULES``: YAML, TOML or JSON."""
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from corpus.errors import InvalidInput
+from corpus.rules.conditions import settle_rule
+
+MAX_RULES = 100
+MAX_FILE_BYTES = 2**20
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    ".yaml": yaml.safe_load, ".yml": yaml.safe_load, ".toml": tomllib.loads, ".json": json.loads,
+}  # fmt: skip
+
+
+def read_rules(path: Path) -> list[dict[str, Any]]:
+    """Return what the rules of a file say, as ``settle_rule`` does.
+
+    They are a list, or the list ``rules`` of what the file holds.
+
+    Raises:
+        InvalidInput: The file cannot be read, or a rule is wrong: it names the file, and the line
+            or the rule.
+    """
+    found = _parse(path)
+    if isinstance(found, dict) and set(found) == {"rules"}:
+        found = found["rules"]
+    if not isinstance(found, list):
+        raise InvalidInput(f"{path}: a list of rules is needed, or `rules:` with one.")
+    if len(found) > MAX_RULES:
+        raise InvalidInput(f"{path}: {len(found)} rules; at most {MAX_RULES} are taken.")
+    rules = [_settle(path, place, given) for place, given in enumerate(found, start=1)]
+    names = [rule["name"] for rule in rules]
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise InvalidInput(f"{path}: two rules are called {twice[0]!r}.")
+    return rules
+
+
+def _parse(path: Path) -> Any:
+    read = _READERS.get(path.suffix.lower())
+    if read is None:
+        raise InvalidInput(f"{path}: the file is called .yaml, .toml or .json.")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise InvalidInput(f"{path}: it has more than {MAX_FILE_BYTES:,} bytes.")
+        return read(content.decode())
+    except OSError as exc:
+        raise InvalidInput(f"{path}: {exc.strerror}") from exc
+    # Those of TOML, JSON and UTF-8 are of this kind; they, and YAML's, tell the line.
+    except (ValueError, RecursionError, yaml.YAMLError) as exc:
+        raise InvalidInput(f"{path}: {' '.join(str(exc).split())}") from exc
+
+
+def _settle(path: Path, place: int, given: Any) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{path}: rule {place} is no table of name, conditions and tags.")
+    try:
+        return settle_rule(given)
+    except InvalidInput as exc:
+        name = f" ({given['name']!r})" if given.get("name") else ""
+        raise InvalidInput(f"{path}: rule {place}{name}: {exc}") from exc

@@ -1,0 +1,239 @@
+"""Rules as people and programs keep them: by REST, on pages, in the admin, at the terminal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+from django.test import Client
+from rest_framework.test import APIClient
+
+from corpus.catalogue import create_collection, delete_collection
+from corpus.invariants import find_violations
+from corpus.jobs.run import advance_job
+from corpus.models import Document, Job, JobItem, Rule
+from corpus.rules import add_rule, keep_set_rules
+from pkb.http.costs import Cost, cost_of
+from qa.checks import check_configuration
+from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.commands import run
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+
+TOWERS = {"name": "towers", "words": ["lighthouse"], "tags": ["tower"]}
+
+
+def tags() -> set[str]:
+    return set(Document.objects.exclude(tags=None).values_list("tags__name", flat=True))
+
+
+def test_a_rule_is_kept_read_changed_and_removed_by_rest(api: APIClient) -> None:
+    made = api.post("/rules", {**TOWERS, "path": "a/*"}, format="json")
+    assert made.status_code == 201
+    rule = made.json()
+    assert rule.pop("job_ids") == []
+    assert (rule["words"], rule["title"], rule["is_set"]) == (["lighthouse"], [], False)
+    url = f"/rules/{rule['id']}"
+    assert api.get("/rules").json() == {"results": [api.get(url).json()], "next": None}
+    changed = api.patch(url, {"path": "", "tags": ["Beacon"]}, format="json").json()
+    assert (changed["path"], changed["tags"], changed["words"]) == ("", ["beacon"], ["lighthouse"])
+    assert api.delete(url).status_code == 204
+    assert api.get(url).json()["error"] == "rule_not_found"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "error", "field"),
+    [
+        ({"words": []}, 400, "invalid_input", "path"),
+        ({"words": ["a" * 201]}, 400, "invalid_input", "words.0"),
+        ({"words": "lighthouse"}, 400, "invalid_input", "words"),
+        ({"path": "*a" * 11}, 400, "invalid_input", "path"),
+        ({"apply": "yes"}, 400, "invalid_input", "apply"),
+        ({"collection": "nowhere"}, 404, "collection_not_found", None),
+        ({}, 409, "rule_exists", None),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(
+    api: APIClient, change: dict[str, Any], status: int, error: str, field: str | None
+) -> None:
+    add_rule(TOWERS)
+    reply = api.post("/rules", {**TOWERS, **change}, format="json")
+    body = reply.json()
+    assert (reply.status_code, body["error"]) == (status, error)
+    assert field is None or body["errors"][0]["field"] == field
+    assert Rule.objects.count() == 1
+
+
+def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest) -> None:
+    stored = ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://a.example/b")
+    ingest(BAKERY)
+    tried = api.post("/rules/try", TOWERS, format="json").json()
+    assert (tried["matching_count"], tried["changing_count"]) == (1, 1)
+    assert tried["documents"] == [
+        {
+            "document_id": stored.document_id,
+            "title": "Bavoke",
+            "collection": "default",
+            "file_path": "",
+            "source_uri": "https://a.example/b",
+            "new_tags": ["tower"],
+        }
+    ]
+    assert tags() == set()
+    (job_id,) = api.post("/rules", {**TOWERS, "apply": True}, format="json").json()["job_ids"]
+    assert advance_job(Job.objects.get(pk=job_id).pk)
+    assert tags() == {"tower"}
+    assert cost_of("POST", "/rules/try") == cost_of("POST", "/ui/rules/new") == Cost.SEARCH
+
+
+def test_what_is_sent_says_which_tags_and_collection_it_got(api: APIClient) -> None:
+    create_collection("coast")
+    add_rule({**TOWERS, "collection": "coast"})
+    sent = api.post("/ingest", {"text": LIGHTHOUSE, "tags": ["old"]}, format="json").json()
+    assert (sent["tags"], sent["collection"]) == (["old", "tower"], "coast")
+    assert api.get(f"/documents/{sent['document_id']}").json()["tags"] == ["old", "tower"]
+
+
+def test_an_upload_goes_where_a_rule_says_and_leaves_with_it(
+    client: Client,
+    uploads: Path,  # noqa: F811
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    create_collection("coast")
+    add_rule({"name": "a", "path": "*.md", "collection": "coast", "tags": ["note"]})
+    job = upload(client, "Ottermole.md", LIGHTHOUSE.encode())
+    assert advance_job(job.pk)
+    document = Document.objects.get()
+    assert (document.collection.name, tags()) == ("coast", {"note"})
+    assert JobItem.objects.get().document_id == document.pk
+    assert list(find_violations()) == []
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_collection("coast")
+    job.refresh_from_db()
+    assert "Ottermole" not in f"{job.arguments} {list(JobItem.objects.values())}"
+    assert list(uploads.iterdir()) == []
+
+
+def shown(client: Client, url: str, **sent: str) -> str:
+    reply = client.post(url, sent, follow=True) if sent else client.get(url)
+    return reply.content.decode()
+
+
+def test_a_rule_is_tried_and_kept_on_its_page(client: Client, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke <b>")
+    assert 'href="/ui/rules"' in shown(client, "/ui/library")
+    said = {"name": "Towers & more", "words": "lighthouse, green book", "tags": "tower"}
+    page = shown(client, "/ui/rules/new", **said, act="try")
+    assert "About 1 document that is there; 1 lacks a tag of it" in page
+    assert "Bavoke &lt;b&gt;" in page
+    assert 'value="lighthouse, green book"' in page
+    assert (Rule.objects.count(), tags()) == (0, set())
+    page = shown(client, "/ui/rules/new", **said, act="apply")
+    assert "Towers &amp; more" in page
+    assert "“green book”" in page
+    assert tags() == {"tower"}
+    kept = Rule.objects.get()
+    assert "About 1 document that is there; 0 lack a tag of it" in shown(
+        client, f"/ui/rules/{kept.pk}"
+    )
+    shown(client, f"/ui/rules/{kept.pk}", **{**said, "words": "basalt"}, act="keep")
+    kept.refresh_from_db()
+    assert kept.words == ["basalt"]
+    client.post(f"/ui/rules/{kept.pk}/delete")
+    assert "No rules yet" in shown(client, "/ui/rules")
+
+
+def test_a_page_says_what_is_wrong_and_keeps_what_was_written(client: Client) -> None:
+    said = {"name": "a", "path": "*a" * 11, "tags": "b", "act": "keep"}
+    reply = client.post("/ui/rules/new", said)
+    page = reply.content.decode()
+    assert (reply.status_code, "It has more than 10 stars" in page) == (400, True)
+    assert f'value="{"*a" * 11}" maxlength="500"' in page
+    assert 'aria-invalid="true"' in page
+
+
+@pytest.fixture
+def set_rule(settings: Any, tmp_path: Path) -> Rule:
+    settings.PKB_RULES = tmp_path / "rules.toml"
+    settings.PKB_RULES.write_text(
+        '[[rules]]\nname = "of the file"\nwords = "lighthouse"\ntags = "tower"\n'
+    )
+    keep_set_rules()
+    return Rule.objects.get()
+
+
+def test_a_rule_of_the_file_is_only_shown(
+    client: Client, admin_client: Client, api: APIClient, set_rule: Rule
+) -> None:
+    assert "PKB_RULES" in shown(client, "/ui/rules")
+    page = shown(client, f"/ui/rules/{set_rule.pk}")
+    assert "is changed there" in page
+    assert 'name="words"' not in page
+    assert client.post(f"/ui/rules/{set_rule.pk}/delete").status_code == 409
+    assert api.patch(f"/rules/{set_rule.pk}", {"name": "b"}, format="json").status_code == 409
+    admin_page = shown(admin_client, f"/admin/corpus/rule/{set_rule.pk}/change/")
+    assert "of the file" in admin_page
+    assert 'name="words"' not in admin_page
+    listed = {"action": "delete_selected", "_selected_action": str(set_rule.pk), "post": "yes"}
+    shown(admin_client, "/admin/corpus/rule/", **listed)
+    assert Rule.objects.get() == set_rule
+
+
+def test_a_wrong_file_stops_the_start(settings: Any, tmp_path: Path) -> None:
+    settings.PKB_RULES = tmp_path / "rules.yaml"
+    settings.PKB_RULES.write_text("- name: a\n  tags: b\n")
+    (error,) = (each for each in check_configuration() if each.id == "qa.E005")
+    assert "rules.yaml: rule 1 ('a'): path: Give a path" in error.msg
+    with pytest.raises(CommandError, match="rule 1"):
+        run("worker")
+    with pytest.raises(CommandError, match="rule 1"):
+        run("rules", "--try", settings.PKB_RULES)
+
+
+def test_rules_are_listed_tried_and_applied_at_the_terminal(
+    ingest: Ingest, set_rule: Rule, tmp_path: Path
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke", tags=("mine",))
+    ingest(BAKERY, title="Lindow")
+    change = (
+        '[{"name": "shops", "title": ["lindow"], "words": ["bread", "caraway"], "tags": "shop"}]'
+    )
+    (tmp_path / "new.json").write_text(change)
+    out, _, code = run("rules")
+    assert code == 0
+    assert out.splitlines() == [
+        "of the file (PKB_RULES): words lighthouse -> tower",
+        "    1 documents, 0 lack a tag of it",
+        "1 rules",
+    ]
+    out, _, _ = run("rules", "--try", tmp_path / "new.json")
+    assert out.splitlines() == [
+        "shops: title lindow, words bread + caraway -> shop",
+        "    1 documents, 1 lack a tag of it",
+        "    Lindow: shop",
+        "1 rules",
+    ]
+    assert tags() == {"mine", "tower"}
+    out, _, _ = run("rules", "--try", tmp_path / "new.json", "--apply")
+    assert out.splitlines()[-1] == "1 documents tagged"
+    assert tags() == {"mine", "tower", "shop"}
+    assert Rule.objects.get() == set_rule
+
+
+def test_rules_are_kept_tried_and_applied_in_the_admin(
+    admin_client: Client, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE)
+    said = {"name": "towers", "words": "Lighthouse,green  book", "tags": "Tower"}
+    wrong = shown(admin_client, "/admin/corpus/rule/add/", **{**said, "words": ""})
+    assert "Give a path, title, words or sender" in wrong
+    shown(admin_client, "/admin/corpus/rule/add/", **said)
+    kept = Rule.objects.get()
+    assert (kept.words, kept.tags) == (["Lighthouse", "green book"], ["tower"])
+    chosen = {"_selected_action": str(kept.pk)}
+    page = shown(admin_client, "/admin/corpus/rule/", action="try_them", **chosen)
+    assert "1 documents, 1 lack a tag of it" in page
+    shown(admin_client, "/admin/corpus/rule/", action="apply_them", **chosen)
+    assert advance_job(Job.objects.get().pk)
+    assert tags() == {"tower"}

@@ -1,0 +1,273 @@
+"""Rules tag what comes in, by every way, and what is there, by the same conditions."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from corpus.catalogue import create_collection
+from corpus.errors import InvalidInput, RuleIsSet
+from corpus.ingestion import Attributes, ingest_file, ingest_text, reingest_document
+from corpus.invariants import find_violations
+from corpus.jobs.kinds.edit import start_tagging
+from corpus.jobs.run import advance_job
+from corpus.jobs.sync_tree import sync_tree
+from corpus.models import Chunk, Collection, Document, Rule
+from corpus.rules import (
+    add_rule,
+    all_rules,
+    apply_rule,
+    change_rule,
+    delete_rule,
+    documents_of,
+    keep_set_rules,
+    rules_of,
+    settle_rule,
+    try_rule,
+)
+from corpus.tags import change_tags
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+
+MAIL = (
+    "From: Ann Lee <ann.lee@example.org>\nTo: b@c.example\nSubject: Rechnung_2026-03.pdf\n\n"
+    "The payments are due at the end of the month."
+)
+TEXTS = {
+    "coast": Attributes(title="Coast", source_uri="https://a.example/sea/50%_off"),
+    "bread": Attributes(title="bread-of-lindow.md", metadata={"from": "shop@bread.example"}),
+    "tokyo": Attributes(title="東京の灯台"),
+}
+CONTENTS = {
+    "coast": LIGHTHOUSE,
+    "bread": BAKERY,
+    "tokyo": f"海の灯台と東京湾の夜。\n\n{LIGHTHOUSE}",
+}
+
+
+def rule(**said: Any) -> Rule:
+    return Rule(**settle_rule({"name": "a rule", "tags": ["found"], **said}))
+
+
+def tags_of(document: Document | str) -> set[str]:
+    return set(
+        Document.objects.get(pk=getattr(document, "pk", document)).tags.values_list(
+            "name", flat=True
+        )
+    )
+
+
+def take_in(collection: Collection, tmp_path: Path) -> dict[str, UUID]:
+    stored = {
+        name: ingest_text(CONTENTS[name], collection=collection, attributes=attributes)
+        for name, attributes in TEXTS.items()
+    }
+    stored["mail"] = ingest_file(
+        MAIL.encode(), filename="a.eml", collection=collection, attributes=Attributes()
+    )
+    folder = tmp_path / "Inbox"
+    folder.mkdir()
+    (folder / "note.md").write_text("Of a quarry in the north, and of nothing else at all.")
+    sync_tree(folder, collection=collection)
+    keys = {name: UUID(each.document_id) for name, each in stored.items()}
+    return {**keys, "file": Document.objects.exclude(file_path="").get().pk}
+
+
+CASES: list[tuple[dict[str, Any], set[str]]] = [
+    ({"path": "https://a.example/*"}, {"coast"}),
+    ({"path": "sea/50%_off"}, {"coast"}),
+    ({"path": "sea/50?_off"}, {"coast"}),
+    ({"path": "ea/50%_off"}, set()),
+    ({"path": "*.MD"}, {"file"}),
+    ({"path": "note.md"}, {"file"}),
+    ({"path": "inbox/*.md"}, {"file"}),
+    # Where that lies on this machine is shown to nobody, and not to be asked for.
+    ({"path": "*/inbox/*"}, set()),
+    ({"title": ["lindow", "breads"]}, {"bread"}),
+    ({"title": ["lindow bread"]}, set()),
+    ({"title": ["rechnung", "2026"]}, {"mail"}),
+    ({"title": ["灯台"]}, {"tokyo"}),
+    ({"words": ["lighthouses"]}, {"coast", "tokyo"}),
+    ({"words": ["Orsolya Quill", "green book"]}, {"coast", "tokyo"}),
+    ({"words": ["Quill Orsolya"]}, set()),
+    ({"words": ["東京湾"]}, {"tokyo"}),
+    ({"words": ["the"]}, set()),
+    ({"sender": "*@example.org"}, {"mail"}),
+    ({"sender": "ANN lee <*"}, {"mail"}),
+    ({"sender": "*@*.example"}, {"bread"}),
+    ({"sender": "*"}, {"mail", "bread"}),
+    ({"words": ["lighthouse"], "title": ["coast"], "path": "https*"}, {"coast"}),
+    ({"words": ["lighthouse"], "title": ["bread"]}, set()),
+]
+
+
+def test_a_rule_is_about_the_same_whether_it_comes_in_or_is_there(
+    collection: Collection, tmp_path: Path
+) -> None:
+    keys = take_in(collection, tmp_path)
+    wanted = [{name for name, key in keys.items() if name in names} for _, names in CASES]
+    tried = [rule(**said) for said, _ in CASES]
+    there = [set(documents_of(each).values_list("pk", flat=True)) for each in tried]
+    assert [{name for name, key in keys.items() if key in found} for found in there] == wanted
+    coming: list[set[str]] = [set() for _ in CASES]
+    for name, key in keys.items():
+        for held in rules_of(key, tried, language=collection.language):
+            coming[tried.index(held)].add(name)
+    assert coming == wanted
+
+
+def test_a_rule_of_the_operator_sees_whole_paths(collection: Collection, tmp_path: Path) -> None:
+    keys = take_in(collection, tmp_path)
+    whole = rule(path=f"{tmp_path}/inbox/*")
+    assert not documents_of(whole).exists()
+    whole.is_set = True
+    assert list(documents_of(whole).values_list("pk", flat=True)) == [keys["file"]]
+
+
+def test_what_is_taken_in_is_tagged_beside_its_own_tags(
+    ingest: Ingest, collection: Collection
+) -> None:
+    add_rule({"name": "a", "words": ["lighthouse"], "tags": ["Tower", "coast"]})
+    add_rule({"name": "b", "words": ["basalt"], "tags": ["stone"]})
+    stored = ingest(LIGHTHOUSE, tags=("coast", "old"), source_uri="a")
+    assert stored.tags == ("coast", "old", "tower", "stone")
+    assert tags_of(stored.document_id) == {"coast", "old", "tower", "stone"}
+    assert Chunk.objects.tagged(["stone"]).count() == stored.chunk_count
+    # A new version is judged anew.
+    again = ingest(BAKERY, tags=("old",), source_uri="a")
+    assert tags_of(again.document_id) == {"old"}
+    assert list(find_violations()) == []
+
+
+def test_tags_that_were_taken_off_stay_off_when_it_is_embedded_anew(ingest: Ingest) -> None:
+    add_rule({"name": "a", "words": ["lighthouse"], "tags": ["tower"]})
+    stored = ingest(LIGHTHOUSE)
+    change_tags(UUID(stored.document_id), ["mine"])
+    reingest_document(Document.objects.get())
+    assert tags_of(stored.document_id) == {"mine"}
+
+
+def test_a_folder_is_tagged_when_a_file_comes_changes_or_moves(
+    collection: Collection, tmp_path: Path
+) -> None:
+    add_rule({"name": "a", "path": "invoices/*", "words": ["lighthouse"], "tags": ["tower"]})
+    add_rule({"name": "b", "path": "paid.md", "tags": ["paid"]})
+    file = tmp_path / "letter.md"
+    file.write_text(LIGHTHOUSE)
+    sync_tree(tmp_path, collection=collection)
+    document = Document.objects.get()
+    assert tags_of(document) == set()
+    moved = file.rename(tmp_path / "paid.md")
+    job = sync_tree(tmp_path, collection=collection)
+    assert job.items.get(outcome="renamed").document_id == document.pk
+    assert tags_of(document) == {"paid"}
+    # A rule that is changed leaves files alone that are not.
+    add_rule({"name": "c", "words": ["lighthouse"], "tags": ["late"]})
+    sync_tree(tmp_path, collection=collection)
+    assert tags_of(document) == {"paid"}
+    moved.write_text(f"{LIGHTHOUSE} It is white.")
+    sync_tree(tmp_path, collection=collection)
+    assert tags_of(document) == {"paid", "late"}
+
+
+def test_trying_counts_what_it_would_change_and_changes_nothing(ingest: Ingest) -> None:
+    kept = ingest(LIGHTHOUSE, tags=("tower",))
+    bare = ingest(f"{LIGHTHOUSE} It is white.", title="White")
+    trial = try_rule(rule(words="lighthouse", tags=["tower", "coast"]))
+    assert (trial.matching_count, trial.changing_count) == (2, 2)
+    assert {str(document.pk): tags for document, tags in trial.documents} == {
+        kept.document_id: ["coast"],
+        bare.document_id: ["tower", "coast"],
+    }
+    only_one = try_rule(rule(words="lighthouse", tags=["tower"]))
+    assert (only_one.matching_count, only_one.changing_count) == (2, 1)
+    assert [document.name for document, _ in only_one.documents] == ["White"]
+    assert tags_of(bare.document_id) == set()
+    assert not Rule.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["job", "at once"])
+def test_a_rule_is_applied_to_what_is_there(ingest: Ingest, way: str) -> None:
+    towers = [ingest(LIGHTHOUSE, tags=("tower",)), ingest(f"{LIGHTHOUSE} White.", tags=("old",))]
+    ingest(BAKERY)
+    applied = rule(words="lighthouse", tags=["tower"])
+    if way == "job":
+        (job,) = start_tagging(applied)
+        assert advance_job(job.pk)
+        job.refresh_from_db()
+        assert (job.total, job.done) == (1, 1)
+    else:
+        assert apply_rule(applied) == 1
+    assert [tags_of(each.document_id) for each in towers] == [{"tower"}, {"old", "tower"}]
+    assert try_rule(applied).changing_count == 0
+    assert start_tagging(applied) == []
+    assert list(find_violations()) == []
+
+
+def test_what_a_rule_has_done_stays_when_it_is_changed_or_goes(ingest: Ingest) -> None:
+    kept = add_rule({"name": "a", "words": ["lighthouse"], "tags": ["tower"]})
+    stored = ingest(LIGHTHOUSE)
+    changed = change_rule(kept.pk, {"tags": ["beacon"]})
+    assert (changed.words, changed.tags) == (["lighthouse"], ["beacon"])
+    delete_rule(kept.pk)
+    assert tags_of(stored.document_id) == {"tower"}
+
+
+def test_a_new_document_goes_into_the_collection_of_a_rule(
+    ingest: Ingest, collection: Collection
+) -> None:
+    other = create_collection("coast")
+    add_rule({"name": "a", "words": ["lighthouse"], "collection": "coast", "tags": ["tower"]})
+
+    def send(text: str, into: Collection = collection, **attributes: Any) -> Any:
+        return ingest_text(text, collection=into, attributes=Attributes(**attributes), place=True)
+
+    there = ingest(BAKERY, source_uri="a")
+    assert send(LIGHTHOUSE).collection == "coast"
+    assert send(f"{BAKERY} Now.").collection == "default"
+    # What is there stays where it is, and takes its new version there.
+    assert send(f"{LIGHTHOUSE} Now.", source_uri="a").document_id == there.document_id
+    third = create_collection("third")
+    assert send(LIGHTHOUSE, into=third).collection == "third"
+    first = send(f"{LIGHTHOUSE} One.", source_uri="b")
+    again = send(f"{LIGHTHOUSE} Two.", source_uri="b")
+    assert (again.document_id, again.is_new) == (first.document_id, False)
+    assert set(other.documents.values_list("tags__name", flat=True)) == {"tower"}
+    other.delete()
+    assert send(f"{LIGHTHOUSE} Three.").collection == "default"
+    assert list(find_violations()) == []
+
+
+def set_rules(settings: Any, path: Path, text: str) -> None:
+    path.write_text(text)
+    settings.PKB_RULES = path
+    keep_set_rules()
+
+
+def test_the_rules_of_a_file_hold_and_are_changed_there(
+    settings: Any, tmp_path: Path, ingest: Ingest
+) -> None:
+    add_rule({"name": "a", "words": ["bread"], "tags": ["mine"]})
+    path = tmp_path / "rules.yaml"
+    set_rules(
+        settings, path, "- {name: a, words: lighthouse, tags: tower}\n- {name: b, path: c, tags: d}"
+    )
+    assert [(each.name, each.is_set) for each in all_rules()] == [
+        ("a", False), ("a", True), ("b", True)
+    ]  # fmt: skip
+    assert tags_of(ingest(LIGHTHOUSE).document_id) == {"tower"}
+    held = Rule.objects.get(name="a", is_set=True)
+    for act in (lambda: delete_rule(held.pk), lambda: change_rule(held.pk, {"tags": ["x"]})):
+        with pytest.raises(RuleIsSet):
+            act()
+    set_rules(settings, path, "- {name: a, words: lighthouse, tags: beacon}")
+    held.refresh_from_db()
+    assert held.tags == ["beacon"]
+    with pytest.raises(InvalidInput, match="rule 1"):
+        set_rules(settings, path, "- {name: a}")
+    assert Rule.objects.filter(is_set=True).get().tags == ["beacon"]
+    settings.PKB_RULES = None
+    keep_set_rules()
+    assert [each.is_set for each in all_rules()] == [False]

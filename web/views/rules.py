@@ -1,0 +1,80 @@
+"""Rules that tag documents: listed, tried, kept, removed."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
+from corpus.jobs.kinds.edit import start_tagging
+from corpus.models import Collection, Rule
+from corpus.rules import (
+    FIELDS,
+    add_rule,
+    all_rules,
+    change_rule,
+    delete_rule,
+    find_rule,
+    settle_rule,
+    try_rule,
+)
+from corpus.rules.matching import SHOWN
+from web.forms import RuleForm
+from web.views.bulk import begin
+
+
+@require_safe
+def rules(request: HttpRequest) -> HttpResponse:
+    """The rules that hold."""
+    return render(request, "web/rules.html", {"rules": all_rules()})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
+    """A rule, or a new one: to be changed, tried on what is there, kept and applied."""
+    kept = find_rule(rule_id) if rule_id else None
+    if request.method != "POST":
+        said = {field: getattr(kept, field) for field in FIELDS} if kept else {}
+        trial = try_rule(kept) if kept else None
+        return _show(request, kept, said, trial=trial)
+    given = RuleForm.read(request.POST)
+    act = given.pop("act")
+    try:
+        if act == "try":
+            said = settle_rule({**given, "name": given["name"] or "trial"})
+            return _show(request, kept, given, trial=try_rule(Rule(**said)))
+        saved = change_rule(kept.pk, given) if kept else add_rule(given)
+    except (InvalidInput, CollectionNotFound, RuleExists) as exc:
+        return _show(request, kept, given, problem=exc)
+    if act == "apply":
+        begin(start_tagging(saved))
+    return redirect("web:rules")
+
+
+def _show(
+    request: HttpRequest,
+    kept: Rule | None,
+    said: dict[str, Any],
+    *,
+    trial: Any = None,
+    problem: InvalidInput | CollectionNotFound | RuleExists | None = None,
+) -> HttpResponse:
+    shown = {
+        "rule": kept,
+        "said": {name: ", ".join(v) if isinstance(v, list) else v for name, v in said.items()},
+        "collections": Collection.objects.order_by("name"),
+        "trial": trial,
+        "most_shown": SHOWN,
+        "problem": getattr(problem, "detail", "") or problem,
+        "wrong_field": getattr(problem, "field", ""),
+    }
+    return render(request, "web/rule.html", shown, status=problem.status if problem else 200)
+
+
+@require_POST
+def delete(request: HttpRequest, rule_id: UUID) -> HttpResponse:
+    """Remove a rule; tags that it has put on stay."""
+    delete_rule(rule_id)
+    return redirect("web:rules")
