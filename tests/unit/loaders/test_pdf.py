@@ -123,6 +123,24 @@ def test_running_heads_are_kept_once() -> None:
     assert [t for t in found if t.startswith("Text")] == [f"Text {c}" for c in "bcdef"]
 
 
+def test_running_heads_that_change_with_the_chapter_are_known_by_their_page_number() -> None:
+    def head(n: int) -> Line:
+        return line(f"Chapter {1 + n // 4}: {'Use' if n < 4 else 'Care'} {n + 2}", 780)
+
+    pages = {n: [head(n), line(f"Text {'abcdefgh'[n]}", 400)] for n in range(8)}
+    found = [block.text for block in blocks_from_pages(pages, {})]
+    assert [t for t in found if not t.startswith("Text")] == [
+        "Chapter 1: Use 2",
+        "Chapter 2: Care 6",
+    ]
+
+
+def test_lines_that_only_end_in_numbers_are_kept() -> None:
+    pages = {n: [line(f"Step {n * n}", 780), line("Text", 400)] for n in range(1, 9)}
+    found = [block.text for block in blocks_from_pages(pages, {})]
+    assert [t for t in found if t.startswith("Step")] == [f"Step {n * n}" for n in range(1, 9)]
+
+
 def test_the_properties_give_title_and_metadata() -> None:
     pdf = Pdf().line("Text", 700)
     pdf.info = "/Title(On Ducks)/Author(Ann)/CreationDate(D:20240102030405+01'00')"

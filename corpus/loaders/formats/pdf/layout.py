@@ -11,6 +11,8 @@ from corpus.loaders.base import Block
 
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
+# A page, and which of its lines from 0.
+_Place = tuple[int, int]
 
 # Markdown and HTML know six levels; deeper ones are of the sixth.
 _MAX_LEVEL = 6
@@ -34,6 +36,7 @@ _INDENT_EMS = 0.8
 _MIN_RUNNING_PAGES = 4
 _MIN_RUNNING_SHARE = 0.5
 _RUNNING_LINES = 2
+_NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 # Of the paragraph's width; a shorter line ended where its writer wanted.
 _FULL_LINE_SHARE = 0.85
 
@@ -101,31 +104,52 @@ def _without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]
     """Drop heads and feet that many pages repeat, but for the first of each."""
     if len(pages) < _MIN_RUNNING_PAGES:
         return pages
-    counts = Counter(
-        key for lines in pages.values() for key in {_key(lines[at]) for at in _edges(lines)}
-    )
-    running = {key for key, count in counts.items() if count >= len(pages) * _MIN_RUNNING_SHARE}
+    edges = {
+        (page, at): lines[at].text.strip() for page, lines in pages.items() for at in _edges(lines)
+    }
+    least = len(pages) * _MIN_RUNNING_SHARE
+    running = _repeated(edges, least) | _numbered_by_page(edges, least)
     seen: set[str] = set()
-    kept: dict[int, list[Line]] = {}
-    for page, lines in pages.items():
-        edges = set(_edges(lines))
-        kept[page] = []
-        for at, line in enumerate(lines):
-            key = _key(line) if at in edges else ""
-            if key not in running or key not in seen:
-                kept[page].append(line)
-            seen.add(key)
-    return kept
+    dropped = set()
+    for place in sorted(running):
+        key = _unnumbered(edges[place])
+        if key in seen or key == "#":
+            dropped.add(place)
+        seen.add(key)
+    return {
+        page: [line for at, line in enumerate(lines) if (page, at) not in dropped]
+        for page, lines in pages.items()
+    }
 
 
-def _edges(lines: list[Line]) -> Iterable[int]:
+def _edges(lines: list[Line]) -> set[int]:
     count = len(lines)
     return {*range(min(_RUNNING_LINES, count)), *range(max(count - _RUNNING_LINES, 0), count)}
 
 
-def _key(line: Line) -> str:
-    """A line but for its page number."""
-    return re.sub(r"\d+", "#", line.text.strip()) or "#"
+def _unnumbered(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
+
+
+def _repeated(edges: Mapping[_Place, str], least: float) -> set[_Place]:
+    """Places of lines that as many pages have word for word, or that are only a number."""
+    said = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
+    counts = Counter(text for _, text in {(page, text) for (page, _), text in said.items()})
+    return {place for place, text in said.items() if counts[text] >= least}
+
+
+def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
+    """Places of lines with a number that goes up by one from page to page, wherever they stand."""
+    ahead = {
+        (page, at, int(number) - page)
+        for (page, at), text in edges.items()
+        for number in _NUMBER.findall(text)
+    }
+    counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
+    found = {(page, at) for page, at, steps in ahead if counts[steps] >= least}
+    # "Chapter 3" may stand on page 3.
+    others = {_unnumbered(text) for place, text in edges.items() if place not in found}
+    return {place for place in found if _unnumbered(edges[place]) not in others}
 
 
 def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
