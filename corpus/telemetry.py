@@ -11,6 +11,7 @@ from time import perf_counter
 
 from django.conf import settings
 from opentelemetry import metrics, trace
+from opentelemetry.metrics import CallbackT
 
 _tracer = trace.get_tracer("pkb")
 _meter = metrics.get_meter("pkb")
@@ -55,6 +56,12 @@ refused_requests = _meter.create_counter("http.refused")
 hit_rate_at_k = _meter.create_histogram("retrieval.hit_rate_at_k")
 mean_score_top1 = _meter.create_histogram("retrieval.mean_score_top1")
 mean_score_topk = _meter.create_histogram("retrieval.mean_score_topk")
+
+
+def observe_backups(*, age_s: CallbackT, failure: CallbackT) -> None:
+    """Have each look at the metrics ask how old the last backup is, and whether a try failed."""
+    _meter.create_observable_gauge("backup.age", [age_s], unit="s")
+    _meter.create_observable_gauge("backup.failed", [failure])
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.timesince import timesince
 from unfold.sites import UnfoldAdminSite
 
 from corpus.catalogue import count_stored
 from corpus.models import Document, Job
+from pkb.backup.kept import read_backups
 from qa import models
 from qa.models import Feedback
 
@@ -30,7 +33,17 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         {"name": n, "value": v, "note": note, "url": reverse(f"admin:{u}_changelist")}
         for n, v, note, u in rows
     ]
-    return {**context, "counts": counts}
+    return {**context, "counts": counts, "backup": say_of_backups()}
+
+
+def say_of_backups() -> str:
+    """A line on the backups that workers make."""
+    if settings.PKB_BACKUP_DIR is None:
+        return "No backups are made: PKB_BACKUP_DIR is not set."
+    found = read_backups(settings.PKB_BACKUP_DIR)
+    last = f"{timesince(found.times[-1])} ago" if found.times else "never"
+    line = f"Last good backup: {last}; {len(found.times)} are kept."
+    return f"{line} The last try failed: {found.failure}" if found.failure else line
 
 
 # What is not named here, the queue of the workers among it, comes after what is.

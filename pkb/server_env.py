@@ -80,6 +80,16 @@ class ServerEnv(BaseSettings):
         default=None, description="Django's secret key; unset: made once and kept in PKB_DATA_DIR"
     )
 
+    pkb_backup_dir: Path | None = Field(
+        default=None, description="folder that the worker makes backups in; unset: none are made"
+    )
+    pkb_backup_keep: int = Field(
+        default=7, ge=1, le=1_000, description="backups that stay; older ones are removed"
+    )
+    pkb_backup_every_hours: float = Field(
+        default=24, ge=0.1, le=8_760, description="hours from a backup to the next"
+    )
+
     @field_validator("pkb_cors_origins")
     @classmethod
     def _are_origins(cls, given: str) -> str:

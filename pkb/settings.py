@@ -284,6 +284,11 @@ PKB_FETCH_HOSTS = {host.strip().lower() for host in env.pkb_fetch_hosts.split(",
 PKB_WATCH = read_watched(env.pkb_watch)
 PKB_WATCH_QUIET_S = env.pkb_watch_quiet_s
 PKB_MANAGE = BASE_DIR / "manage.py"
+PKB_BACKUP_DIR = env.pkb_backup_dir and env.pkb_backup_dir.resolve()
+PKB_BACKUP_KEEP = env.pkb_backup_keep
+PKB_BACKUP_EVERY_HOURS = env.pkb_backup_every_hours
+# Of each app `tasks` is found by itself.
+PROCRASTINATE_IMPORT_PATHS = ["pkb.backup.tasks"]
 PKB_EVALUATIONS_DIR = DATA_DIR / "evaluations"
 PKB_WORKER = env.pkb_worker
 PKB_OTEL_SERVICE_NAME = env.otel_service_name

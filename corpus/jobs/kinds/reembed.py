@@ -166,10 +166,21 @@ def roll_back(collection: Collection) -> Job | None:
     locked.embedding_model, locked.dimension = locked.previous_model, locked.previous_dimension
     locked.previous_model, locked.previous_dimension = left
     locked.save(update_fields=_MODEL_FIELDS)
-    lacking = locked.documents.lacking(locked.embedding_model)
+    return queue_lacking(locked)
+
+
+def queue_lacking(collection: Collection) -> Job | None:
+    """Have a job bring the vectors that complete documents lack; till then they are ``processing``.
+
+    To be called in a transaction that holds the collection's row, or where nobody else writes.
+
+    Returns:
+        That job; None where nothing lacks.
+    """
+    lacking = collection.documents.lacking(collection.embedding_model)
     keys = list(lacking.filter(status=Document.Status.COMPLETED).values_list("pk", flat=True))
-    locked.documents.filter(pk__in=keys).update(status=Document.Status.PROCESSING)
-    return _queue(Job.Kind.EMBED, locked, keys)
+    collection.documents.filter(pk__in=keys).update(status=Document.Status.PROCESSING)
+    return _queue(Job.Kind.EMBED, collection, keys)
 
 
 def _drop_forgotten(collection_id: int) -> None:

@@ -1,0 +1,222 @@
+"""Write what is stored into a folder, from one snapshot of the database, while all goes on."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+
+from corpus.jobs.uploads import uploads_of
+from corpus.models import Collection, Document
+from corpus.roots.names import uploads_folder
+from pkb.backup.manifest import (
+    FORMAT,
+    MANIFEST,
+    READ_BYTES,
+    SECRET_KEY,
+    UPLOADS,
+    UPLOADS_LIST,
+    BackupError,
+    Manifest,
+    StoredFile,
+    StoredTable,
+)
+from pkb.backup.rows import HashedFile, gzipped, write_rows
+from pkb.backup.tables import Selection, Table, carried_tables
+
+# Rows in the order they lie in, which is that in which they came, and not from the middle on.
+_SNAPSHOT = """
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+SET LOCAL synchronize_seqscans = off;
+SET LOCAL statement_timeout = 0;
+"""
+
+
+def export_to(
+    folder: Path,
+    *,
+    vectors: bool,
+    secrets: bool = False,
+    collection: Collection | None = None,
+    partial: Path | None = None,
+) -> Manifest:
+    """Write an export; it has its name once it is whole.
+
+    Args:
+        secrets: Hashes of passwords and keys, and the secret key, too: it is a backup.
+        partial: What it is called until then; what is there of this name is removed.
+
+    Raises:
+        BackupError: The folder is not empty, another process writes it, the database is not
+            migrated, or there is too little room.
+        OSError: It cannot be written; what was written is removed.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BackupError(f"{folder} is there and not empty.")
+    selection = Selection(vectors, secrets, collection.pk if collection else None)
+    with _own_folder(partial or folder.with_name(f".{folder.name}.partial")) as written:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute(_SNAPSHOT)
+            manifest = _write(written, selection, collection)
+        _write_last(written, manifest)
+        written.rename(folder)
+        _sync(folder.parent)
+    return manifest
+
+
+@contextmanager
+def _own_folder(partial: Path) -> Iterator[Path]:
+    """Make the folder that is written, in place of what a killed process left of it."""
+    partial.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial.mkdir(mode=0o700, exist_ok=True)
+    place = os.open(partial, os.O_RDONLY)
+    try:
+        # The kernel drops it when this process dies, however it dies.
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _empty(partial)
+        try:
+            yield partial
+        finally:
+            if partial.exists():
+                shutil.rmtree(partial)
+    except BlockingIOError as exc:
+        raise BackupError(f"Another process is writing {partial}.") from exc
+    finally:
+        os.close(place)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _write(folder: Path, selection: Selection, collection: Collection | None) -> Manifest:
+    migrations = _migrations()
+    uploads = _uploads(collection)
+    _check_room(folder, uploads)
+    tables = [_write_table(folder, table) for table in carried_tables(selection)]
+    listed, count, size = _copy_uploads(folder, uploads)
+    chosen = Collection.objects.filter(pk=collection.pk) if collection else Collection.objects
+    return Manifest(
+        format=FORMAT,
+        version=settings.VERSION,
+        made_at=_now(),
+        migrations=migrations,
+        vectors=selection.vectors,
+        secrets=selection.secrets,
+        collection=collection.name if collection else None,
+        models=dict(chosen.values_list("name", "embedding_model")),
+        uploads_folder=str(uploads_folder()),
+        upload_count=count,
+        upload_bytes=size,
+        tables=tables,
+        files=[listed, *(_copy_key(folder) if selection.secrets else ())],
+    )
+
+
+def _now() -> datetime:
+    """When the snapshot was taken."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT transaction_timestamp()")
+        made_at: datetime = cursor.fetchone()[0]
+    return made_at.astimezone(UTC)
+
+
+def _migrations() -> dict[str, str]:
+    executor = MigrationExecutor(connection)
+    leaves = executor.loader.graph.leaf_nodes()
+    if executor.migration_plan(leaves):
+        raise BackupError("The database is not migrated: manage.py migrate.")
+    return dict(leaves)
+
+
+def _check_room(folder: Path, uploads: Iterable[Path]) -> None:
+    """Refuse what may not fit: rows are fewer bytes as compressed lines than with their indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        needed = cursor.fetchone()[0]
+    needed += sum(_size(path) for path in uploads)
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise BackupError(
+            f"{folder.parent} has {free:,} bytes left; up to {needed:,} may be needed."
+        )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _write_table(folder: Path, table: Table) -> StoredTable:
+    with HashedFile(folder / "tables" / f"{table.name}.jsonl.gz") as file, gzipped(file) as lines:
+        count = write_rows(table.query, lines)
+    return StoredTable(
+        name=table.name, columns=list(table.columns), rows=count, file=file.described(folder)
+    )
+
+
+def _uploads(collection: Collection | None) -> list[Path]:
+    """Files that were sent, of a collection or of all."""
+    top = uploads_folder()
+    if collection is None:
+        return sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+    below = Document.objects.filter(collection=collection, file_path__startswith=f"{top}/")
+    return sorted(map(Path, {*uploads_of(collection), *below.values_list("file_path", flat=True)}))
+
+
+def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, int, int]:
+    """Copy files, and list them; one that was deleted since the snapshot is left out."""
+    count = size = 0
+    top = uploads_folder()
+    with HashedFile(folder / UPLOADS_LIST) as file, gzipped(file) as lines:
+        for path in uploads:
+            copied = _copy(path, folder / UPLOADS / path.relative_to(top), folder)
+            if copied is None:
+                continue
+            lines.write(copied.model_dump_json().encode() + b"\n")
+            count += 1
+            size += copied.bytes
+    return file.described(folder), count, size
+
+
+def _copy_key(folder: Path) -> list[StoredFile]:
+    """Copy the secret key where it is a file: tombstones are sealed by it."""
+    copied = _copy(settings.DATA_DIR / SECRET_KEY, folder / SECRET_KEY, folder)
+    return [copied] if copied else []
+
+
+def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
+    try:
+        original = source.open("rb")
+    except FileNotFoundError:
+        return None
+    with original, HashedFile(target) as file:
+        while part := original.read(READ_BYTES):
+            file.write(part)
+    return file.described(folder)
+
+
+def _write_last(folder: Path, manifest: Manifest) -> None:
+    with HashedFile(folder / MANIFEST) as file:
+        file.write(manifest.model_dump_json(indent=1).encode() + b"\n")
+    _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    finally:
+        os.close(place)

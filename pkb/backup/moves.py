@@ -1,0 +1,56 @@
+"""Paths of this machine in rows that came from another."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.db import connection
+from psycopg import sql
+
+from pkb.backup.manifest import StoredTable
+
+_COLUMNS = """
+SELECT column_name, data_type FROM information_schema.columns
+ WHERE table_schema = current_schema() AND table_name = %s AND is_generated = 'NEVER'
+   AND data_type IN ('character varying', 'jsonb')
+"""
+_OF_VALUE = """
+UPDATE {table} SET {column} = %(new)s || substr({column}, length(%(old)s) + 1)
+ WHERE {column} = %(old)s OR starts_with({column}, %(old)s || '/')
+"""
+# A whole string of the JSON, or its beginning.
+_OF_JSON = """
+UPDATE {table}
+   SET {column} = replace(replace({column}::text, %(old)s || '"', %(new)s || '"'),
+                          %(old)s || '/', %(new)s || '/')::jsonb
+ WHERE strpos({column}::text, %(old)s) > 0
+"""
+
+
+def rename_folder(old: str, new: str, tables: Iterable[StoredTable]) -> None:
+    """Replace a folder by another in all columns of paths, addresses and JSON.
+
+    Texts of documents and people, which are columns of type ``text``, stay as they are.
+    """
+    if old == new:
+        return
+    names = [(old, new), (Path(old).as_uri(), Path(new).as_uri())]
+    for table in tables:
+        with connection.cursor() as cursor:
+            cursor.execute(_COLUMNS, [table.name])
+            kinds = dict(cursor.fetchall())
+        for column in table.columns:
+            for before, after in names:
+                _replace(table.name, column, kinds.get(column), before, after)
+
+
+def _replace(table: str, column: str, kind: str | None, old: str, new: str) -> None:
+    if kind is None:
+        return
+    if kind == "jsonb":
+        old, new = (json.dumps(each, ensure_ascii=False)[:-1] for each in (old, new))
+    statement = sql.SQL(_OF_JSON if kind == "jsonb" else _OF_VALUE).format(
+        table=sql.Identifier(table), column=sql.Identifier(column)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, {"old": old, "new": new})

@@ -1,0 +1,208 @@
+"""Put an export or backup into an empty installation: all of it, or nothing."""
+
+import gzip
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.executor import MigrationExecutor
+from psycopg import sql
+
+from corpus.catalogue import ensure_default_collection
+from corpus.jobs.kinds.reembed import queue_lacking
+from corpus.lexical import compact_term_counts
+from corpus.models import Collection, Job
+from corpus.roots.names import uploads_folder
+from corpus.vector_index import ensure_vector_index, vector_index_name
+from pkb.backup.manifest import (
+    SECRET_KEY,
+    UPLOADS,
+    BackupError,
+    Manifest,
+    StoredFile,
+    check_files,
+    hash_file,
+    listed_uploads,
+    read_manifest,
+)
+from pkb.backup.moves import rename_folder
+from pkb.backup.rows import read_rows
+from pkb.backup.tables import COLLECTION, MADE_BY_MIGRATION, Selection, carried_tables
+
+Target = tuple[str, str | None]
+# An empty installation holds these: what migrations make, and the collection `default`.
+_MAY_BE_THERE = frozenset({COLLECTION, *MADE_BY_MIGRATION})
+# Of two restores the second finds what the first has brought.
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7273)"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What came of a restore.
+
+    Attributes:
+        jobs: Those that bring the vectors that the folder does not hold.
+    """
+
+    manifest: Manifest
+    jobs: Sequence[Job]
+
+
+def restore_from(folder: Path) -> Restored:
+    """Check a folder and put what it holds into this installation, by one transaction.
+
+    Rows of an older pkb go into the tables as they were then, which are migrated afterwards.
+
+    Raises:
+        BackupError: The folder is not whole, a file is damaged, it is of a newer pkb, or this
+            installation is not empty. Nothing was changed.
+        DatabaseError: The rows could not be written. Nothing was changed but files of uploads.
+        OSError: The same of uploads.
+    """
+    manifest = read_manifest(folder)
+    check_files(folder, manifest)
+    back = steps_back(manifest.migrations)
+    _migrate()
+    if back:
+        with transaction.atomic(durable=True):
+            _clear(_all_tables(), manifest)
+        # Not within our transaction: some build indexes beside those of others.
+        MigrationExecutor(connection).migrate(back)
+    with transaction.atomic(durable=True):
+        # Of an older pkb only its own tables are there.
+        _clear(manifest.rows if back else _all_tables(), manifest)
+        _load(folder, manifest)
+        jobs = [] if back else _complete()
+    if back:
+        _migrate()
+        jobs = _complete()
+    compact_term_counts()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return Restored(manifest, jobs)
+
+
+def _migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", verbosity=0)
+
+
+def steps_back(recorded: dict[str, str]) -> list[Target]:
+    """Return what to migrate back to before rows of ``recorded`` migrations can come.
+
+    Raises:
+        BackupError: One is not known here.
+    """
+    graph = MigrationExecutor(connection).loader.graph
+    unknown = [name for name in recorded.items() if name not in graph.nodes]
+    if unknown:
+        named = ", ".join(f"{app}.{name}" for app, name in unknown)
+        raise BackupError(f"It was made by a newer pkb: there is no migration {named} here.")
+    own = dict(graph.leaf_nodes())
+    changed: list[Target] = [each for each in recorded.items() if own[each[0]] != each[1]]
+    return changed + [(app, None) for app in own if app not in recorded]
+
+
+def _all_tables() -> list[str]:
+    return [table.name for table in carried_tables(Selection(vectors=True, secrets=True))]
+
+
+def _clear(tables: Iterable[str], manifest: Manifest) -> None:
+    """Remove what an empty installation holds, as far as it is to come.
+
+    Raises:
+        BackupError: One of the tables holds something else; they are named.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
+        filled = [name for name in tables if name not in _MAY_BE_THERE and _has_rows(cursor, name)]
+        if filled:
+            raise BackupError(
+                f"This installation is not empty ({', '.join(sorted(filled))}): restore into a new"
+                " one, such as another PKB_DATA_DIR."
+            )
+        for name in _MAY_BE_THERE & manifest.rows.keys():
+            cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
+
+
+def _has_rows(cursor: Any, name: str) -> bool:
+    cursor.execute(sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(name)))
+    return bool(cursor.fetchone()[0])
+
+
+def _load(folder: Path, manifest: Manifest) -> None:
+    with connection.cursor() as cursor:
+        # Made when all vectors are there, an index is made sooner.
+        for model in set(manifest.models.values()):
+            cursor.execute(f"DROP INDEX IF EXISTS {vector_index_name(model)}")
+    for table in manifest.tables:
+        with gzip.open(folder / table.file.path) as lines:
+            count = read_rows(table.name, table.columns, lines)
+        if count != table.rows:
+            raise BackupError(f"{table.file.path} has {count} rows and not {table.rows}.")
+        _set_sequence(table.name, table.columns)
+    _bring_uploads(folder)
+    rename_folder(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
+    for model, dimension in _models(manifest):
+        ensure_vector_index(model=model, dimension=dimension)
+    if any(file.path == SECRET_KEY for file in manifest.files):
+        _copy(folder / SECRET_KEY, settings.DATA_DIR / SECRET_KEY)
+
+
+def _set_sequence(name: str, columns: Sequence[str]) -> None:
+    """Have new rows numbered from the greatest number on that came."""
+    if "id" not in columns:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_get_serial_sequence(quote_ident(%s), 'id')", [name])
+        sequence = cursor.fetchone()[0]
+        if sequence is not None:
+            statement = sql.SQL("SELECT setval(%s, max(id)) FROM {} HAVING max(id) IS NOT NULL")
+            cursor.execute(statement.format(sql.Identifier(name)), [sequence])
+
+
+def _models(manifest: Manifest) -> list[tuple[str, int]]:
+    """Return the models of the collections that came, those to go back to too."""
+    columns = next(table.columns for table in manifest.tables if table.name == COLLECTION)
+    query = f"SELECT embedding_model, dimension FROM {COLLECTION}"  # noqa: S608
+    if "previous_model" in columns:
+        query += f" UNION SELECT previous_model, previous_dimension FROM {COLLECTION}"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return [(model, dimension) for model, dimension in cursor.fetchall() if model]
+
+
+def _bring_uploads(folder: Path) -> None:
+    top = uploads_folder()
+    for file in listed_uploads(folder):
+        target = top / Path(file.path).relative_to(UPLOADS)
+        if not _is_there(target, file):
+            _copy(folder / file.path, target)
+
+
+def _is_there(target: Path, file: StoredFile) -> bool:
+    return target.is_file() and hash_file(target) == file.sha256
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file, which has its name once it is whole; its folders are made for us alone."""
+    for folder in reversed([target.parent, *target.parent.parents]):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    partial = target.with_name(f"{target.name[:200]}.partial")
+    partial.touch(mode=0o600)
+    shutil.copyfile(source, partial)
+    partial.replace(target)
+
+
+@transaction.atomic
+def _complete() -> list[Job]:
+    """Make what an installation always has, and jobs that bring the vectors that lack."""
+    ensure_default_collection()
+    jobs = [queue_lacking(collection) for collection in Collection.objects.all()]
+    return [job for job in jobs if job is not None]

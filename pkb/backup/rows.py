@@ -1,0 +1,139 @@
+"""Rows of a table to lines of JSON and back, by COPY: no row is read in Python."""
+
+import gzip
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db import connection
+from psycopg import sql
+
+from pkb.backup.manifest import BackupError, StoredFile
+
+# JSON holds neither byte, so that COPY's CSV leaves each line as it is.
+_AS_LINES = sql.SQL("(FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\x02', ENCODING 'utf8')")
+# What more costs and saves: docs/decisions/0033.
+GZIP_LEVEL = 1
+# Of lines that go into a table by one statement: its triggers add up the words of so many rows.
+BATCH_BYTES = 32 * 2**20
+_LINES = sql.Identifier("pkb_restored_line")
+_COLUMNS = """
+SELECT column_name, data_type = 'jsonb' AND is_nullable = 'NO'
+  FROM information_schema.columns
+ WHERE table_schema = current_schema() AND table_name = %s AND is_generated = 'NEVER'
+"""
+
+
+class HashedFile:
+    """A file that is written through, and hashed and measured as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._digest = hashlib.sha256()
+        self.size_bytes = 0
+
+    def __enter__(self) -> "HashedFile":
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.touch(mode=0o600)
+        self._file = self.path.open("wb")
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self._file:
+            if exc[0] is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+
+    def write(self, part: Any) -> int:
+        self._digest.update(part)
+        self.size_bytes += len(part)
+        return self._file.write(part)
+
+    def flush(self) -> None:
+        """For gzip, which asks for it."""
+
+    def described(self, folder: Path) -> StoredFile:
+        """Return its size and hash under its path from ``folder`` on."""
+        name = self.path.relative_to(folder).as_posix()
+        return StoredFile(path=name, bytes=self.size_bytes, sha256=self._digest.hexdigest())
+
+
+def gzipped(file: HashedFile) -> gzip.GzipFile:
+    """Return what compresses into the file; of the same lines the same bytes come."""
+    return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
+
+
+def write_rows(query: sql.Composable, lines: gzip.GzipFile) -> int:
+    """Write what a query of one JSON column finds, a line each; returns how many."""
+    count = 0
+    statement = sql.SQL("COPY ({}) TO STDOUT {}").format(query, _AS_LINES)
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for block in copy:
+            count += bytes(block).count(b"\n")
+            lines.write(block)
+    return count
+
+
+def read_rows(name: str, columns: list[str], lines: gzip.GzipFile) -> int:
+    """Put lines into a table; returns how many.
+
+    Raises:
+        BackupError: The table is not here, or has not these columns.
+    """
+    insert = _insertion(name, columns)
+    count = 0
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("CREATE TEMP TABLE {} (line json) ON COMMIT DROP").format(_LINES))
+        for batch in _batches(lines):
+            with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(_LINES, _AS_LINES)) as copy:
+                for line in batch:
+                    copy.write(line)
+            cursor.execute(insert)
+            count += cursor.rowcount
+            cursor.execute(sql.SQL("TRUNCATE {}").format(_LINES))
+        cursor.execute(sql.SQL("DROP TABLE {}").format(_LINES))
+    return count
+
+
+def _insertion(name: str, columns: list[str]) -> sql.Composed:
+    with connection.cursor() as cursor:
+        cursor.execute(_COLUMNS, [name])
+        is_json = dict(cursor.fetchall())
+    unknown = [column for column in columns if column not in is_json]
+    if unknown:
+        raise BackupError(f"There is no column {', '.join(unknown)} of a table {name} here.")
+    # A null of JSON and a null of SQL look alike in a line.
+    values = [
+        sql.SQL("coalesce(r.{}, 'null')" if is_json[column] else "r.{}").format(
+            sql.Identifier(column)
+        )
+        for column in columns
+    ]
+    return sql.SQL(
+        "INSERT INTO {0} ({1}) SELECT {2} FROM {3}, json_populate_record(NULL::{0}, line) r"
+    ).format(
+        sql.Identifier(name),
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
+        sql.SQL(", ").join(values),
+        _LINES,
+    )
+
+
+def _batches(lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
+    """Yield the lines, ``BATCH_BYTES`` and the rest of a line at a time; none is kept."""
+    first = lines.readline()
+    while first:
+        yield _batch(first, lines)
+        first = lines.readline()
+
+
+def _batch(line: bytes, lines: gzip.GzipFile) -> Iterator[bytes]:
+    room = BATCH_BYTES
+    while line:
+        yield line
+        room -= len(line)
+        if room <= 0:
+            return
+        line = lines.readline()

@@ -1,0 +1,30 @@
+"""What workers do for backups: make one when it is due."""
+
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError
+from procrastinate.contrib.django import app
+
+from corpus.queue import QUEUE
+from pkb.backup.kept import make_backup, read_backups
+from pkb.backup.manifest import BackupError
+
+log = structlog.get_logger(__name__)
+
+
+@app.periodic(cron="*/10 * * * *")
+@app.task(name="pkb.back_up", queue=QUEUE, queueing_lock="pkb.back_up")
+def back_up(timestamp: int) -> None:
+    """Make a backup if the last is ``PKB_BACKUP_EVERY_HOURS`` old, or a failed try an hour."""
+    folder = settings.PKB_BACKUP_DIR
+    every = timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS)
+    if folder is None or not read_backups(folder).is_due(every):
+        return
+    try:
+        made, manifest = make_backup(folder, keep=settings.PKB_BACKUP_KEEP)
+    except (BackupError, DatabaseError, OSError) as exc:
+        log.warning("backup_failed", reason=str(exc))
+    else:
+        log.info("backup_made", name=made.name, bytes=manifest.bytes)

@@ -1,0 +1,36 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from pkb.backup.kept import make_backup
+from pkb.backup.manifest import BackupError
+
+
+class Command(BaseCommand):
+    help = (
+        "Write all that is stored, hashes of passwords and keys too, into a new folder in DIR,"
+        " while the service runs; of those in DIR the newest PKB_BACKUP_KEEP stay."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "folder", type=Path, nargs="?", metavar="DIR", help="else PKB_BACKUP_DIR"
+        )
+
+    def handle(self, *args: Any, folder: Path | None, **options: Any) -> None:
+        folder = folder or settings.PKB_BACKUP_DIR
+        if folder is None:
+            raise CommandError("DIR or PKB_BACKUP_DIR is needed.", returncode=2)
+        try:
+            made, manifest = make_backup(folder.resolve(), keep=settings.PKB_BACKUP_KEEP)
+        except (BackupError, DatabaseError, OSError) as exc:
+            raise CommandError(f"No backup was made. {exc}") from exc
+        rows = manifest.rows
+        self.stdout.write(
+            f"{made}: {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
+            f" {manifest.upload_count} uploads, {manifest.bytes:,} bytes."
+        )

@@ -1,0 +1,36 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+
+from corpus.errors import CollectionNotFound
+from corpus.models import Collection
+from pkb.backup.export import export_to
+from pkb.backup.manifest import BackupError
+
+
+class Command(BaseCommand):
+    help = "Write all that is stored into a folder that `restore` reads: no password, no key."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, help="made; empty where it is there")
+        parser.add_argument(
+            "--vectors", action="store_true", help="and vectors, which are else made anew"
+        )
+        parser.add_argument("--collection", metavar="NAME", help="only this one")
+
+    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        name = options["collection"]
+        try:
+            chosen = Collection.objects.named(name) if name else None
+            manifest = export_to(folder.resolve(), vectors=options["vectors"], collection=chosen)
+        except (BackupError, CollectionNotFound, DatabaseError, OSError) as exc:
+            raise CommandError(str(exc)) from exc
+        rows = manifest.rows
+        self.stdout.write(
+            f"{folder}: {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
+            f" {rows['qa_answer']} answers, {manifest.upload_count} uploads,"
+            f" {manifest.bytes:,} bytes."
+        )

@@ -1,0 +1,54 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
+from django.utils import timezone
+
+from corpus.jobs.run import advance_job
+from corpus.models import Document
+from pkb.backup.manifest import BackupError, Manifest
+from pkb.backup.restore import Restored, restore_from
+
+
+class Command(BaseCommand):
+    help = "Put what `export` or `backup` wrote into an empty installation, which it migrates."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path)
+
+    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        try:
+            restored = restore_from(folder.resolve())
+        except (BackupError, DatabaseError, OSError) as exc:
+            raise CommandError(f"Nothing was restored. {exc}") from exc
+        self._tell(restored.manifest)
+        self._bring_vectors(restored)
+
+    def _tell(self, manifest: Manifest) -> None:
+        rows = manifest.rows
+        self.stdout.write(
+            f"Restored {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
+            f" {rows['qa_answer']} answers, {manifest.upload_count} uploads."
+        )
+        hours = (timezone.now() - manifest.made_at).total_seconds() / 3_600
+        self.stdout.write(
+            f"As of {manifest.made_at:%Y-%m-%d %H:%M} UTC, {hours:.1f} hours ago: what was deleted"
+            " since then is here again, and is to be deleted again (docs/erasure.md)."
+        )
+        if rows.get("auth_user") and not manifest.secrets:
+            self.stdout.write("Users have no password: manage.py changepassword NAME.")
+
+    def _bring_vectors(self, restored: Restored) -> None:
+        """Embed what came without vectors; a worker goes on where this is ended."""
+        if restored.jobs:
+            total = sum(job.total for job in restored.jobs)
+            self.stdout.write(
+                f"Embedding {total} documents; ended half-way, `manage.py worker` goes on."
+            )
+        for job in restored.jobs:
+            advance_job(job.pk)
+        lacking = Document.objects.exclude(status=Document.Status.COMPLETED).count()
+        if restored.jobs and lacking:
+            raise CommandError(f"{lacking} documents have no vectors yet: manage.py worker.")

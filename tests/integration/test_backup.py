@@ -1,0 +1,314 @@
+"""What is taken out comes back as it was: all of it, or nothing, and never damaged."""
+
+import json
+import resource
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import pytest
+from django.contrib.auth import authenticate, get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection, transaction
+from django.db.models import JSONField, Value
+from django.utils import timezone
+
+from corpus import invariants
+from corpus.jobs.run import advance_job
+from corpus.jobs.uploads import start_upload
+from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
+from pkb.backup.export import export_to
+from pkb.backup.kept import make_backup, read_backups
+from pkb.backup.manifest import BackupError, read_manifest
+from pkb.backup.restore import restore_from, steps_back
+from pkb.backup.tables import (
+    LEFT_OUT,
+    VECTOR_TABLES,
+    Selection,
+    all_tables,
+    carried_tables,
+)
+from pkb.backup.tasks import back_up
+from qa import models
+from tests.commands import run
+from tests.database import POLL_S, fingerprint, places_of, tables
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("cheap_model")]
+
+# What COPY, JSON or a reader of lines could take for something else.
+AWKWARD = 'Tab\t, "quotes", \\backslash\\n, {braces}, \u2028 and \x85, 😀, N\u0303, \\. and \x01.'
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def home(settings: Any, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path / "one"
+    settings.PKB_TOKEN_VECTORS = "off"
+    settings.DATA_DIR.mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def stored(home: Path, ingest: Ingest, collection: Collection) -> Collection:
+    """Something in every kind of table; returns a second collection."""
+    ingest(LIGHTHOUSE, title=AWKWARD, tags=("coast",), metadata={"note": AWKWARD, "none": None})
+    job = start_upload([SimpleUploadedFile("bakery.txt", BAKERY.encode())], collection=collection)
+    assert advance_job(job.pk)
+    other = Collection.objects.create(
+        name="other", embedding_model="hashing-64", dimension=64, chunk_size=200
+    )
+    ingest_text_of(other)(BAKERY, title="Elsewhere", tags=("bread",))
+    _answer(collection)
+    null = Value(None, JSONField())
+    IdempotentRequest.objects.create(key="k", request_sha256="0" * 64, status=201, body=null)
+    Tombstone.objects.create(content_sha256="1" * 64, seal=b"\x00\xff", width=8, hashes=b"12345678")
+    get_user_model().objects.create_user("ada", password=PASSWORD)
+    return other
+
+
+def _answer(collection: Collection) -> None:
+    document = collection.documents.get(title=AWKWARD)
+    answer = models.Answer.objects.create(
+        collection=collection, question="Who?", text="Orsolya Quill.", kind="answer",
+        confidence=0.1 + 0.2, steps=[{"ms": 0.30000000000000004}],
+    )  # fmt: skip
+    models.Citation.objects.create(
+        answer=answer, ordinal=0, document=document, chunk=document.chunks.first(),
+        content_sha256=document.content_sha256, quote=document.raw_text[:12], start_char=0,
+        end_char=12, answer_start=0, answer_end=5, score=1 / 3, support="quoted",
+    )  # fmt: skip
+    session = models.Session.objects.create(is_kept=True, name=AWKWARD)
+    models.Message.objects.create(session=session, answer=answer, searched="Who?")
+    models.Feedback.objects.create(answer=answer, rating="up", comment=AWKWARD)
+
+
+def destroy() -> None:
+    """Leave an installation as the first start makes it."""
+    call_command("flush", interactive=False, verbosity=0)
+
+
+def rows() -> dict[str, str]:
+    """A hash of the rows of each table that is carried."""
+    names = {f'"{t.name}"' if not t.name.islower() else t.name for t in carried_tables(EVERYTHING)}
+    return {name: digest for name, digest in fingerprint().items() if name in names}
+
+
+EVERYTHING = Selection(vectors=True, secrets=True)
+
+
+def test_a_restored_backup_is_what_was_backed_up(
+    home: Path, stored: Collection, settings: Any, ingest: Ingest
+) -> None:
+    settings.PKB_BACKUP_DIR = home / "backups"
+    (settings.DATA_DIR / "secret_key").write_text("a key")
+    before = rows()
+    back_up(timestamp=0)
+    (backup,) = settings.PKB_BACKUP_DIR.iterdir()
+    destroy()
+    shutil.rmtree(settings.DATA_DIR)
+    out, _, _ = run("restore", backup)
+    assert "3 documents" in out
+    assert "what was deleted since then is here again" in out
+    assert rows() == before
+    assert (settings.DATA_DIR / "secret_key").read_text() == "a key"
+    (upload,) = (settings.DATA_DIR / "uploads").rglob("*.txt")
+    assert upload.read_text() == BAKERY
+    assert authenticate(username="ada", password=PASSWORD)
+    assert list(invariants.find_violations()) == []
+    # Rows that come now get numbers of their own.
+    ingest("The mill at Orrow grinds buckwheat and oats for the whole valley.", tags=("new",))
+    assert list(invariants.find_violations()) == []
+
+
+def test_an_export_moves_without_secrets_and_is_embedded_where_it_comes(
+    home: Path, stored: Collection, settings: Any
+) -> None:
+    vectors = Embedding.objects.order_by("chunk_id").values_list("chunk_id", "vector")
+    before = [(key, tuple(vector)) for key, vector in vectors]
+    run("export", home / "export")
+    files = [path.read_bytes() for path in (home / "export").rglob("*") if path.is_file()]
+    user = get_user_model().objects.get(username="ada")
+    assert not any(user.password.encode() in content for content in files)
+    destroy()
+    settings.DATA_DIR = home / "two"
+    out, _, _ = run("restore", home / "export")
+    assert "Embedding 3 documents" in out
+    assert "changepassword" in out
+    assert [(key, tuple(vector)) for key, vector in vectors.all()] == before
+    upload = Document.objects.get(file_path__endswith="/bakery.txt")
+    assert Path(upload.file_path).read_text() == BAKERY
+    assert upload.source_uri == Path(upload.file_path).as_uri()
+    assert places_of(f"{home}/one") == set()
+    assert not get_user_model().objects.get(username="ada").has_usable_password()
+    assert list(invariants.find_violations()) == []
+
+
+def test_one_collection_takes_what_belongs_to_it_and_no_more(
+    home: Path, stored: Collection
+) -> None:
+    export_to(home / "export", vectors=True, collection=stored)
+    destroy()
+    restore_from(home / "export")
+    assert list(Document.objects.values_list("title", flat=True)) == ["Elsewhere"]
+    assert list(Tag.objects.values_list("name", flat=True)) == ["bread"]
+    assert set(Collection.objects.values_list("name", flat=True)) == {"default", "other"}
+    assert not models.Session.objects.exists()
+    assert not get_user_model().objects.exists()
+    assert list(invariants.find_violations()) == []
+
+
+def test_what_is_not_whole_is_refused_by_name_and_changes_nothing(
+    home: Path, stored: Collection
+) -> None:
+    folder = home / "export"
+    export_to(folder, vectors=True)
+    upload = next((folder / "uploads").rglob("*.txt"))
+    chunks = folder / "tables" / "corpus_chunk.jsonl.gz"
+    before = rows()
+
+    def refused(match: str) -> None:
+        with pytest.raises(BackupError, match=match):
+            restore_from(folder)
+        assert rows() == before
+
+    refused("not empty .*corpus_document")
+    for path, damaged in (
+        (chunks, chunks.read_bytes().replace(b"\x00", b"\x01", 1)),
+        (chunks, chunks.read_bytes()[:100]),
+        (upload, b"another"),
+        (folder / "manifest.json", b"{}"),
+        (folder / "manifest.json", b'{"format": 2}'),
+    ):
+        with changed(path, damaged):
+            refused(path.name)
+    with changed(upload, None):
+        refused(upload.name)
+    with changed(folder / "manifest.json", None):
+        refused("no whole export")
+    newer = json.loads((folder / "manifest.json").read_text())
+    newer["migrations"]["corpus"] = "9999_later"
+    with changed(folder / "manifest.json", json.dumps(newer).encode()):
+        refused("newer pkb.*corpus.9999_later")
+
+
+@contextmanager
+def changed(path: Path, content: bytes | None) -> Iterator[None]:
+    """Put other bytes into a file, or none there at all, until the block ends."""
+    former = path.read_bytes()
+    path.unlink() if content is None else path.write_bytes(content)
+    yield
+    path.write_bytes(former)
+
+
+def test_a_restore_that_is_cut_off_leaves_nothing_and_can_be_run_again(
+    home: Path, stored: Collection
+) -> None:
+    before = rows()
+    export_to(home / "export", vectors=True, secrets=True)
+    destroy()
+    empty = rows()
+    cut_off(lambda: restore_from(home / "export"), at="qa_feedback")
+    assert rows() == empty
+    restore_from(home / "export")
+    assert rows() == before
+
+
+def cut_off(act: Callable[[], object], *, at: str) -> None:
+    """Run ``act`` on another connection, and end that when it comes to a table."""
+
+    def act_elsewhere() -> None:
+        try:
+            act()
+        finally:
+            connection.close()
+
+    waiting = "SELECT pid FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(f"LOCK TABLE {at}")
+            begun = pool.submit(act_elsewhere)
+            cursor.execute(waiting, [at])
+            while (found := cursor.fetchone()) is None:
+                assert not begun.done(), begun.result()
+                sleep(POLL_S)
+                cursor.execute(waiting, [at])
+            cursor.execute("SELECT pg_terminate_backend(%s)", found)
+        with pytest.raises(OperationalError):
+            begun.result()
+
+
+def test_a_backup_that_fails_leaves_the_last_good_ones_and_says_so(
+    home: Path, stored: Collection, settings: Any
+) -> None:
+    settings.PKB_BACKUP_DIR = folder = home / "backups"
+    old, older = ((timezone.now() - timedelta(days=days)) for days in (1, 2))
+    for time in (old, older):
+        (folder / time.strftime("pkb-%Y%m%dT%H%M%SZ")).mkdir(parents=True)
+    # As a disk that is full, half-way through the rows of a table.
+    with (
+        largest_file(2_000),
+        pytest.raises(CommandError, match=r"No backup was made\. .*too large"),
+    ):
+        run("backup", folder)
+    found = read_backups(folder)
+    assert len(found.times) == 2
+    assert "too large" in found.failure
+    assert not found.is_due(timedelta(hours=1))
+    assert not list(folder.glob(".*"))
+    # What a killed one left is in nobody's way, and of three two stay.
+    (folder / ".backup.partial").mkdir()
+    (folder / ".backup.partial" / "half").write_text("of a file")
+    made, manifest = make_backup(folder, keep=2)
+    assert read_manifest(made) == manifest
+    assert not (made / "half").exists()
+    found = read_backups(folder)
+    assert len(found.times) == 2
+    assert found.failure == ""
+    assert not found.is_due(timedelta(hours=1))
+    assert found.is_due(timedelta(0))
+
+
+@contextmanager
+def largest_file(size_bytes: int) -> Iterator[None]:
+    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, former[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+
+
+def test_rows_of_an_older_pkb_are_migrated(home: Path, stored: Collection) -> None:
+    export_to(home / "export", vectors=True)
+    path = home / "export" / "manifest.json"
+    older = json.loads(path.read_text())
+    older["migrations"]["qa"] = "0008_erase_answers"
+    later = {"is_kept", "name", "closest", "disagreement", "unanswered"}
+    for table in older["tables"]:
+        if table["name"].startswith("qa_"):
+            table["columns"] = [name for name in table["columns"] if name not in later]
+    path.write_text(json.dumps(older))
+    destroy()
+    restore_from(home / "export")
+    assert models.Citation.objects.count() == 1
+    assert models.Session.objects.get().name == ""
+    assert steps_back(read_manifest(path.parent).migrations) == [("qa", "0008_erase_answers")]
+    assert list(invariants.find_violations()) == []
+
+
+def test_every_table_is_carried_or_named() -> None:
+    """A table that comes later fails this where it looks like one of secrets: it is to be named."""
+    in_database = {name.strip('"') for name in tables()}
+    elsewhere = {name for name in in_database if name.startswith("procrastinate_")}
+    assert in_database - elsewhere - {"django_migrations"} == set(all_tables())
+    backed_up = {table.name for table in carried_tables(EVERYTHING)}
+    assert set(all_tables()) - backed_up == {*LEFT_OUT, "qa_chatevent"}
+    exported = {t.name for t in carried_tables(Selection(vectors=False, secrets=False))}
+    assert backed_up - exported == VECTOR_TABLES

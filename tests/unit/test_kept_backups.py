@@ -1,0 +1,77 @@
+"""When the next backup is made, and what is told of those that are there."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.metrics import CallbackOptions
+
+from pkb.backup.kept import RETRY_AFTER, Backups, observe_age, observe_failure, read_backups
+from pkb.dashboard import say_of_backups
+
+DAY = timedelta(days=1)
+Made = Callable[[timedelta], None]
+
+
+@pytest.fixture
+def made(tmp_path: Path, settings: Any) -> Made:
+    """Make what a backup of some time ago looks like."""
+    settings.PKB_BACKUP_DIR = tmp_path
+
+    def make(age: timedelta) -> None:
+        time = datetime.now(UTC) - age
+        (tmp_path / time.strftime("pkb-%Y%m%dT%H%M%SZ")).mkdir()
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("age", "failed_ago", "is_due"),
+    [
+        (None, None, True),
+        (DAY / 2, None, False),
+        (DAY * 2, None, True),
+        (DAY * 2, RETRY_AFTER / 2, False),
+        (None, RETRY_AFTER / 2, False),
+        (DAY * 2, RETRY_AFTER * 2, True),
+    ],
+)
+def test_a_backup_is_due_once_the_last_is_old_and_no_try_failed_just_now(
+    age: timedelta | None, failed_ago: timedelta | None, is_due: bool
+) -> None:
+    now = datetime.now(UTC)
+    times = (now - age,) if age is not None else ()
+    failed_at = now - failed_ago if failed_ago is not None else None
+    assert Backups(times, "why", failed_at).is_due(DAY) is is_due
+
+
+def test_the_age_of_the_last_good_one_is_told(made: Made, tmp_path: Path) -> None:
+    made(DAY * 3)
+    made(DAY * 2)
+    # One that is being written, and what is no backup.
+    (tmp_path / ".backup.partial").mkdir()
+    (tmp_path / "pkb-notes").mkdir()
+    [observed] = observe_age(CallbackOptions())
+    assert observed.value == pytest.approx(DAY.total_seconds() * 2, abs=60)
+    assert [each.value for each in observe_failure(CallbackOptions())] == [0]
+    assert say_of_backups() == "Last good backup: 2\xa0days ago; 2 are kept."
+    (tmp_path / "failed.json").write_text(
+        '{"at": "2026-11-23T09:00:00+00:00", "reason": "disk full"}'
+    )
+    assert [each.value for each in observe_failure(CallbackOptions())] == [1]
+    assert say_of_backups().endswith("The last try failed: disk full")
+
+
+def test_a_failure_that_was_half_written_is_none(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "failed.json").write_text('{"at": "2026-')
+    assert read_backups(tmp_path) == Backups((), "", None)
+    assert say_of_backups() == "Last good backup: never; 0 are kept."
+
+
+def test_nothing_is_told_where_none_are_made(settings: Any) -> None:
+    settings.PKB_BACKUP_DIR = None
+    assert list(observe_age(CallbackOptions())) == []
+    assert list(observe_failure(CallbackOptions())) == []
+    assert "PKB_BACKUP_DIR is not set" in say_of_backups()
