@@ -7,12 +7,13 @@ import zipfile
 import zlib
 from pathlib import PurePath
 
-from corpus.errors import BinaryText, UnreadableFile, UnsupportedMediaType
+from corpus.errors import BinaryText, UnreadableFile
 from corpus.loaders import registry
 from corpus.loaders.bounds import LoaderLimits
 
 # The first bytes of a zip archive, full and empty; of old Office files; of text with a mark.
 _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
+_RTF_MARK = b"{\\rtf"
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 # PDF readers accept the header anywhere in the first kilobyte.
@@ -22,6 +23,7 @@ _HEAD_BYTES = 8192
 _OOXML = (
     ("word/", registry.DOCX),
     ("ppt/", registry.PPTX),
+    ("xl/workbook.bin", registry.XLSB),
     ("xl/", registry.XLSX),
 )
 # Possessive, for a thousand comments can be cut up in exponentially many ways.
@@ -44,17 +46,20 @@ _MIN_MAIL_HEADERS = 3
 _GENERIC = frozenset({"", "txt", "text", "log", "bin", "dat"})
 # Kinds that are told apart only to say by name why they are refused.
 _UNREAD_MARKS = (
-    (b"{\\rtf", "Rich Text (RTF)"),
-    (b"%!PS", "PostScript"),
+    (b"%!PS", "PostScript (convert it to PDF, as ps2pdf does)"),
+    (b"\xffWPC", "WordPerfect (open it in LibreOffice and save it as DOCX)"),
+    (b"AT&TFORM", "DjVu (convert it to PDF, as ddjvu does)"),
     (b"\x1f\x8b", "A gzip archive (unpack it and add the file inside)"),
     (b"BZh", "A bzip2 archive (unpack it and add the file inside)"),
 )
+_TOLD_BY_CONTENT = registry.OLE | {registry.RTF}
+# By a stream that only they have; what may hold others of these, before those.
 _OLE_KINDS = (
-    ("WordDocument", "an old Word file (.doc): save it as DOCX; it"),
-    ("Workbook", "an old Excel file (.xls): save it as XLSX; it"),
-    ("Book", "an old Excel file (.xls): save it as XLSX; it"),
-    ("PowerPoint Document", "an old PowerPoint file (.ppt): save it as PPTX; it"),
-    ("__substg1.0_", "an Outlook message (.msg): save it as EML; it"),
+    ("__properties_version1.0", registry.OUTLOOK),
+    ("PowerPoint Document", registry.PPT),
+    ("WordDocument", registry.DOC),
+    ("Workbook", registry.XLS),
+    ("Book", registry.XLS),
 )
 
 
@@ -79,17 +84,27 @@ def detect_media_type(
         extension = PurePath(filename).name.lower()  # Makefile, Dockerfile
     named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension, "")
     stated = named or registry.canonical_media_type(declared)
+    marked = _marked_media_type(content, named, limits)
+    if marked:
+        return marked
+    if not stated and not _may_be_text(declared):
+        raise registry.unsupported(f"A file of type {declared}")
+    if stated in _TOLD_BY_CONTENT:
+        # Pages and tables as text, which programs of the web name so that Office opens them.
+        extension, stated = "", ""
+    is_text = not stated or _is_text_format(stated)
+    return _text_media_type(content, extension, stated) if is_text else stated
+
+
+def _marked_media_type(content: bytes, named: str, limits: LoaderLimits) -> str:
+    """The media type of a file whose first bytes say what it is, else empty."""
     if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
         return registry.PDF
     if content.startswith(_ZIP_MARKS):
         return _zip_media_type(content, limits)
     if content.startswith(_OLE_MARK):
-        raise _ole_error(content)
-    if not stated and not _may_be_text(declared):
-        raise registry.unsupported(f"A file of type {declared}")
-    if _is_text_format(stated) or not stated:
-        return _text_media_type(content, extension, stated)
-    return stated
+        return _ole_media_type(content, named)
+    return registry.RTF if content.startswith(_RTF_MARK) else ""
 
 
 def _may_be_text(declared: str) -> bool:
@@ -118,6 +133,10 @@ def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
     for prefix, media_type in _OOXML:
         if any(name.startswith(prefix) for name in names) and "[Content_Types].xml" in names:
             return media_type
+    if any(name.endswith(".iwa") for name in names):
+        raise registry.unsupported(
+            "A file of Pages, Numbers or Keynote (export it there to Word, Excel or PowerPoint)"
+        )
     raise registry.unsupported("A zip archive (unpack it and add the files inside)")
 
 
@@ -134,13 +153,16 @@ def _stated_in_zip(archive: zipfile.ZipFile) -> str:
     return bare if bare in registry.FORMATS else ""
 
 
-def _ole_error(content: bytes) -> UnreadableFile | UnsupportedMediaType:
+def _ole_media_type(content: bytes, named: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in content:
-        return UnreadableFile("The file is protected by a password.")
-    for stream, what in _OLE_KINDS:
-        if stream.encode("utf-16-le") in content:
-            return registry.unsupported(f"This is {what}")
-    return registry.unsupported("A file in the old Office container format")
+        raise UnreadableFile("The file is protected by a password.")
+    kinds = [kind for stream, kind in _OLE_KINDS if stream.encode("utf-16-le") in content]
+    if not kinds:
+        raise registry.unsupported(
+            "A file in the old Office container format (save it as DOCX, XLSX, PPTX or PDF)"
+        )
+    # Its streams may be those of a file within it.
+    return named if named in kinds else kinds[0]
 
 
 def _text_media_type(content: bytes, extension: str, stated: str) -> str:

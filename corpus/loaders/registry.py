@@ -32,6 +32,12 @@ ODT = ODF + "text"
 ODS = ODF + "spreadsheet"
 ODP = ODF + "presentation"
 EPUB = "application/epub+zip"
+DOC = "application/msword"
+XLS = "application/vnd.ms-excel"
+XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+PPT = "application/vnd.ms-powerpoint"
+OUTLOOK = "application/vnd.ms-outlook"
+RTF = "application/rtf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,12 @@ FORMATS: dict[str, Format] = {
     ODS: Format("odf", "OpenDocument spreadsheet (ODS)", ("ods", "ots"), is_zip=True),
     ODP: Format("odf", "OpenDocument presentation (ODP)", ("odp", "otp"), is_zip=True),
     EPUB: Format("epub", "EPUB", ("epub",), is_zip=True, is_prose=True),
+    DOC: Format("office97.doc", "old Word (DOC)", ("doc",), is_prose=True),
+    XLS: Format("office97.xls", "old Excel (XLS)", ("xls", "xlt")),
+    XLSB: Format("office97.xls", "binary Excel (XLSB)", ("xlsb",), is_zip=True),
+    PPT: Format("office97.ppt", "old PowerPoint (PPT)", ("ppt", "pps")),
+    RTF: Format("office97.rtf", "Rich Text (RTF)", ("rtf",), is_prose=True),
+    OUTLOOK: Format("office97.msg", "Outlook message (MSG)", ("msg",)),
     EMAIL: Format("email", "e-mail (EML)", ("eml",)),
     NOTEBOOK: Format("notebook", "Jupyter notebook", ("ipynb",), in_process=True),
     JSON: Format("json", "JSON", ("json",), in_process=True),
@@ -95,6 +107,9 @@ FORMATS: dict[str, Format] = {
 MEDIA_TYPE_OF_EXTENSION: dict[str, str] = {
     extension: media_type for media_type, known in FORMATS.items() for extension in known.extensions
 }
+
+# In one container (OLE2): its streams tell which.
+OLE = frozenset((DOC, XLS, PPT, OUTLOOK))
 
 ALIASES: dict[str, str] = {
     "application/xhtml+xml": HTML,
@@ -110,6 +125,9 @@ ALIASES: dict[str, str] = {
     "application/x-pdf": PDF,
     "application/x-subrip": SUBTITLES,
     "text/json": JSON,
+    "text/rtf": RTF,
+    "text/richtext": RTF,
+    "application/x-rtf": RTF,
 }
 
 

@@ -1,0 +1,142 @@
+"""The container of old Office files (OLE2), and what they state about themselves in it."""
+
+import codecs
+import datetime as dt
+import io
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.base import Block
+from corpus.loaders.tables import table_blocks
+
+if TYPE_CHECKING:
+    from olefile import OleFileIO
+
+PRELOAD = ("olefile",)
+
+MAX_LEVEL = 6
+# Streams of one file hold no more than it: its sectors are named once in a sound one.
+_MAX_STREAMS = 10_000
+
+
+@contextmanager
+def opened(content: bytes) -> "Iterator[OleFileIO]":
+    """Open a container; what a damaged one raises in the block becomes UnreadableFile."""
+    import olefile  # noqa: PLC0415 - only in the child process
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(content)) as container:
+            yield container
+    # OSError: olefile's own errors are such; the others: numbers that lead nowhere.
+    except (OSError, struct.error, IndexError, KeyError, TypeError, ValueError) as error:
+        raise UnreadableFile(f"The file is damaged: {error}") from error
+
+
+def read_stream(container: "OleFileIO", *path: str) -> bytes:
+    """One stream's bytes, or none where there is no such stream."""
+    name = "/".join(path)
+    if not container.exists(name) or container.get_type(name) != _STREAM:
+        return b""
+    with container.openstream(name) as stream:
+        return bytes(stream.read())
+
+
+_STREAM = 2
+
+
+def stated_properties(container: "OleFileIO") -> dict[str, str]:
+    """Title, author, subject, keywords, created, modified: what is there of them."""
+    if not container.exists("\x05SummaryInformation"):
+        return {}
+    found = container.get_metadata()
+    charset = charset_of(found.codepage)
+    texts = {
+        "title": found.title,
+        "author": found.author,
+        "subject": found.subject,
+        "keywords": found.keywords,
+    }
+    stated = {name: text for name, value in texts.items() if (text := _text(value, charset))}
+    for name, moment in (("created", found.create_time), ("modified", found.last_saved_time)):
+        # What was never saved has the first moment of the calendar, which begins in 1601.
+        if isinstance(moment, dt.datetime) and moment.year > _CALENDAR_BEGINS:
+            stated[name] = moment.replace(microsecond=0).isoformat() + "Z"
+    return stated
+
+
+_CALENDAR_BEGINS = 1601
+
+
+def charset_of(codepage: object) -> str:
+    """The name of Windows' code page that Python knows it by; Western European as last resort."""
+    number = codepage if isinstance(codepage, int) else 0
+    # A signed number of 16 bits in some files.
+    name = _UNUSUAL_CODEPAGES.get(number % 2**16, f"cp{number % 2**16}")
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
+
+
+_UNUSUAL_CODEPAGES = {
+    1200: "utf-16-le", 10000: "mac_roman", 20127: "ascii", 28591: "latin-1", 28592: "iso8859-2",
+    28605: "iso8859-15", 50220: "iso2022_jp", 51949: "euc_kr", 65001: "utf-8",
+}  # fmt: skip
+
+
+def _text(value: object, charset: str) -> str:
+    text = value.decode(charset, "replace") if isinstance(value, bytes) else str(value or "")
+    return " ".join(text.replace("\0", " ").split())
+
+
+def whole(text: str) -> str:
+    """Text in which the halves of characters are joined."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class Flow:
+    """Headings, paragraphs, items and rows of tables as they come, made into blocks."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._items: list[str] = []
+        self._rows: list[list[str]] = []
+
+    def add(self, text: str, *, level: int = 0, is_item: bool = False) -> None:
+        """Add a paragraph: a heading where it has a level, from 1; items in a row are one block."""
+        self._end_table()
+        text = text.strip()
+        if not text:
+            return
+        if is_item and not level:
+            self._items.append(text)
+            return
+        self._end_list()
+        if level:
+            line = " ".join(text.split())
+            self._blocks.append(Block(line, min(level, MAX_LEVEL), line))
+        else:
+            self._blocks.append(Block(text))
+
+    def add_row(self, cells: list[str]) -> None:
+        """Add a row to the table that this or the row before began."""
+        self._end_list()
+        self._rows.append(cells)
+
+    def blocks(self) -> list[Block]:
+        self._end_table()
+        self._end_list()
+        return self._blocks
+
+    def _end_list(self) -> None:
+        if self._items:
+            self._blocks.append(Block("\n".join(self._items)))
+            self._items = []
+
+    def _end_table(self) -> None:
+        if self._rows:
+            self._blocks.extend(table_blocks(self._rows))
+            self._rows = []
