@@ -100,7 +100,12 @@ FORMATS: dict[str, Format] = {
     NOTEBOOK: Format("notebook", "Jupyter notebook", ("ipynb",), in_process=True),
     JSON: Format("json", "JSON", ("json",), in_process=True),
     JSON_LINES: Format("jsonl", "JSON Lines", ("jsonl", "ndjson"), in_process=True),
-    SUBTITLES: Format("subtitles", "subtitles (VTT, SRT)", ("vtt", "srt"), in_process=True),
+    SUBTITLES: Format(
+        "speech.subtitles",
+        "subtitles (VTT, SRT)",
+        ("vtt", "srt", "sbv", "ass", "ssa"),
+        in_process=True,
+    ),
     CODE: Format("plain", "source code", tuple(_CODE_EXTENSIONS.split()), in_process=True),
 }
 

@@ -194,6 +194,13 @@ def test_a_chunk_that_begins_inside_of_a_label_is_named_by_it() -> None:
     assert paths[-1] == ("Top",)
 
 
+def test_a_chunk_of_what_was_said_is_named_by_the_time_at_which_it_begins() -> None:
+    blocks = [Block(sentences(3), under=(f"00:0{n}:30",)) for n in range(3)]
+    text, outline = join_blocks(blocks)
+    paths = [span.heading_path for span in split(text, outline)]
+    assert paths == [("00:00:30",), ("00:01:30",), ("00:02:30",)]
+
+
 def test_a_term_begins_a_chunk_with_what_is_said_of_it() -> None:
     said = "Word a b c d. " * 3
     text, outline = outlined(

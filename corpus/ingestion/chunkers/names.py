@@ -1,5 +1,6 @@
 """What names the places of a text: each heading, and each label, with the part it stands for."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,10 @@ from corpus.ingestion.normal_form import Heading, Outline
 
 # Of the headings below a section's own, and of its labels, the innermost so many name a chunk.
 MOST_NAMES = 3
+
+
+# When something was said, which its text does not tell.
+_TIME = re.compile(r"\A\d\d:\d\d:\d\d\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +58,18 @@ class NamesAbove:
         self._open: list[Scope] = []
 
     def at(self, place: int) -> list[Scope]:
-        """Return the scopes that begin before ``place`` and end behind it."""
-        while self._next < len(self._scopes) and self._scopes[self._next].start < place:
+        """Return the scopes that begin before ``place`` and end behind it.
+
+        Of those that begin there, only times: what else begins says its own name.
+        """
+        while self._next < len(self._scopes) and self._begins(self._scopes[self._next], place):
             self._open.append(self._scopes[self._next])
             self._next += 1
         self._open = [scope for scope in self._open if scope.end > place]
         return self._open
+
+    def _begins(self, scope: Scope, place: int) -> bool:
+        return scope.start < place or (scope.start == place and bool(_TIME.match(scope.text)))
 
 
 def path_under(

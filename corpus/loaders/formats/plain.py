@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
+from corpus.loaders.formats.speech.transcripts import transcript_blocks
 from corpus.loaders.formats.titles import title_at, width
 
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n)+")
@@ -31,8 +32,9 @@ def paragraphs(text: str) -> list[str]:
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a text file in any encoding; its name is its title."""
     # Not its first title: that is often "Overview", and the path of headings has it too.
-    blocks = tuple(_blocks(paragraphs(decode(content))))
-    return LoadedDocument(blocks, title=PurePath(filename).stem)
+    text = unified(decode(content))
+    blocks = transcript_blocks(text, filename=filename) or _blocks(paragraphs(text))
+    return LoadedDocument(tuple(blocks), title=PurePath(filename).stem)
 
 
 def _blocks(pieces: list[str]) -> Iterator[Block]:

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import Block
+from corpus.loaders.base import Block, LoadedDocument
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -78,6 +78,60 @@ def test_subtitles_are_what_is_said_by_whom() -> None:
 def test_subrip_subtitles_lose_numbers_and_times() -> None:
     source = "1\n00:00:01,000 --> 00:00:02,000\nHello\nthere\n\n2\n00:00:03,000 --> 00:00:04,0\nBye"
     assert texts(loaded(source, "a.srt")) == ["Hello there\nBye"]
+
+
+LINE = "It is said so slowly that nobody can follow it for long, or wants to. "
+
+
+def times(document: LoadedDocument) -> list[tuple[str, ...]]:
+    return [block.under for block in document.blocks]
+
+
+def test_subtitles_stand_under_the_time_at_which_they_begin() -> None:
+    cues = [f"{n}\n0{n}:12:31,500 --> 0{n}:12:40,000\n{LINE * 3}" for n in range(5)]
+    document = loaded("\n\n".join(cues), "a.srt")
+    assert times(document) == [("00:12:31",), ("02:12:31",), ("04:12:31",)]
+
+
+def test_subviewer_and_substation_subtitles_are_read() -> None:
+    source = "0:00:01.000,0:00:03.000\nHello\n\n0:01:04.000,0:01:05.000\nthere\n"
+    assert texts(loaded(source, "a.sbv")) == ["Hello\nthere"]
+    source = (
+        "[Script Info]\nTitle: x\n\n[Events]\nFormat: Layer, Start, End, Style, Name, ...\n"
+        "Dialogue: 0,0:01:04.00,0:01:05.00,Default,Bob,0,0,0,,Yes, {\\i1}Ann{\\i0}.\n"
+        "Dialogue: 0,0:00:01.00,0:00:03.00,Default,Ann,0,0,0,,Hello\\NBob?\n"
+    )
+    document = loaded(source, "a.ass")
+    assert texts(document) == ["Ann: Hello Bob?", "Bob: Yes, Ann."]
+    assert times(document) == [("00:00:01",), ("00:01:04",)]
+
+
+@pytest.mark.parametrize("form", ["[{}] Ann: {}", "{} {}", "({}) {}", "{} - {}", "Ann  {}\n{}"])
+def test_transcripts_stand_under_their_times(form: str) -> None:
+    source = "Meeting\n\n" + "\n".join(form.format(f"00:{n:02}:05", LINE * 4) for n in range(2, 7))
+    document = loaded(source, "a.txt")
+    assert times(document)[1:] == [("00:04:05",), ("00:06:05",)]
+    assert LINE.strip() in texts(document)[-1]
+
+
+def test_minutes_and_seconds_are_those_of_a_recording_that_begins_near_its_start() -> None:
+    recorded = "\n".join(f"{n}:30 {LINE}" for n in range(6))
+    assert times(loaded(recorded, "a.txt")) == [("00:00:30",)]
+    at_nine = "\n".join(f"{n}:30 {LINE}" for n in range(9, 16))
+    assert times(loaded(at_nine, "a.txt")) == [()]
+
+
+@pytest.mark.parametrize(
+    ("source", "filename"),
+    [
+        ("\n".join(f"00:{n:02}:05 started" for n in range(9)), "a.log"),
+        ("\n".join(f"0:{n:02} x" for n in (1, 5, 2, 9, 8)), "a.txt"),
+        ("\n".join(["words"] * 99 + [f"0:{n:02} x" for n in range(9)]), "a.txt"),
+        ("\n".join(["0:01 the same"] * 9), "a.txt"),
+    ],
+)
+def test_times_that_stand_for_something_else_make_no_transcript(source: str, filename: str) -> None:
+    assert times(loaded(source, filename)) == [()]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -1,0 +1,85 @@
+"""Subtitles (WebVTT, SubRip, SubViewer, SubStation): what is said, by whom and when."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.charset import decode
+from corpus.loaders.formats.plain import paragraphs
+from corpus.loaders.formats.speech.times import TIME, seconds_of, time_label
+
+_TIMES = re.compile(rf"(?<!\d)({TIME})[.,]\d+(?:\s+-->|,{TIME}[.,]\d)")
+_NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")
+_VOICE = re.compile(r"<v(?:\.[^ <>]{1,100})?\s{1,9}([^<>]{1,200})>")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}]{0,200}\}")
+_BLOCK_CHARS = 400
+_TERMINAL = (".", "!", "?", "…", "。")
+# SubStation: layer, start, end, style, who speaks, three margins, effect, and what is said.
+_DIALOGUE = re.compile(rf"^Dialogue:[^,\n]*,\s*({TIME})[^,\n]*,(?:[^,\n]*,){{2}}([^,\n]*)"
+                       r"(?:,[^,\n]*){4},(.*)$", re.M)  # fmt: skip
+_LINE_BREAK = re.compile(r"\\[Nnh]")
+
+
+class _Cue(NamedTuple):
+    """What is said at a time.
+
+    Attributes:
+        time: As a citation shows it; may be empty.
+        voice: Who speaks, where it is said.
+    """
+
+    time: str
+    voice: str
+    words: str
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read subtitles; cues are joined to blocks that end where a sentence does."""
+    text = decode(content)
+    dialogue = sorted(_DIALOGUE.findall(text), key=lambda line: seconds_of(line[0]))
+    cues = map(_dialogue_cue, dialogue) if dialogue else map(_cue, paragraphs(text))
+    return LoadedDocument(tuple(_blocks(cues)))
+
+
+def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
+    lines: list[str] = []
+    speaker = time = ""
+    for cue in cues:
+        changed = cue.voice != speaker
+        long = sum(map(len, lines)) >= _BLOCK_CHARS and lines[-1].endswith(_TERMINAL)
+        if lines and cue.words and (changed or long):
+            yield Block("\n".join(lines), under=(time,) if time else ())
+            lines = []
+        if cue.words:
+            time = time if lines else cue.time
+            lines.append(f"{cue.voice}: {cue.words}" if cue.voice and changed else cue.words)
+            speaker = cue.voice
+    if lines:
+        yield Block("\n".join(lines), under=(time,) if time else ())
+
+
+def _cue(source: str) -> _Cue:
+    """What a piece of the source says; without words if it is no cue."""
+    lines = source.split("\n")
+    times = [number for number, line in enumerate(lines) if _TIMES.search(line)]
+    if not times and lines[0].startswith(_NOT_CUES):
+        return _Cue("", "", "")
+    text = " ".join(lines[times[0] + 1 :] if times else lines)
+    found = _TIMES.search(lines[times[0]]) if times else None
+    voice = _VOICE.search(text)
+    return _Cue(
+        time_label(seconds_of(found[1])) if found else "",
+        voice[1].strip() if voice else "",
+        _shown(text),
+    )
+
+
+def _dialogue_cue(line: tuple[str, str, str]) -> _Cue:
+    start, voice, text = line
+    return _Cue(time_label(seconds_of(start)), voice.strip(), _shown(_LINE_BREAK.sub(" ", text)))
+
+
+def _shown(text: str) -> str:
+    return " ".join(html.unescape(_TAG.sub("", text)).split())

@@ -1,0 +1,72 @@
+"""Transcripts as plain text: lines that tell the time at which they were said."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import PurePath
+
+from corpus.loaders.base import Block
+from corpus.loaders.formats.speech.times import TIME, seconds_of, time_label
+
+# "[00:12:31] Words", "12:31 - Ann: Words"; or "Ann  00:12:31" above the words.
+_BEGINS = re.compile(rf"[ \t]*[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?(?:[ \t]*[-–—:>]*[ \t]|$)")
+_ENDS = re.compile(rf"[^\n:]{{1,60}}?[ \t]+[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?:?[ \t]*$")
+_MIN_TIMES = 4
+# Of the lines with text; more of them and the times stand for something else.
+_MIN_SHARE = 0.125
+# A time without hours is one of a recording that begins near its start, and else one of a clock.
+_MAX_START_S = 120
+_HAS_HOURS = 2
+_BLOCK_CHARS = 400
+# Their lines begin with times too, and are no speech.
+_NO_SPEECH = frozenset((".log",))
+
+
+def transcript_blocks(text: str, *, filename: str) -> list[Block]:
+    """The blocks of a transcript under their times; none of a text that is no transcript.
+
+    Args:
+        text: With one kind of line break.
+        filename: Its extension may tell that nobody speaks.
+    """
+    lines = [line.rstrip() for line in text.split("\n")]
+    stated = [_time_of(line) for line in lines]
+    times = [time for time in stated if time]
+    is_speech = PurePath(filename).suffix.lower() not in _NO_SPEECH
+    if not is_speech or len(times) < max(_MIN_TIMES, _MIN_SHARE * sum(map(bool, lines))):
+        return []
+    return list(_blocks(lines, stated)) if _go_on(times) else []
+
+
+def _go_on(times: list[str]) -> bool:
+    """Whether times are those of a recording, one after another."""
+    seconds = [seconds_of(time) for time in times]
+    has_hours = all(time.count(":") == _HAS_HOURS for time in times)
+    begins = has_hours or seconds[0] <= _MAX_START_S
+    ascends = all(sooner <= later for sooner, later in pairwise(seconds))
+    return begins and ascends and seconds[0] < seconds[-1]
+
+
+def _time_of(line: str) -> str:
+    found = _BEGINS.match(line) or _ENDS.match(line)
+    return found[1] if found else ""
+
+
+def _blocks(lines: list[str], stated: list[str]) -> Iterator[Block]:
+    """Lines from one time to a later one, as long as a block is."""
+    pending: list[str] = []
+    time = now = ""
+    for line, said in zip(lines, stated, strict=True):
+        if said and sum(map(len, pending)) >= _BLOCK_CHARS:
+            yield _block(pending, time)
+            pending = []
+        now = said or now
+        if not any(pending):
+            time = now
+        pending.append(line)
+    yield _block(pending, time)
+
+
+def _block(lines: list[str], time: str) -> Block:
+    label = time_label(seconds_of(time)) if time else ""
+    return Block("\n".join(lines).strip("\n"), under=(label,) if label else ())
