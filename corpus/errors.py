@@ -18,6 +18,7 @@ The errors the product raises, with the HTTP status each maps to.
     - ChatNotFound                 404
     - SessionNotFound              404
     - RuleNotFound                 404
+    - SourceNotFound               404
   x Conflict                       409
     - DuplicateDocument            409, names the document
     - CollectionExists             409
@@ -40,6 +41,7 @@ The errors the product raises, with the HTTP status each maps to.
     - NotFetched                   422
     - IdempotencyKeyReused         422
   x AskerLeft                      499, seen in a stream that is read again
+  x SourceUnavailable              502, seen in jobs
   x BackendError                   502
     - BackendUnavailable           503, with Retry-After
       - DatabaseUnavailable        503, with Retry-After
@@ -187,6 +189,12 @@ class RuleNotFound(NotFound):
     code = "rule_not_found"
 
 
+class SourceNotFound(NotFound):
+    """No source has this name."""
+
+    code = "source_not_found"
+
+
 class Conflict(PkbError):
     """The request conflicts with what is stored."""
 
@@ -331,6 +339,13 @@ class AskerLeft(PkbError):
 
     status = 499
     code = "asker_left"
+
+
+class SourceUnavailable(PkbError):
+    """What a collection mirrors cannot be listed or read now."""
+
+    status = 502
+    code = "source_unavailable"
 
 
 class BackendError(PkbError):

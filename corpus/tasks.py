@@ -26,6 +26,7 @@ from corpus.queue import (
     is_awaited,
 )
 from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
+from corpus.watched.sources import start_due_syncs
 
 log = structlog.get_logger(__name__)
 
@@ -117,6 +118,12 @@ def rescue_left_behind() -> None:
     """Queue the jobs that nobody holds; end those whose command was killed."""
     close_left_behind()
     enqueue_left_behind()
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="corpus.sync_sources", queue=QUEUE, queueing_lock="corpus.sync_sources")
+def sync_sources(timestamp: int) -> None:
+    start_due_syncs()
 
 
 @app.periodic(cron="*/5 * * * *")

@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from corpus.api import collections, documents, ingest, jobs, originals, rules, tags
+from corpus.api import collections, documents, ingest, jobs, originals, rules, sources, tags
 
 
 class NameConverter(StringConverter):
@@ -42,6 +42,8 @@ urlpatterns = [
     path("rules", rules.RulesView.as_view(), name="rules"),
     path("rules/try", rules.RuleTrialView.as_view(), name="try_rule"),
     path("rules/<uuid:rule_id>", rules.RuleView.as_view(), name="rule"),
+    path("sources", sources.SourcesView.as_view(), name="sources"),
+    path("sources/<name:name>/sync", sources.SourceSyncView.as_view(), name="source_sync"),
     path("tags", tags.TagsView.as_view(), name="tags"),
     path("tags/<name:name>", tags.TagView.as_view(), name="tag"),
 ]

@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_settings import SettingsConfigDict
 
+from corpus.sources.configuration import SourceSettings, read_sources
 from pkb.server_env import BASE_DIR, ServerEnv
 from pkb.watched_folders import read_watched
 
@@ -271,6 +272,9 @@ class Env(ServerEnv):
         le=3_600,
         description="seconds for which a file of a watched folder must not have changed",
     )
+    pkb_sources: Path | None = Field(
+        default=None, description="file of the sources that are mirrored: docs/sources.md"
+    )
     pkb_worker: Literal["auto", "off"] = Field(
         default="auto",
         description="`auto`: `manage.py serve` on the embedded Postgres starts a worker",
@@ -309,10 +313,24 @@ class Env(ServerEnv):
         dimension = f"@{self.embedding_dim}" if is_open and self.embedding_dim else ""
         return self.embedding_model + dimension
 
+    @property
+    def sources(self) -> list[SourceSettings]:
+        """Those of ``PKB_SOURCES``, with the secrets that are in the environment or ``.env``."""
+        if self.pkb_sources is None:
+            return []
+        return read_sources(self.pkb_sources, environment={**dotenv_values(DOTENV), **os.environ})
+
     @field_validator("pkb_watch")
     @classmethod
     def _are_folders(cls, given: str) -> str:
         read_watched(given)
+        return given
+
+    @field_validator("pkb_sources")
+    @classmethod
+    def _is_of_sources(cls, given: Path | None) -> Path | None:
+        if given is not None:
+            read_sources(given, environment={})
         return given
 
     @field_validator("pkb_answer_concurrency")

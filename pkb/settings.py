@@ -283,6 +283,7 @@ PKB_FETCH = env.pkb_fetch
 PKB_FETCH_HOSTS = {host.strip().lower() for host in env.pkb_fetch_hosts.split(",") if host.strip()}
 PKB_WATCH = read_watched(env.pkb_watch)
 PKB_WATCH_QUIET_S = env.pkb_watch_quiet_s
+PKB_SOURCES = env.sources
 PKB_MANAGE = BASE_DIR / "manage.py"
 PKB_BACKUP_DIR = env.pkb_backup_dir and env.pkb_backup_dir.resolve()
 PKB_BACKUP_KEEP = env.pkb_backup_keep

@@ -37,6 +37,7 @@ urlpatterns = [
     path("ui/library/watch", folders.watch_folder, name="watch_folder"),
     path("ui/library/watched/<int:folder_id>/sync", folders.sync_watched, name="sync_watched"),
     path("ui/library/watched/<int:folder_id>/stop", folders.unwatch, name="unwatch_folder"),
+    path("ui/library/sources/<str:name>/sync", folders.sync_source, name="sync_source"),
     path("ui/library/bulk", bulk.bulk, name="bulk"),
     path("ui/library/clear", library.clear, name="clear_finished"),
     path("ui/rules", rules.rules, name="rules"),

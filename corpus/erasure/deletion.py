@@ -44,7 +44,9 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
     instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
-    drop_traces(instance.pk, collection_id=instance.collection_id, path=found[0][0])
+    # What came from another program is named in jobs by its address there.
+    name = found[0][0] or instance.source_uri
+    drop_traces(instance.pk, collection_id=instance.collection_id, path=name)
     _drop_files(found)
 
 

@@ -61,10 +61,10 @@ class Attributes:
             media_type=media_type,
             size_bytes=size_bytes or self.size_bytes,
             page_count=_page_count(loaded),
-            title=self.title or _line_of(loaded.title, "title"),
-            chapter=self.chapter or _line_of(loaded.chapter, "chapter"),
-            section=self.section or _line_of(loaded.section, "section"),
-            tags=normalize_tags((*self.tags, *_fitting(loaded.tags))),
+            title=self.title or line_of(loaded.title, "title"),
+            chapter=self.chapter or line_of(loaded.chapter, "chapter"),
+            section=self.section or line_of(loaded.section, "section"),
+            tags=normalize_tags((*self.tags, *fitting_tags(loaded.tags))),
             metadata={**clean_json(dict(loaded.metadata)), **self.metadata},
         )
 
@@ -83,13 +83,13 @@ def _page_count(loaded: LoadedDocument) -> int:
     return stated if isinstance(stated, int) else 0
 
 
-def _line_of(stated: str, column: str) -> str:
+def line_of(stated: str, column: str) -> str:
     """What a file says of itself, cleaned like its text and cut to what the column holds."""
     most = Document._meta.get_field(column).max_length  # type: ignore[union-attr]
     return clean_line(stated)[:most].rstrip()
 
 
-def _fitting(stated: Iterable[str]) -> list[str]:
+def fitting_tags(stated: Iterable[str]) -> list[str]:
     """The tags that can be tags: whole sentences are left out, and all but the first hundred."""
     cleaned = map(clean_line, stated)
     return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_STATED_TAGS]

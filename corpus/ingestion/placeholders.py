@@ -1,6 +1,7 @@
 """Documents of files before, and in place of, a version: pending, processing, failed."""
 
 from pathlib import Path
+from typing import Any
 
 from corpus.ingestion.disk import FileContent
 from corpus.models import Collection, Document
@@ -43,12 +44,24 @@ def mark_failed(
     Args:
         file_hash: Where given, the same bytes would fail again, and are not tried again.
     """
+    placeholder = new_placeholder(path, collection_id=collection_id, source=source)
     known = {"error": reason, "file_hash": file_hash, "settings_sha256": settings_sha256}
-    at_path = Document.objects.filter(collection_id=collection_id, source_uri=path.as_uri())
-    if not at_path.update(status=Status.FAILED, **known):
-        placeholder = new_placeholder(
-            path, collection_id=collection_id, source=source, **known, status=Status.FAILED
-        )
+    show_failure(placeholder, **known)
+
+
+def show_failure(placeholder: Document, **known: Any) -> None:
+    """Show that what has the placeholder's address failed: its document, else the placeholder.
+
+    Args:
+        known: Columns to be set; ``error`` is one of them.
+    """
+    at_address = Document.objects.filter(
+        collection_id=placeholder.collection_id, source_uri=placeholder.source_uri
+    )
+    if not at_address.update(status=Status.FAILED, **known):
+        placeholder.status = Status.FAILED
+        for name, value in known.items():
+            setattr(placeholder, name, value)
         Document.objects.bulk_create([placeholder], ignore_conflicts=True)
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.errors import BackendError, CollectionNotFound
+from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
 from corpus.ingestion.disk import reason_of
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
@@ -59,10 +59,24 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
             close_job(job, Job.Status.FAILED, reason=reason)
             return None
         job.save(update_fields=["status", "started_at", "start_count", "stage"])
-    if not job.is_listed:
-        kind.list_items(job, should_stop=should_stop)
-        Job.objects.filter(pk=job_id, stage=Job.Stage.LISTING).update(stage=kind.stage)
+    if not job.is_listed and not _list_items(job, should_stop):
+        return None
     return Job.objects.select_related("collection").filter(pk=job_id).first()
+
+
+def _list_items(job: Job, should_stop: ShouldStop) -> bool:
+    """List what there is to do; False where it cannot be known, and the job failed with that."""
+    kind = kind_of(job)
+    try:
+        kind.list_items(job, should_stop=should_stop)
+    except SourceUnavailable as exc:
+        with transaction.atomic():
+            locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
+            if locked is not None:
+                close_job(locked, Job.Status.FAILED, reason=reason_of(exc))
+        return False
+    Job.objects.filter(pk=job.pk, stage=Job.Stage.LISTING).update(stage=kind.stage)
+    return True
 
 
 def run_items(

@@ -26,6 +26,7 @@ class Job(models.Model):
         REEMBED = "reembed"
         MAP = "map"
         EDIT = "edit"
+        SOURCE = "source"
 
     class Status(models.TextChoices):
         QUEUED = "queued"

@@ -10,13 +10,12 @@ from time import monotonic
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
-from django.db.models import Exists, OuterRef
 
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
-from corpus.models import Job, JobItem, WatchedFolder
-from corpus.models.job_querysets import JobQuerySet
+from corpus.jobs.states import forget_ended
+from corpus.models import Job, WatchedFolder
 from corpus.roots.file_systems import mounted_in
 from corpus.watched.changes import FolderWatch
 from corpus.watched.folders import WATCHER_LOCK, keep_set_folders, sync_options
@@ -28,8 +27,6 @@ TICK_S = 0.5
 REST_S = 3.0
 # A file system may lose events, where very many come at once: each folder is synced so often.
 SYNC_EVERY_S = 3_600.0
-# Syncs of a folder whose jobs are kept; of those that changed nothing, the last.
-JOBS_KEPT = 20
 
 State = WatchedFolder.State
 
@@ -165,18 +162,9 @@ def _start(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
     if syncs.unfinished().exists():
         return None
     on_start()
-    _forget(syncs.filter(arguments__quiet_s__gt=0))
+    forget_ended(syncs.filter(arguments__quiet_s__gt=0))
     mounted = map(str, mounted_in(Path(folder.path)))
     folder.mounts = sorted({*folder.mounts, *mounted})
     folder.job = start_sync(folder.collection, sync_options(folder))
     folder.save(update_fields=["mounts", "job"])
     return folder.job
-
-
-def _forget(syncs: JobQuerySet) -> None:
-    """Remove ended jobs that nobody will look for: each has an item for every file."""
-    items = JobItem.objects.filter(job=OuterRef("pk"))
-    changed = Exists(items.exclude(outcome=Outcome.UNCHANGED))
-    syncs.filter(~changed, status=Job.Status.SUCCEEDED).delete()
-    old = list(syncs.values_list("pk", flat=True)[JOBS_KEPT:])
-    Job.objects.filter(pk__in=old).delete()

@@ -120,6 +120,10 @@ OPERATIONS = {
     "GET /jobs/{}": Operation("get_job", "Jobs", "Read a job"),
     "POST /jobs/{}/retry": Operation("retry_job", "Jobs", "Queue a job again"),
     "POST /jobs/{}/cancel": Operation("cancel_job", "Jobs", "Stop a job"),
+    "GET /sources": Operation("list_sources", "Jobs", "List sources that are mirrored"),
+    "POST /sources/{}/sync": Operation(
+        "sync_source", "Jobs", "Mirror a source", {"emptied": False}
+    ),
     "POST /create": Operation(
         "create_index", "Index scripts", "Make an index", {"index_name": "manuals"}
     ),

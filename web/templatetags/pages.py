@@ -116,6 +116,7 @@ _KINDS = {
     Job.Kind.EMBED: "Embed a document",
     Job.Kind.REEMBED: "Embed a collection by another model",
     Job.Kind.MAP: "Compute the map",
+    Job.Kind.SOURCE: "Mirror {source}",
 }
 _EDITS = {
     Act.TAG: "Tag {what} {tags}",
@@ -177,7 +178,8 @@ def job_name(job: Job) -> str:
         return _edit_name(job)
     paths = job.arguments.get("paths", [])
     if job.kind != Job.Kind.SYNC:
-        return _KINDS.get(Job.Kind(job.kind), str(job.kind))
+        named = _KINDS.get(Job.Kind(job.kind), str(job.kind))
+        return named.format(source=job.arguments.get("source", ""))
     if job.arguments.get("source") == "upload":
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"

@@ -1,4 +1,4 @@
-"""Folders of the server: synced once, or watched."""
+"""Folders of the server, synced once or watched, and sources."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -10,6 +10,7 @@ from corpus.models import Collection, WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root
 from corpus.watched.folders import sync_by_hand, unwatch_folder
 from corpus.watched.folders import watch_folder as begin_watching
+from corpus.watched.sources import sync_source as begin_sync
 from web.forms import FolderForm
 
 
@@ -45,6 +46,12 @@ def sync_watched(request: HttpRequest, folder_id: int) -> HttpResponse:
     """Mirror a watched folder as it is now, also where it is empty."""
     folder = get_object_or_404(WatchedFolder.objects.select_related("collection"), pk=folder_id)
     return redirect("web:job", sync_by_hand(folder).pk)
+
+
+@require_POST
+def sync_source(request: HttpRequest, name: str) -> HttpResponse:
+    """Begin to mirror a source, or show the sync of it that runs."""
+    return redirect("web:job", begin_sync(name).pk)
 
 
 def _find(given: str) -> AllowedPath:

@@ -19,6 +19,7 @@ from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
 from corpus.watched.folders import is_anybody_watching
+from corpus.watched.sources import source_states
 from web.forms import (
     CollectionForm,
     LibraryFilter,
@@ -83,6 +84,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "has_finished": not all(job.is_unfinished for job in jobs),
         "roots": root_names(),
         "watched": watched,
+        "sources": source_states(),
         "is_watching": bool(watched) and is_anybody_watching(),
         "new_collection": new_collection_choices(),
     }

@@ -7,6 +7,7 @@ from corpus.jobs.kinds.collection_map import MapKind
 from corpus.jobs.kinds.edit import EditKind
 from corpus.jobs.kinds.embed import EmbedKind
 from corpus.jobs.kinds.reembed import ReembedKind
+from corpus.jobs.kinds.source import SourceKind
 from corpus.jobs.kinds.sync import SyncKind
 from corpus.models import Job
 
@@ -16,6 +17,7 @@ KINDS: Mapping[str, JobKind] = {
     Job.Kind.REEMBED: ReembedKind(),
     Job.Kind.MAP: MapKind(),
     Job.Kind.EDIT: EditKind(),
+    Job.Kind.SOURCE: SourceKind(),
 }
 
 

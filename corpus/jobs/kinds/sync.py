@@ -13,9 +13,8 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet, Value
+from django.db.models import QuerySet, Value
 from django.db.models.functions import MD5
-from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, PkbError
 from corpus.ingestion.disk import (
@@ -39,6 +38,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.ingestion.selection import count_kinds
 from corpus.jobs.kinds.base import JobKind
+from corpus.jobs.kinds.items import count_listed, new_item, remove_document
 from corpus.models import Collection, Document, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
@@ -245,7 +245,7 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[Listed]) -> None:
                 source=options.source,
                 reason=listed.failure.reason,
             )
-    _count(locked, items)
+    count_listed(locked, items)
 
 
 def known_documents(collection_id: int, batch: Iterable[Listed]) -> dict[str, Document]:
@@ -266,13 +266,8 @@ def known_documents(collection_id: int, batch: Iterable[Listed]) -> dict[str, Do
 
 
 def _item(job: Job, listed: Listed, known: Document | None, fingerprint: str) -> JobItem:
-    item = JobItem.of_file(str(listed.path), job=job)
     result = listed.failure or judge(listed.file_hash, known, fingerprint)
-    if result is not None:
-        item.status = JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE
-        item.outcome, item.reason, item.ended_at = result.outcome, result.reason, timezone.now()
-        item.document_id, item.chunk_count = known.pk if known else None, result.chunk_count
-    return item
+    return new_item(str(listed.path), result, job=job, document_id=known.pk if known else None)
 
 
 def _remember_attempts(job: Job, items: list[JobItem]) -> None:
@@ -303,19 +298,6 @@ def _show_new(job: Job, options: SyncOptions, new: list[Listed]) -> None:
         if not listed.failure and listed.file_hash not in there
     ]
     Document.objects.bulk_create(pending, ignore_conflicts=True)
-
-
-def _count(job: Job, items: list[JobItem]) -> None:
-    failed = [item for item in items if item.status == JobItem.Status.FAILED]
-    done = sum(item.status == JobItem.Status.DONE for item in items)
-    for item in failed:
-        job.note_failure(item.reason, item)
-    Job.objects.filter(pk=job.pk).update(
-        total=F("total") + len(items),
-        done=F("done") + done,
-        failed=F("failed") + len(failed),
-        errors=job.errors,
-    )
 
 
 def remove_gone(job: Job) -> None:
@@ -356,14 +338,7 @@ def _remove(job: Job, document_id: UUID, path: str) -> None:
     # It went while the folder was walked, perhaps to another name: the next sync knows.
     if _has_seen(job, Path(path)):
         return
-    deleted, _ = Document.objects.filter(pk=document_id, file_path=path).delete()
-    if not deleted:
-        return
-    item = JobItem.of_file(path, job=job)
-    item.status, item.outcome = JobItem.Status.DONE, Outcome.REMOVED
-    item.document_id, item.ended_at = document_id, timezone.now()
-    item.save()
-    Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)
+    remove_document(job, document_id, path, file_path=path)
 
 
 def _has_seen(job: Job, path: Path) -> bool:

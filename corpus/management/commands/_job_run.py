@@ -1,4 +1,4 @@
-"""How `manage.py ingest` runs its job, alone or by processes, and stops."""
+"""How a command runs its job, alone or by processes, and stops."""
 
 import os
 import signal
@@ -14,14 +14,12 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.db.models import Sum
 
-from corpus.ingestion.files import SyncOptions
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.leases import held
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.jobs.states import cancel_job
 from corpus.management.commands._report import Report
-from corpus.models import Collection, Job, JobItem
+from corpus.models import Job, JobItem
 
 POLL_S = 0.2
 
@@ -50,15 +48,9 @@ class Interruption(AbstractContextManager["Interruption"]):
 
 
 def run_job_here(
-    collection: Collection,
-    options: SyncOptions,
-    *,
-    workers: int,
-    report: Report,
-    should_stop: Callable[[], bool],
-) -> Job:
+    job: Job, *, workers: int, report: Report, should_stop: Callable[[], bool]
+) -> None:
     """Run a sync to its end in this process, or in ``workers`` processes that it looks after."""
-    job = start_sync(collection, options, background=False)
     with held(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
             seen = Seen(job)
@@ -80,7 +72,6 @@ def run_job_here(
                 report.add(item.path, _result(item))
     job.refresh_from_db()
     report.skip(job.skipped)
-    return job
 
 
 class Seen:

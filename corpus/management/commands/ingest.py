@@ -15,6 +15,7 @@ from corpus.ingestion.disk import find_files
 from corpus.ingestion.files import SyncOptions, failure_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.selection import count_kinds, tell_skipped
+from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import close_left_behind
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here
@@ -106,13 +107,8 @@ class Command(BaseCommand):
     ) -> None:
         close_left_behind()
         with Interruption() as interruption:
-            job = run_job_here(
-                collection,
-                wanted,
-                workers=workers,
-                report=report,
-                should_stop=interruption.is_set,
-            )
+            job = start_sync(collection, wanted, background=False)
+            run_job_here(job, workers=workers, report=report, should_stop=interruption.is_set)
         if interruption.is_set():
             report.close()
             again = shlex.join(["manage.py", *sys.argv[1:]])

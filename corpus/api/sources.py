@@ -1,0 +1,52 @@
+"""The doors to sources: how each is, and mirroring one."""
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import Truth
+from corpus.api.jobs import JobShown, shown_job
+from corpus.errors import Errors, SourceNotFound
+from corpus.watched.sources import source_states, sync_source
+
+
+class SourceShown(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    kind = serializers.CharField()
+    address = serializers.CharField(help_text="where it is")
+    collection = serializers.CharField(help_text="that mirrors it")
+    every_s = serializers.IntegerField(
+        allow_null=True, help_text="seconds between syncs; null: only when somebody asks"
+    )
+    document_count = serializers.IntegerField()
+    job = JobShown(allow_null=True, help_text="the last sync")
+
+
+class SourceSync(serializers.Serializer[Any]):
+    emptied = Truth(
+        default=False, help_text="it may have nothing: then all its documents are removed"
+    )
+
+
+class SourcesView(APIView):
+    """The sources that collections mirror."""
+
+    @extend_schema(responses={200: SourceShown(many=True)})
+    def get(self, request: Request) -> Response:
+        return Response(SourceShown(source_states(), many=True).data)
+
+
+class SourceSyncView(APIView):
+    """Begin to mirror a source; a sync that runs is returned."""
+
+    errors: ClassVar[Errors] = {"post": [SourceNotFound]}
+
+    @extend_schema(request=SourceSync, responses={202: JobShown})
+    def post(self, request: Request, name: str) -> Response:
+        form = SourceSync(data=request.data)
+        form.is_valid(raise_exception=True)
+        return shown_job(request, sync_source(name, emptied=form.validated_data["emptied"]))

@@ -1,0 +1,211 @@
+"""Bring in what another program holds: an entry of it with what it carries, as documents."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import PurePath
+from typing import Any
+
+from django.db import transaction
+
+from corpus.errors import (
+    BackendError,
+    BinaryText,
+    CollectionNotFound,
+    DuplicateDocument,
+    EmptyDocument,
+    PkbError,
+    UnreadableFile,
+    UnsupportedMediaType,
+)
+from corpus.ingestion.attributes import Attributes, fitting_tags, line_of
+from corpus.ingestion.disk import reason_of
+from corpus.ingestion.files import tell_duplicate
+from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.normal_form import clean_json
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.placeholders import show_failure
+from corpus.ingestion.store import StoredDocument
+from corpus.models import Collection, Document
+from corpus.querysets import DocumentQuerySet
+from corpus.sources.base import Part, Reading
+from corpus.times import can_be_stored
+
+# What is kept of the last time, among the document's metadata: the name of the source, the address
+# of the entry that it belongs to, and the version that was read.
+MIRROR = "mirror"
+
+_TEXTLESS = (EmptyDocument, UnreadableFile, UnsupportedMediaType, BinaryText)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """How the entries of a source are brought in.
+
+    Attributes:
+        source: Its name, which is the documents' label, too.
+        fingerprint: ``settings_sha256`` of the collection.
+        tags: Put on every document besides its own.
+        is_listed: Tells whether an entry is in the source, by its address.
+    """
+
+    source: str
+    collection: Collection
+    fingerprint: str
+    tags: tuple[str, ...]
+    is_listed: Callable[[str], bool]
+    on_embedding: Callable[[], None] = lambda: None
+
+    def at(self, uri: str) -> DocumentQuerySet:
+        return Document.objects.filter(collection=self.collection, source_uri=uri)
+
+    def marks(self, entry: str, version: str = "") -> dict[str, str]:
+        return {"source": self.source, "entry": entry, "version": version}
+
+
+def documents_of(source: str, *, collection_id: int) -> DocumentQuerySet:
+    """Return the documents that were made of a source's entries, and of what these carry."""
+    return Document.objects.filter(
+        collection_id=collection_id, metadata__contains={MIRROR: {"source": source}}
+    )
+
+
+def marks_of(metadata: Any) -> Mapping[str, str]:
+    """Return what a document keeps of its source; metadata may be anybody's."""
+    kept = metadata.get(MIRROR) if isinstance(metadata, dict) else None
+    marks = kept if isinstance(kept, dict) else {}
+    return {name: str(marks.get(name, "")) for name in ("source", "entry", "version")}
+
+
+def ingest_entry(uri: str, reading: Reading, *, mirror: Mirror) -> ItemResult:
+    """Bring an entry in, in place of its last version.
+
+    What it carries comes first: once its own document has the version, all of it is in.
+
+    Raises:
+        PkbError: It cannot be taken in. What it carries is left out instead, and it says why.
+    """
+    attached = [_attach(each, part, uri, mirror) for each, part in reading.attached.items()]
+    metadata = {**reading.part.metadata, **({"attachments": attached} if attached else {})}
+    part = replace(reading.part, metadata=metadata)
+    marks = mirror.marks(uri, reading.version)
+    try:
+        result = _store(uri, part, marks, mirror)
+    except _TEXTLESS:
+        if not reading.text_instead.strip():
+            raise
+        result = _store(uri, _as_text(part, reading.text_instead), marks, mirror)
+    _drop_detached(uri, kept=[uri, *reading.attached], mirror=mirror)
+    return result
+
+
+def note_refusal(uri: str, reason: str, *, version: str, mirror: Mirror) -> None:
+    """Show that an entry was refused; the same version is not tried again."""
+    known = mirror.at(uri).only("metadata").first()
+    placeholder = Document(collection=mirror.collection, source_uri=uri, source=mirror.source)
+    show_failure(
+        placeholder,
+        error=reason,
+        settings_sha256=mirror.fingerprint,
+        metadata={**(known.metadata if known else {}), MIRROR: mirror.marks(uri, version)},
+    )
+
+
+def _as_text(part: Part, text: str) -> Part:
+    name = f"{PurePath(part.filename).stem or 'document'}.txt"
+    return replace(part, content=text.encode(errors="replace"), filename=name, media_type="")
+
+
+def _attach(uri: str, part: Part, owner: str, mirror: Mirror) -> dict[str, str]:
+    """Bring in what an entry carries; say where it is, or why it is left out."""
+    part = replace(part, metadata={**part.metadata, "attached_to": owner})
+    try:
+        result = _store(uri, part, mirror.marks(owner), mirror)
+    except (BackendError, CollectionNotFound):
+        raise
+    except PkbError as exc:
+        mirror.at(uri).only("pk", "collection").delete()
+        return {"filename": part.filename, "error": reason_of(exc)}
+    return {"filename": part.filename, "source_uri": uri, "document_id": result.document_id}
+
+
+def _store(uri: str, part: Part, marks: Mapping[str, str], mirror: Mirror) -> ItemResult:
+    known = mirror.at(uri).select_related("collection").defer("raw_text", "outline").first()
+    attributes = _attributes(uri, part, marks, mirror)
+    if known and not marks["version"] and _is_same(known, attributes):
+        metadata = {**known.metadata, **attributes.metadata}
+        Document.objects.filter(pk=known.pk).update(metadata=metadata)
+        return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
+
+    def ingest(replacing: Document | None) -> StoredDocument:
+        return ingest_file(
+            part.content,
+            filename=part.filename,
+            media_type=part.media_type,
+            collection=mirror.collection,
+            attributes=attributes,
+            replacing=replacing,
+            on_embedding=mirror.on_embedding,
+        )
+
+    try:
+        stored = ingest(known if known and known.content_sha256 else None)
+    except DuplicateDocument as exc:
+        return _settle_duplicate(uri, exc.document_id, ingest, mirror)
+    return _result(Outcome.ADDED if stored.is_new else Outcome.REPLACED, stored)
+
+
+def _result(outcome: Outcome, stored: StoredDocument) -> ItemResult:
+    return ItemResult(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
+
+
+def _is_same(known: Document, attributes: Attributes) -> bool:
+    is_stored = known.status == Document.Status.COMPLETED
+    now = (attributes.file_hash, attributes.settings_sha256)
+    return is_stored and (known.file_hash, known.settings_sha256) == now
+
+
+@transaction.atomic
+def _settle_duplicate(
+    uri: str,
+    holder_id: str,
+    ingest: Callable[[Document | None], StoredDocument],
+    mirror: Mirror,
+) -> ItemResult:
+    """The content is stored under another address: it moves here if it is gone from there."""
+    rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+    holder = rows.filter(pk=holder_id).first()
+    mirror.at(uri).exclude(pk=holder_id).only("pk", "collection").delete()
+    marks = marks_of(holder.metadata if holder else None)
+    if marks["source"] == mirror.source and not mirror.is_listed(marks["entry"]):
+        return _result(Outcome.RENAMED, ingest(holder))
+    return ItemResult(Outcome.UNCHANGED, holder_id, reason=tell_duplicate(holder_id))
+
+
+def _drop_detached(uri: str, *, kept: Sequence[str], mirror: Mirror) -> None:
+    """Remove what an entry carries no more."""
+    of_entry = {MIRROR: {"source": mirror.source, "entry": uri}}
+    found = Document.objects.filter(collection=mirror.collection, metadata__contains=of_entry)
+    for document in found.exclude(source_uri__in=kept).only("pk", "collection", "source_uri"):
+        document.delete()
+
+
+def _attributes(uri: str, part: Part, marks: Mapping[str, str], mirror: Mirror) -> Attributes:
+    metadata = clean_json({**part.metadata, MIRROR: {k: v for k, v in marks.items() if v}})
+    return Attributes(
+        source_uri=uri,
+        source=mirror.source,
+        title=line_of(part.title, "title"),
+        tags=(*mirror.tags, *fitting_tags(part.tags)),
+        metadata=metadata,
+        user_created_at=_kept_moment(part.created_at),
+        last_modified=_kept_moment(part.modified_at),
+        file_hash=sha256(part.content).hexdigest(),
+        settings_sha256=mirror.fingerprint,
+        size_bytes=len(part.content),
+    )
+
+
+def _kept_moment(moment: datetime | None) -> datetime | None:
+    return moment if moment and can_be_stored(moment) else None

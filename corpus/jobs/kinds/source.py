@@ -1,0 +1,343 @@
+"""Make a collection mirror another program; what is new or changed there becomes an item to do."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from corpus.errors import BackendError, CollectionNotFound, PkbError, SourceUnavailable
+from corpus.ingestion.disk import MAX_URI_CHARS, reason_of
+from corpus.ingestion.files import failure_of, judge, settings_sha256
+from corpus.ingestion.mirrored import (
+    Mirror,
+    documents_of,
+    ingest_entry,
+    marks_of,
+    note_refusal,
+)
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.base import JobKind
+from corpus.jobs.kinds.items import count_listed, new_item, remove_document
+from corpus.models import Collection, Document, Job, JobItem
+from corpus.models.job_querysets import JobQuerySet
+from corpus.queue import enqueue_job
+from corpus.sources.base import Source
+from corpus.sources.configuration import SourceSettings
+from corpus.storable import is_storable
+
+# A listing that was begun so often and did not end will not end the next time either.
+MAX_STARTS = 5
+# Entries that fail one after the other, each after its timeouts, before the rest is not tried.
+MAX_FAILURES = 3
+# Sources that a process keeps open, each for a job that has its turn now and then.
+MAX_OPENED = 4
+# Entries that are written down by one transaction.
+BATCH_SIZE = 500
+
+
+@dataclass
+class _Opened:
+    """A source as a job uses it; ``versions`` are those that this process listed."""
+
+    settings: SourceSettings
+    source: Source
+    versions: Mapping[str, str] = field(default_factory=dict)
+    failures: int = 0
+
+
+_opened: dict[UUID, _Opened] = {}
+
+
+class SourceKind(JobKind):
+    """An item is an entry of a source; its key is the entry's address."""
+
+    stage = Job.Stage.INGESTING
+
+    def refuse(self, job: Job) -> str:
+        if job.start_count > MAX_STARTS:
+            return "Listing the source was broken off again and again."
+        return "" if find_source(job.arguments["source"]) else _UNKNOWN
+
+    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
+        """Everything is listed before anything is written down."""
+        opened = _open(job)
+        opened.versions = list_versions(opened.source)
+        may_be_empty = bool(job.arguments["emptied"])
+        planned = plan_entries(
+            opened.settings, job.collection, opened.versions, may_be_empty=may_be_empty
+        )
+        for start in range(0, len(planned), BATCH_SIZE):
+            if should_stop():
+                return
+            _write_down(job, planned[start : start + BATCH_SIZE])
+        Job.objects.filter(pk=job.pk).update(is_listed=True)
+
+    def run(self, item: JobItem) -> ItemResult:
+        try:
+            opened = _open(item.job)
+            mirror = _mirror(item, opened.settings)
+        except SourceUnavailable as exc:
+            return failure_of(exc)
+        version = opened.versions.get(item.key, "")
+        try:
+            reading = opened.source.read(item.key)
+            opened.failures, version = 0, reading.version
+            return ingest_entry(item.key, reading, mirror=mirror)
+        except (BackendError, CollectionNotFound):
+            raise
+        except SourceUnavailable as exc:
+            opened.failures += 1
+            if opened.failures >= MAX_FAILURES:
+                _give_up_rest(item, reason_of(exc))
+            return failure_of(exc)
+        except PkbError as exc:
+            note_refusal(item.key, reason_of(exc), version=version, mirror=mirror)
+            return failure_of(exc)
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        # None waits: what is stored stays as it is until a new version is.
+        return Document.objects.none()
+
+    def finish(self, job: Job) -> None:
+        try:
+            _remove_gone(job)
+        except SourceUnavailable as exc:
+            job.refresh_from_db(fields=["errors"])
+            job.note_failure(f"Nothing was removed. {reason_of(exc)}")
+            job.save(update_fields=["errors"])
+        finally:
+            _close(job.pk)
+
+
+_UNKNOWN = "No source of this name is configured any more."
+
+
+def find_source(name: str) -> SourceSettings | None:
+    """Return the settings of a source."""
+    return next((each for each in settings.PKB_SOURCES if each.name == name), None)
+
+
+def open_source(found: SourceSettings) -> Source:
+    """Return the source; nothing is asked of it yet."""
+    return found.open(max_bytes=settings.PKB_MAX_FILE_BYTES)
+
+
+@transaction.atomic
+def start_source_sync(
+    found: SourceSettings, collection: Collection, *, emptied: bool = False, background: bool = True
+) -> Job:
+    """Make a job that mirrors a source, or return the one that is not finished yet.
+
+    Args:
+        emptied: The source may have nothing: it was emptied on purpose.
+    """
+    Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
+    running = syncs_of(found.name).unfinished().filter(is_background=True).first()
+    if running is not None and background:
+        return running
+    job = Job.objects.create(
+        kind=Job.Kind.SOURCE,
+        collection=collection,
+        arguments={"source": found.name, "emptied": emptied},
+        is_background=background,
+    )
+    if background:
+        enqueue_job(job.pk)
+    return job
+
+
+def syncs_of(name: str) -> JobQuerySet:
+    """Return the jobs that mirrored a source, the newest first."""
+    return Job.objects.filter(kind=Job.Kind.SOURCE, arguments__source=name)
+
+
+def list_versions(source: Source) -> dict[str, str]:
+    """Return the version of each entry, by its address.
+
+    Raises:
+        SourceUnavailable: It cannot be listed now, or lists what cannot be kept.
+    """
+    versions: dict[str, str] = {}
+    for entry in source.list_entries():
+        if not 0 < len(entry.uri) <= MAX_URI_CHARS or not is_storable(entry.uri):
+            raise SourceUnavailable("It lists an address that cannot be stored.")
+        versions[entry.uri] = entry.version
+    return versions
+
+
+class Planned(NamedTuple):
+    """An entry with what is known of it, and what comes of it where that is known."""
+
+    uri: str
+    document_id: UUID | None
+    result: ItemResult | None
+
+
+class _Known(NamedTuple):
+    """A document of a source: enough of it to judge whether the entry has changed."""
+
+    document: Document
+    version: str
+    holders: tuple[str, ...]
+
+
+def plan_entries(
+    found: SourceSettings,
+    collection: Collection,
+    versions: Mapping[str, str],
+    *,
+    may_be_empty: bool,
+) -> list[Planned]:
+    """Say of each entry whether it is to be read.
+
+    What has changed goes first: then content that went from one entry to another is free when the
+    other is read.
+
+    Raises:
+        SourceUnavailable: The source has nothing, where it had something.
+    """
+    known = _known_entries(found.name, collection)
+    if not versions and known and not may_be_empty:
+        raise SourceUnavailable(
+            f"{found.name} has nothing now, as one has that another account is asked for: its"
+            f" documents ({len(known)}) stay. If it was emptied on purpose: manage.py sync_source"
+            f" {found.name} --emptied"
+        )
+    fingerprint = settings_sha256(collection, tags=found.tags)
+    lost = _lost_holders(known.values(), versions)
+    planned = []
+    for uri, version in versions.items():
+        before = known.get(uri)
+        is_same = before is not None and before.version == version
+        if before is None or not is_same or lost.intersection(before.holders):
+            planned.append(Planned(uri, before.document.pk if before else None, None))
+        else:
+            document = before.document
+            result = judge(document.file_hash, document, fingerprint)
+            planned.append(Planned(uri, document.pk, result))
+    return sorted(planned, key=lambda each: each.document_id is None)
+
+
+def _known_entries(name: str, collection: Collection) -> dict[str, _Known]:
+    rows = documents_of(name, collection_id=collection.pk).only(
+        "source_uri", "file_hash", "settings_sha256", "status", "error", "chunk_count", "metadata"
+    )
+    known = {}
+    for row in rows.iterator():
+        marks = marks_of(row.metadata)
+        if marks["entry"] == row.source_uri:
+            listed = row.metadata.get("attachments")
+            carried = [each for each in listed if isinstance(each, dict)] if listed else []
+            holders = tuple(str(each["document_id"]) for each in carried if "document_id" in each)
+            known[row.source_uri] = _Known(row, marks["version"], holders)
+            row.metadata = {}
+    return known
+
+
+def _lost_holders(known: Iterable[_Known], versions: Mapping[str, str]) -> set[str]:
+    """Return documents that entries lean on for what they carry, and that are gone or will be."""
+    wanted = {each for before in known for each in before.holders}
+    rows = Document.objects.filter(pk__in=wanted).values_list("pk", "metadata")
+    there = {
+        str(pk)
+        for pk, metadata in rows
+        if not (entry := marks_of(metadata)["entry"]) or entry in versions
+    }
+    return wanted - there
+
+
+@transaction.atomic
+def _write_down(job: Job, batch: Iterable[Planned]) -> None:
+    locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+    by_uri = {planned.uri: planned for planned in batch}
+    # Listed before the job was broken off.
+    for uri in locked.items.filter(path__in=by_uri).values_list("path", flat=True):
+        del by_uri[uri]
+    items = [
+        new_item(uri, planned.result, job=locked, document_id=planned.document_id)
+        for uri, planned in by_uri.items()
+    ]
+    JobItem.objects.bulk_create(items)
+    count_listed(locked, items)
+
+
+def _mirror(item: JobItem, found: SourceSettings) -> Mirror:
+    job = item.job
+    return Mirror(
+        source=found.name,
+        collection=job.collection,
+        fingerprint=settings_sha256(job.collection, tags=found.tags),
+        tags=found.tags,
+        is_listed=lambda uri: job.items.filter(path=uri).exists(),
+        on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
+    )
+
+
+@transaction.atomic
+def _give_up_rest(item: JobItem, reason: str) -> None:
+    """The source went away: what is left of the job would only wait for it, one by one."""
+    job = Job.objects.select_for_update(no_key=True).get(pk=item.job_id)
+    count = (
+        job.items.pending()
+        .exclude(pk=item.pk)
+        .update(
+            status=JobItem.Status.FAILED,
+            outcome=Outcome.FAILED,
+            reason=reason,
+            ended_at=timezone.now(),
+        )
+    )
+    Job.objects.filter(pk=job.pk).update(failed=F("failed") + count)
+
+
+def find_gone(job: Job) -> Iterator[tuple[UUID, str]]:
+    """Yield documents, with their addresses, whose entries the source does not list any more.
+
+    It is listed once more for that: one that lost its place while pages were turned is there.
+    """
+    seen = set(job.items.values_list("key", flat=True))
+    gone = list(_documents_without(seen, job.arguments["source"], job.collection_id))
+    if not gone:
+        return
+    opened = _open(job)
+    versions = list_versions(opened.source)
+    if not versions and not job.arguments["emptied"]:
+        raise SourceUnavailable(f"{opened.settings.name} has nothing now.")
+    yield from ((pk, uri) for pk, uri, entry in gone if entry not in versions)
+
+
+def _documents_without(
+    entries: set[str], name: str, collection_id: int
+) -> Iterator[tuple[UUID, str, str]]:
+    rows = documents_of(name, collection_id=collection_id)
+    for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata"):
+        if (entry := marks_of(metadata)["entry"]) not in entries:
+            yield pk, uri, entry
+
+
+def _remove_gone(job: Job) -> None:
+    for pk, uri in find_gone(job):
+        remove_document(job, pk, uri, source_uri=uri)
+
+
+def _open(job: Job) -> _Opened:
+    """Return the source of a job, open as long as the job has its turns in this process."""
+    if job.pk not in _opened:
+        found = find_source(job.arguments["source"])
+        if found is None:
+            raise SourceUnavailable(_UNKNOWN)
+        while len(_opened) >= MAX_OPENED:
+            _close(next(iter(_opened)))
+        _opened[job.pk] = _Opened(found, open_source(found))
+    return _opened[job.pk]
+
+
+def _close(job_id: UUID) -> None:
+    opened = _opened.pop(job_id, None)
+    if opened is not None:
+        opened.source.close()

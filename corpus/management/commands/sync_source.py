@@ -1,0 +1,91 @@
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.errors import SourceUnavailable
+from corpus.ingestion.mirrored import documents_of
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.source import find_source, list_versions, open_source, plan_entries
+from corpus.jobs.states import close_left_behind
+from corpus.management.commands._job_run import Interruption, run_job_here
+from corpus.management.commands._report import Report, line_of
+from corpus.sources.configuration import SourceSettings
+from corpus.watched.sources import collection_of, sync_source
+
+
+class Command(BaseCommand):
+    help = (
+        "Mirror a source of PKB_SOURCES: what is new or changed there is taken in, what is gone is "
+        "removed. Exit 0: all in; 1: some failed or were refused, or the source cannot be reached; "
+        "2: wrong usage; 130: stopped by Ctrl-C, and the same command goes on."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="of the source, as in the file")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="store nothing; name what would be done"
+        )
+        parser.add_argument(
+            "--emptied",
+            action="store_true",
+            help="remove all its documents if it has nothing: it was emptied on purpose",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON line a document")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        found = find_source(options["name"])
+        if found is None:
+            known = ", ".join(each.name for each in settings.PKB_SOURCES) or "none"
+            message = f"There is no source {options['name']!r}; PKB_SOURCES has {known}."
+            raise CommandError(message, returncode=2)
+        if options["dry_run"]:
+            self._foretell(found, options)
+            return
+        close_left_behind()
+        report = Report(self, as_json=options["json"], is_sync=True)
+        with Interruption() as interruption:
+            job = sync_source(found.name, emptied=options["emptied"], background=False)
+            run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)
+        report.add_errors(job)
+        report.close()
+        if interruption.is_set():
+            self.stderr.write("Stopped. What is in stays in; the same command goes on.")
+            raise SystemExit(130)
+        if report.failed_count:
+            raise SystemExit(1)
+
+    def _foretell(self, found: SourceSettings, options: dict[str, Any]) -> None:
+        counts: Counter[str] = Counter()
+        try:
+            for uri, result in _foretold(found, may_be_empty=options["emptied"]):
+                counts[result.outcome] += 1
+                if options["json"]:
+                    self.stdout.write(json.dumps(line_of(uri, result), ensure_ascii=False))
+                elif result.outcome != Outcome.UNCHANGED:
+                    self.stdout.write(f"{result.outcome:<9} {uri}")
+        except SourceUnavailable as exc:
+            raise CommandError(str(exc), returncode=1) from exc
+        if not options["json"]:
+            sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+            self.stdout.write(f"{counts.total()} entries would be: {sums or 'none'}")
+
+
+def _foretold(found: SourceSettings, *, may_be_empty: bool) -> Iterator[tuple[str, ItemResult]]:
+    """Yield each entry, and each document that would go, with what would come of it."""
+    collection = collection_of(found)
+    with closing(open_source(found)) as source:
+        versions = list_versions(source)
+    planned = plan_entries(found, collection, versions, may_be_empty=may_be_empty)
+    for uri, document_id, result in planned:
+        unread = ItemResult(Outcome.REPLACED if document_id else Outcome.ADDED)
+        yield uri, result or unread
+    gone = documents_of(found.name, collection_id=collection.pk)
+    for pk, uri, marks in gone.values_list("pk", "source_uri", "metadata__mirror"):
+        if marks.get("entry") not in versions:
+            yield uri, ItemResult(Outcome.REMOVED, str(pk))

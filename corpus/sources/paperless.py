@@ -1,0 +1,166 @@
+"""Documents of paperless-ngx, by its REST API.
+
+Listed by pages, with only the fields that tell of a change. The file is the archived version where
+there is one: that has the text which paperless read from a scan.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from corpus.errors import SourceUnavailable, TooLarge
+from corpus.sources.base import Entry, Part, Reading
+from corpus.sources.configuration import SourceSettings
+from corpus.sources.web_client import WebClient
+
+PAGE_SIZE = 250
+# A listing that never ends is none.
+_MAX_PAGES = 10_000
+# What tells of a change; a listing brings no more of each document.
+_FIELDS = ("id", "title", "modified", "correspondent", "document_type", "tags")
+_NAMED = {"tags": "tags", "correspondent": "correspondents", "document_type": "document_types"}
+
+Record = Mapping[str, Any]
+
+
+class Settings(SourceSettings):
+    """A paperless-ngx, and a token of the user whose documents are mirrored."""
+
+    kind: Literal["paperless"]
+    url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$")
+
+    @property
+    def address(self) -> str:
+        return self.url.rstrip("/")
+
+    def open(self, *, max_bytes: int) -> "Paperless":
+        return Paperless(self, max_bytes=max_bytes)
+
+
+class Paperless:
+    """One paperless-ngx, as the token's user sees it."""
+
+    def __init__(self, settings: Settings, *, max_bytes: int) -> None:
+        self._settings = settings
+        self._max_bytes = max_bytes
+        parts = urlsplit(settings.address)
+        self._prefix = f"paperless://{parts.netloc}{parts.path}/documents/"
+        self._names: dict[str, dict[int, str]] = {}
+
+    def list_entries(self) -> Iterator[Entry]:
+        self._names = {}
+        for record in self._pages("documents", f"&fields={','.join(_FIELDS)}"):
+            yield Entry(f"{self._prefix}{int(record['id'])}", self._version(record))
+
+    def read(self, uri: str) -> Reading:
+        number = uri.removeprefix(self._prefix)
+        if not number.isdecimal() or not uri.startswith(self._prefix):
+            raise SourceUnavailable(f"{uri} is no document of {self._settings.address}.")
+        record = self._client.fetch_json(f"documents/{number}/")
+        try:
+            return self._reading(number, record)
+        except (KeyError, TypeError, ValueError) as exc:
+            raise self._strange() from exc
+
+    def close(self) -> None:
+        self.__dict__.pop("_client", None)
+
+    @cached_property
+    def _client(self) -> WebClient:
+        token = self._settings.credential()
+        return WebClient(
+            self._settings.name,
+            base_url=f"{self._settings.address}/api/",
+            headers={"Authorization": f"Token {token}"},
+        )
+
+    def _reading(self, number: str, record: Record) -> Reading:
+        named = {field: self._named(field, record) for field in _NAMED}
+        stated = {
+            "correspondent": next(iter(named["correspondent"]), ""),
+            "document_type": next(iter(named["document_type"]), ""),
+            "archive_serial_number": record.get("archive_serial_number"),
+            "url": f"{self._settings.address}/documents/{number}/details",
+        }
+        text = str(record.get("content") or "")
+        filename = record.get("archived_file_name") or record.get("original_file_name") or ""
+        part = Part(
+            self._download(number, record, is_needed=not text.strip()),
+            filename=str(filename),
+            title=str(record.get("title") or ""),
+            tags=tuple(dict.fromkeys(name for names in named.values() for name in names)),
+            metadata={name: value for name, value in stated.items() if value},
+            created_at=_moment(record.get("created")),
+            modified_at=_moment(record.get("modified")),
+        )
+        return Reading(self._version(record), part, text_instead=text)
+
+    def _download(self, number: str, record: Record, *, is_needed: bool) -> bytes:
+        """Return the file; nothing of one that is too large, where its text will do."""
+        which = "" if record.get("archived_file_name") else "?original=true"
+        try:
+            return self._client.fetch(
+                f"documents/{number}/download/{which}", max_bytes=self._max_bytes
+            )
+        except TooLarge:
+            if is_needed:
+                raise
+            return b""
+
+    def _version(self, record: Record) -> str:
+        """Names are part of it: paperless renames a tag without touching its documents."""
+        try:
+            names = {field: self._named(field, record) for field in _NAMED}
+            said = json.dumps([record["modified"], record["title"], names], sort_keys=True)
+        except (KeyError, TypeError, ValueError) as exc:
+            raise self._strange() from exc
+        return sha256(said.encode()).hexdigest()
+
+    def _named(self, field: str, record: Record) -> list[str]:
+        """Return the names of what a document refers to by numbers, in order."""
+        given = record.get(field)
+        numbers = given if isinstance(given, list) else [given]
+        what = _NAMED[field]
+        if what not in self._names:
+            self._names[what] = {row["id"]: str(row["name"]) for row in self._pages(what)}
+        known = self._names[what]
+        return sorted(known[each] for each in numbers if each in known)
+
+    def _pages(self, what: str, query: str = "") -> Iterator[Record]:
+        """Yield the rows of all pages.
+
+        The server tells the address of the next page; behind a proxy it may name a host that is
+        not ours to ask, so that it is made here.
+        """
+        for page in range(1, _MAX_PAGES):
+            asked = f"{what}/?page={page}&page_size={PAGE_SIZE}&ordering=id{query}"
+            found = self._client.fetch_json(asked)
+            rows = found.get("results")
+            if not isinstance(rows, list) or not all(_is_record(row) for row in rows):
+                raise self._strange()
+            yield from rows
+            if not found.get("next"):
+                return
+        raise self._strange()
+
+    def _strange(self) -> SourceUnavailable:
+        return SourceUnavailable(f"{self._settings.name}: its answer is none of paperless-ngx.")
+
+
+def _is_record(row: Any) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("id"), int)
+
+
+def _moment(given: Any) -> datetime | None:
+    """Read a date or a time; which of them it is differs between versions of the API."""
+    try:
+        found = datetime.fromisoformat(str(given))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,0 +1,91 @@
+"""Ask one server that the owner has named, and no other: no redirect, within bounds."""
+
+import json
+import ssl
+import weakref
+from collections.abc import Mapping
+from http import HTTPStatus
+from time import monotonic
+from typing import Any
+
+import httpx
+
+from corpus.errors import SourceUnavailable, TooLarge
+
+CONNECT_S = 10.0
+# For one step, and for all of an answer, however slowly it comes.
+STEP_S = 30.0
+TOTAL_S = 300.0
+# A page of a listing: 250 documents of paperless-ngx are .2 MB, with all their texts up to some 10.
+MAX_JSON_BYTES = 64 * 2**20
+_USER_AGENT = "pkb (self-hosted knowledge base)"
+
+
+class WebClient:
+    """One server; its address may be of a private network, for its owner has named it.
+
+    Args:
+        name: What to call it in errors.
+        headers: Sent with every request; no error, log line or repr shows them.
+    """
+
+    def __init__(self, name: str, *, base_url: str, headers: Mapping[str, str]) -> None:
+        self._name = name
+        self._base_url = base_url
+        # No proxy of the environment, no .netrc: nothing but this server is asked.
+        self._client = httpx.Client(
+            headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **headers},
+            timeout=httpx.Timeout(STEP_S, connect=CONNECT_S),
+            follow_redirects=False,
+            trust_env=False,
+            # The system's authorities, among which a house may have its own.
+            verify=ssl.create_default_context(),
+        )
+        weakref.finalize(self, self._client.close)
+
+    def fetch_json(self, path: str) -> dict[str, Any]:
+        """Return the JSON object at a path.
+
+        Raises:
+            SourceUnavailable: The server cannot be reached, refuses, or answers something else.
+        """
+        try:
+            found = json.loads(self.fetch(path, max_bytes=MAX_JSON_BYTES))
+        except (ValueError, TooLarge):
+            found = None
+        if not isinstance(found, dict):
+            raise SourceUnavailable(f"{self._name}: it does not answer with a JSON object.")
+        return found
+
+    def fetch(self, path: str, *, max_bytes: int) -> bytes:
+        """Return what is at a path.
+
+        Raises:
+            SourceUnavailable: As ``fetch_json``.
+            TooLarge: It has more than ``max_bytes``.
+        """
+        ends = monotonic() + TOTAL_S
+        try:
+            with self._client.stream("GET", f"{self._base_url}{path}") as response:
+                if response.status_code != HTTPStatus.OK:
+                    raise SourceUnavailable(self._tell_status(response.status_code))
+                return self._read(response, max_bytes, ends)
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            # Its text may quote the request; its kind says enough.
+            message = f"{self._name}: it cannot be reached: {type(exc).__name__}."
+            raise SourceUnavailable(message) from None
+
+    def _read(self, response: httpx.Response, max_bytes: int, ends: float) -> bytes:
+        content = bytearray()
+        for piece in response.iter_bytes():
+            content += piece
+            if len(content) > max_bytes:
+                raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+            if monotonic() > ends:
+                raise SourceUnavailable(f"{self._name}: an answer took over {TOTAL_S:g} s.")
+        return bytes(content)
+
+    def _tell_status(self, status: int) -> str:
+        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return f"{self._name}: it answers {status}: the token is not taken."
+        return f"{self._name}: it answers {status}."
