@@ -1,5 +1,7 @@
 """What tests over the database alone share."""
 
+from pathlib import Path
+
 import pytest
 from procrastinate.contrib.django.models import ProcrastinateJob
 
@@ -8,3 +10,13 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 def empty_queue(db: None) -> None:
     """Nothing waits that a test before put into the queue for good: its table is not flushed."""
     ProcrastinateJob.objects.all()._raw_delete("default")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of localhost, which nobody has signed, with its key."""
+    from tests.certificates import write_certificate  # noqa: PLC0415
+
+    path = tmp_path_factory.mktemp("certificate") / "localhost.pem"
+    write_certificate(path)
+    return path

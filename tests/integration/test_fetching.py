@@ -5,7 +5,6 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
@@ -14,10 +13,6 @@ from time import sleep
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from django.core.management import call_command
 from rest_framework.test import APIClient
 
@@ -253,27 +248,6 @@ def test_a_server_that_is_not_there_is_told(site: Site, listener: socket.socket)
     listener.close()
     with pytest.raises(NotFetched, match="cannot be reached"):
         fetch(f"http://localhost:{port}/", max_bytes=MAX_BYTES)
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> Path:
-    """One of localhost, which nobody has signed, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(1).not_valid_before(now - timedelta(1)).not_valid_after(now + timedelta(1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    path = tmp_path / "localhost.pem"
-    pem = serialization.Encoding.PEM
-    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    path.write_bytes(key.private_bytes(pem, *plain) + made.public_bytes(pem))
-    return path
 
 
 def test_a_certificate_must_be_trusted_and_of_the_name(
