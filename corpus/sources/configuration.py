@@ -21,7 +21,12 @@ from corpus.errors import SourceUnavailable
 from corpus.sources.base import Source
 
 # The module of each kind, which has its ``Settings``: imported where one is configured.
-KINDS = {"paperless": "corpus.sources.paperless"}
+KINDS = {
+    "imap": "corpus.sources.mail.imap",
+    "maildir": "corpus.sources.mail.maildir",
+    "mbox": "corpus.sources.mail.mbox",
+    "paperless": "corpus.sources.paperless",
+}
 
 _NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}$"
 _UNITS_S = {"m": 60, "h": 3_600, "d": 86_400}

@@ -23,6 +23,7 @@ _SHOWN = ("From", "To", "Cc", "Date")
 _KEYS = {"From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id"}
 # Parts nest, and walking through them takes time for each.
 _MAX_PARTS = 1_000
+_MESSAGE_LEVEL = 2
 # Of a header that is decoded: a list of recipients may have thousands.
 _MAX_HEADER_CHARS = 10_000
 # A plain rendering this much shorter than the HTML only says that there is an HTML one.
@@ -35,15 +36,19 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     Raises:
         UnreadableFile: It has no header that a message has.
     """
-    message = _parsed(content)
-    subject = _header(message, "Subject")
+    message = parse_message(content)
+    subject = header_text(message, "Subject")
     if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
         raise UnreadableFile("The file is no e-mail message: it has no headers.")
     blocks = [Block(subject, 1, subject)] if subject else []
-    shown = [f"{name}: {text}" for name in _SHOWN if (text := _header(message, name))]
-    blocks.append(Block("\n".join(shown)))
-    blocks.extend(_body(message))
-    metadata = {key: text for name, key in _KEYS.items() if (text := _header(message, name))}
+    for inner in _digested(message) or [message]:
+        if inner is not message:
+            name = _heading(inner)
+            blocks.append(Block(name, _MESSAGE_LEVEL, name))
+        shown = [f"{name}: {text}" for name in _SHOWN if (text := header_text(inner, name))]
+        blocks.append(Block("\n".join(shown)))
+        blocks.extend(_body(inner))
+    metadata = {key: text for name, key in _KEYS.items() if (text := header_text(message, name))}
     created = _date(message)
     if created:
         metadata["created"] = created
@@ -52,21 +57,55 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 def attachments(content: bytes) -> list[Attachment]:
     """The files a message carries, messages included; pictures shown in its text are left out."""
+    message = parse_message(content)
+    inner = _digested(message)
+    if not inner:
+        return _carried(message)
+    # Of a thread they were taken in before, and are empty here.
+    return [found for each in inner for found in _carried(each) if found.content]
+
+
+def _carried(message: "Message") -> list[Attachment]:
     found = []
-    for part in _leaves(_parsed(content)):
-        if not _is_attachment(part):
+    for part in leaves_of(message):
+        if not is_attachment(part):
             continue
         if part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0) if part.is_multipart() else None
             if isinstance(inner, email.message.Message):
-                name = _header(inner, "Subject") or "message"
+                name = header_text(inner, "Subject") or "message"
                 found.append(Attachment(f"{name}.eml", "message/rfc822", bytes(inner)))
         else:
             found.append(Attachment(_filename(part), part.get_content_type(), _bytes(part)))
     return found
 
 
-def _parsed(content: bytes) -> "Message":
+def _digested(message: "Message") -> list["Message"]:
+    """The messages of a digest, which are its text; none where it is no digest."""
+    if message.get_content_type() != "multipart/digest":
+        return []
+    found = (part.get_payload(0) for part in _parts(message) if part.is_multipart())
+    return [inner for inner in found if isinstance(inner, email.message.Message)]
+
+
+def _parts(message: "Message") -> list["Message"]:
+    held = message.get_payload() if message.is_multipart() else []
+    return [part for part in held if isinstance(part, email.message.Message)]
+
+
+def _heading(message: "Message") -> str:
+    """Who wrote a message of a digest, and on which day."""
+    sender, _ = email.utils.parseaddr(header_text(message, "From"))
+    said = (sender or header_text(message, "From"), _date(message)[:10])
+    return ", ".join(filter(None, said)) or header_text(message, "Subject") or "Message"
+
+
+def parse_message(content: bytes) -> "Message":
+    """Take a message apart.
+
+    Raises:
+        UnreadableFile: It has too many parts.
+    """
     # The older policy: it never parses headers by itself, and so never fails on broken ones.
     message = email.message_from_bytes(content.lstrip(), policy=email.policy.compat32)
     if sum(1 for _ in message.walk()) > _MAX_PARTS:
@@ -74,17 +113,17 @@ def _parsed(content: bytes) -> "Message":
     return message
 
 
-def _leaves(message: "Message") -> Iterator["Message"]:
+def leaves_of(message: "Message") -> Iterator["Message"]:
     """The parts that hold something; an attached message is one of them, not its parts."""
     if message.get_content_type() == "message/rfc822" or not message.is_multipart():
         yield message
         return
-    for part in message.get_payload():
-        if isinstance(part, email.message.Message):
-            yield from _leaves(part)
+    for part in _parts(message):
+        yield from leaves_of(part)
 
 
-def _is_attachment(part: "Message") -> bool:
+def is_attachment(part: "Message") -> bool:
+    """Tell whether a leaf is a file, or a picture, that the message carries beside its text."""
     if part.get_content_type() == "message/rfc822":
         return True
     disposition = (part.get_content_disposition() or "").lower()
@@ -98,8 +137,8 @@ def _body(message: "Message") -> list[Block]:
     """The message's own text: the plain rendering, unless only the HTML one says anything."""
     plain: list[Block] = []
     rich: list[Block] = []
-    for part in _leaves(message):
-        if _is_attachment(part):
+    for part in leaves_of(message):
+        if is_attachment(part):
             continue
         text = _text(part)
         if part.get_content_type() == "text/html":
@@ -138,7 +177,8 @@ def _filename(part: "Message") -> str:
     return name.replace("\\", "/").rpartition("/")[2] or "attachment"
 
 
-def _header(message: "Message", name: str) -> str:
+def header_text(message: "Message", name: str) -> str:
+    """Return a header as its reader sees it, empty where there is none."""
     value = message.get(name)
     return "" if value is None else _decoded(str(value)[:_MAX_HEADER_CHARS])
 
@@ -159,6 +199,6 @@ def _decoded(value: str) -> str:
 
 def _date(message: "Message") -> str:
     try:
-        return email.utils.parsedate_to_datetime(_header(message, "Date")).isoformat()
+        return email.utils.parsedate_to_datetime(header_text(message, "Date")).isoformat()
     except (TypeError, ValueError):  # absent or no date
         return ""

@@ -1,0 +1,74 @@
+"""A folder of mail as a source: what it has to give, and what is made of it."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Protocol
+
+from corpus.errors import SourceUnavailable, TooLarge, UnreadableFile
+from corpus.sources.base import Entry, Reading
+from corpus.sources.mail.reading import read_thread
+from corpus.sources.mail.threads import Head, find_threads
+
+
+class MailFolder(Protocol):
+    """Where messages are; nothing in it is changed."""
+
+    def list_heads(self) -> Iterable[Head]:
+        """List all messages.
+
+        Raises:
+            SourceUnavailable: They cannot be listed now.
+        """
+        ...
+
+    def read_message(self, head: Head) -> bytes:
+        """Return a message that was listed.
+
+        Raises:
+            SourceUnavailable: It cannot be read now.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class MailSource:
+    """A folder of mail; its entries are threads, called by the first message of each."""
+
+    def __init__(self, folder: MailFolder, *, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._threads: dict[str, list[Head]] = {}
+
+    def list_entries(self) -> Iterator[Entry]:
+        threads = find_threads(self._folder.list_heads())
+        self._threads = {thread[0].key: thread for thread in threads}
+        for uri, thread in self._threads.items():
+            yield Entry(uri, _version(thread))
+
+    def read(self, uri: str) -> Reading:
+        if uri not in self._threads:
+            # Listed by another process; or it has just gone.
+            list(self.list_entries())
+        thread = self._threads.get(uri)
+        if thread is None:
+            raise SourceUnavailable("The thread is not there any more.")
+        fitting = [head for head in thread if head.size_bytes <= self._max_bytes]
+        if not fitting:
+            raise TooLarge(f"The message has more than {self._max_bytes:,} bytes.")
+        messages = ((head, self._folder.read_message(head)) for head in fitting)
+        left_out = len(thread) - len(fitting)
+        try:
+            return read_thread(messages, version=_version(thread), left_out=left_out)
+        except RecursionError as exc:
+            raise UnreadableFile("A message is nested too deeply.") from exc
+
+    def close(self) -> None:
+        self._folder.close()
+
+
+def _version(thread: list[Head]) -> str:
+    said = "\n".join(f"{head.key} {head.version}" for head in thread)
+    return sha256(said.encode()).hexdigest()

@@ -1,0 +1,34 @@
+"""Read the head of a message: what tells to which thread it belongs."""
+
+import re
+
+from corpus.loaders.formats.email import header_text, parse_message
+from corpus.sources.mail.threads import Head
+
+# Longest head that is looked at; what lies behind is not what a thread is told by.
+MAX_HEAD_BYTES = 256 * 2**10
+_IDENTIFIER = re.compile(r"<([^<>\s]{1,998})>")
+# Of the hundreds that a long thread gathers, the first and the last tell enough.
+_MAX_REFERENCES = 50
+
+
+def read_head(content: bytes, *, key: str, version: str, place: int, size_bytes: int = 0) -> Head:
+    """Read a message's head, which may be followed by its body."""
+    message = parse_message(cut_head(content))
+    referred = [header_text(message, name) for name in ("References", "In-Reply-To")]
+    references = tuple(dict.fromkeys(_IDENTIFIER.findall(" ".join(referred))))
+    return Head(
+        key,
+        version,
+        place,
+        message_id=next(iter(_IDENTIFIER.findall(header_text(message, "Message-ID"))), ""),
+        references=references[:1] + references[1:][-_MAX_REFERENCES:],
+        subject=header_text(message, "Subject"),
+        size_bytes=size_bytes,
+    )
+
+
+def cut_head(content: bytes) -> bytes:
+    """Return a message up to its first empty line."""
+    ends = [at for mark in (b"\r\n\r\n", b"\n\n") if (at := content.find(mark)) >= 0]
+    return content[: min(ends, default=len(content))][:MAX_HEAD_BYTES] + b"\n\n"

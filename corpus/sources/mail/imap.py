@@ -1,0 +1,177 @@
+"""A folder of an IMAP server: opened to be read only, and no message is marked as read."""
+
+import imaplib
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Literal
+from urllib.parse import quote
+
+from imap_tools import (
+    BaseMailBox,
+    ImapToolsError,
+    MailBox,
+    MailboxFolderSelectError,
+    MailBoxStartTls,
+    MailBoxUnencrypted,
+)
+from pydantic import Field
+
+from corpus.errors import SourceUnavailable
+from corpus.sources.configuration import SourceSettings
+from corpus.sources.mail.folder import MailSource
+from corpus.sources.mail.heads import read_head
+from corpus.sources.mail.threads import Head
+
+# For one step of the connection.
+STEP_S = 60.0
+# Heads that are asked for by one command.
+_BATCH_SIZE = 500
+_HEAD = "(UID RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID REFERENCES IN-REPLY-TO SUBJECT)])"
+_UID = re.compile(rb"\bUID (\d+)")
+_SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
+_PORTS = {"tls": 993, "starttls": 143, "none": 143}
+
+
+class Settings(SourceSettings):
+    """A folder of an account."""
+
+    kind: Literal["imap"]
+    host: str = Field(pattern=r"^[A-Za-z0-9.:_-]+$")
+    port: int = Field(default=0, ge=0, le=65_535, description="0: that of the security")
+    security: Literal["tls", "starttls", "none"] = "tls"
+    user: str = Field(min_length=1)
+    folder: str = Field(default="INBOX", min_length=1)
+
+    @property
+    def address(self) -> str:
+        at = f"{self.host}:{self.port}" if self.port else self.host
+        return f"imap://{quote(self.user, safe='')}@{at}/{quote(self.folder)}"
+
+    def open(self, *, max_bytes: int) -> MailSource:
+        return MailSource(ImapFolder(self), max_bytes=max_bytes)
+
+
+class ImapFolder:
+    """A folder of an account; messages are called by UIDVALIDITY and UID (RFC 5092)."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._mailbox: BaseMailBox | None = None
+        self._prefix = ""
+
+    def list_heads(self) -> Iterator[Head]:
+        try:
+            yield from self._list_heads(self._connected(anew=True))
+        except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
+            raise self._unavailable(exc) from None
+
+    def read_message(self, head: Head) -> bytes:
+        try:
+            mailbox = self._connected()
+            if not head.key.startswith(self._prefix):
+                raise SourceUnavailable(f"{self._settings.name}: its messages have new numbers.")
+            found = _fetch(mailbox, [head.version], "(UID BODY.PEEK[])")
+        except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
+            raise self._unavailable(exc) from None
+        if head.version not in found:
+            message = f"{self._settings.name}: the message cannot be had, or is gone."
+            raise SourceUnavailable(message)
+        return found[head.version][1]
+
+    def close(self) -> None:
+        mailbox, self._mailbox = self._mailbox, None
+        if mailbox is not None:
+            # Nothing is left to be said goodbye for, where it was lost.
+            with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
+                mailbox.logout()
+            with suppress(OSError):
+                mailbox.client.shutdown()
+
+    def _list_heads(self, mailbox: BaseMailBox) -> Iterator[Head]:
+        uids = sorted(mailbox.uids("ALL", charset=None), key=int)
+        for start in range(0, len(uids), _BATCH_SIZE):
+            batch = uids[start : start + _BATCH_SIZE]
+            found = _fetch(mailbox, batch, _HEAD)
+            for uid in batch:
+                # One whose head the server does not give is there for all that.
+                stated, head = found.get(uid, (b"", b""))
+                size = _SIZE.search(stated)
+                yield read_head(
+                    head,
+                    key=f"{self._prefix}{uid}",
+                    version=uid,
+                    place=int(uid),
+                    size_bytes=int(size[1]) if size else 0,
+                )
+
+    def _connected(self, *, anew: bool = False) -> BaseMailBox:
+        """Return the connection with its folder open; a listing is made by a fresh one."""
+        if anew:
+            self.close()
+        if self._mailbox is None:
+            user, password = self._settings.user, self._settings.credential()
+            mailbox = self._mailbox = self._connect()
+            self._log_in(mailbox, user, password)
+            # EXAMINE: no flag of a message can be changed.
+            mailbox.folder.set(self._settings.folder, readonly=True)
+            _, validity = mailbox.client.response("UIDVALIDITY")
+            number = int(validity[0]) if validity and validity[0] else 0
+            self._prefix = f"{self._settings.address};UIDVALIDITY={number}/;UID="
+        return self._mailbox
+
+    def _log_in(self, mailbox: BaseMailBox, user: str, password: str) -> None:
+        log_in = mailbox.login if (user + password).isascii() else mailbox.login_utf8
+        try:
+            log_in(user, password, initial_folder=None)
+        except imaplib.IMAP4.abort:
+            raise
+        except (ImapToolsError, imaplib.IMAP4.error):
+            self.close()
+            message = f"{self._settings.name}: user and password are not taken."
+            raise SourceUnavailable(message) from None
+
+    def _connect(self) -> BaseMailBox:
+        wanted = self._settings
+        at: dict[str, Any] = {"host": wanted.host, "timeout": STEP_S}
+        at["port"] = wanted.port or _PORTS[wanted.security]
+        if wanted.security == "none":
+            return MailBoxUnencrypted(**at)
+        context = ssl.create_default_context()
+        kind = MailBox if wanted.security == "tls" else MailBoxStartTls
+        return kind(**at, ssl_context=context)
+
+    def _unavailable(self, error: Exception) -> SourceUnavailable:
+        # What the server says may quote the command, and so the password: its kind says enough.
+        self.close()
+        told = next(
+            (words for kind, words in _TOLD if isinstance(error, kind)),
+            f"it cannot be reached: {type(error).__name__}",
+        )
+        return SourceUnavailable(f"{self._settings.name}: {told}.")
+
+
+_TOLD: tuple[tuple[type[Exception], str], ...] = (
+    (MailboxFolderSelectError, "there is no such folder"),
+    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
+)
+
+
+def _fetch(
+    mailbox: BaseMailBox, uids: Sequence[str], wanted: str
+) -> dict[str, tuple[bytes, bytes]]:
+    """Return by UID what the server states of a message and the bytes that were asked for."""
+    status, answer = mailbox.client.uid("FETCH", ",".join(uids), wanted)
+    if status != "OK":
+        raise imaplib.IMAP4.error(status)
+    found = {}
+    for place, item in enumerate(answer):
+        if not isinstance(item, tuple):
+            continue
+        after = answer[place + 1] if place + 1 < len(answer) else b""
+        # What is stated may stand behind the bytes, too.
+        stated = item[0] + b" " + (after if isinstance(after, bytes) else b"")
+        if uid := _UID.search(stated):
+            found[uid[1].decode()] = (stated, item[1])
+    return found

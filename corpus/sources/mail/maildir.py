@@ -1,0 +1,99 @@
+"""A Maildir: a file a message, in ``new`` and ``cur``; what is in ``tmp`` is not there yet."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from pydantic import Field
+
+from corpus.errors import SourceUnavailable
+from corpus.sources.configuration import SourceSettings
+from corpus.sources.mail.folder import MailSource
+from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
+from corpus.sources.mail.threads import Head
+
+# What stands behind it in a name are flags, which change.
+_FLAGS = ":"
+_FOLDERS = ("cur", "new")
+
+
+class Settings(SourceSettings):
+    """A Maildir of this machine; a folder below it is a source of its own."""
+
+    kind: Literal["maildir"]
+    path: Path = Field(description="absolute")
+
+    @property
+    def address(self) -> str:
+        return self.path.name
+
+    def open(self, *, max_bytes: int) -> MailSource:
+        return MailSource(Maildir(self.name, self.path), max_bytes=max_bytes)
+
+
+class Maildir:
+    """A Maildir; messages are called by their files' names, less the flags."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self._name, self._path = name, path
+        self._paths: dict[str, Path] = {}
+
+    def list_heads(self) -> Iterator[Head]:
+        self._find()
+        for place, key in enumerate(sorted(self._paths)):
+            found = self._read(key, MAX_HEAD_BYTES)
+            if found is not None:
+                head, size = found
+                yield read_head(head, key=key, version=str(size), place=place, size_bytes=size)
+
+    def read_message(self, head: Head) -> bytes:
+        found = self._read(head.key, -1)
+        if found is None:
+            raise SourceUnavailable(f"{self._name}: the message is not there any more.")
+        return found[0]
+
+    def close(self) -> None:
+        self._paths = {}
+
+    def _find(self) -> None:
+        found: dict[str, Path] = {}
+        for folder in _FOLDERS:
+            try:
+                with os.scandir(self._path / folder) as entries:
+                    names = [each.name for each in entries if each.is_file(follow_symlinks=False)]
+            except OSError as exc:
+                raise self._unavailable(exc) from exc
+            for name in sorted(name for name in names if not name.startswith(".")):
+                unique = name.partition(_FLAGS)[0].encode(errors="surrogateescape")
+                found[f"maildir:{self._name}#{quote(unique)}"] = self._path / folder / name
+        self._paths = found
+
+    def _read(self, key: str, most: int) -> tuple[bytes, int] | None:
+        """Return the begin of a message and its size; None where it is gone.
+
+        A mail program that shows it gives it flags, and so another name: it is looked for again.
+        """
+        for _ in range(2):
+            try:
+                return _read_file(self._paths[key], most) if key in self._paths else None
+            except FileNotFoundError:
+                self._find()
+            except OSError as exc:
+                raise self._unavailable(exc) from exc
+        return None
+
+    def _unavailable(self, error: OSError) -> SourceUnavailable:
+        return SourceUnavailable(f"{self._name}: {error.strerror or 'it cannot be read'}.")
+
+
+def _read_file(path: Path, most: int) -> tuple[bytes, int]:
+    """Return a regular file's first bytes, all where ``most`` is -1, and its size."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(path)
+        return file.read(most), status.st_size

@@ -1,0 +1,129 @@
+"""An mbox file: messages one after the other, each behind a line that begins with "From "."""
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from io import BufferedReader
+from pathlib import Path
+from time import time
+from typing import Literal
+from urllib.parse import quote
+
+from pydantic import Field
+
+from corpus.errors import SourceUnavailable
+from corpus.sources.configuration import SourceSettings
+from corpus.sources.mail.folder import MailSource
+from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
+from corpus.sources.mail.threads import Head
+
+# Read at a time of a line that is too long for one.
+_LINE_BYTES = 2**20
+# Seconds for which it must not have changed: a program that does not lock it may be writing.
+QUIET_S = 2.0
+# What was a line of the text that began like one that begins a message.
+_QUOTED = re.compile(rb"^>(>*From )", re.M)
+
+
+class Settings(SourceSettings):
+    """An mbox file of this machine."""
+
+    kind: Literal["mbox"]
+    path: Path = Field(description="absolute")
+
+    @property
+    def address(self) -> str:
+        return self.path.name
+
+    def open(self, *, max_bytes: int) -> MailSource:
+        return MailSource(Mbox(self.name, self.path), max_bytes=max_bytes)
+
+
+class Mbox:
+    """An mbox file; messages are called by their Message-ID, else by their bytes."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self._name, self._path = name, path
+        self._spans: dict[str, tuple[int, int]] = {}
+
+    def list_heads(self) -> Iterator[Head]:
+        self._spans = {}
+        with self._locked() as file:
+            before = os.fstat(file.fileno())
+            if 0 <= time() - before.st_mtime < QUIET_S:
+                raise self._busy()
+            heads = list(self._scan(file))
+            if before.st_size and not heads:
+                raise SourceUnavailable(f"{self._name}: it is no mbox file.")
+            after = os.fstat(file.fileno())
+            if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+                raise self._busy()
+        yield from heads
+
+    def read_message(self, head: Head) -> bytes:
+        start, end = self._spans[head.key]
+        with self._locked() as file:
+            file.seek(start)
+            content = file.read(end - start)
+        if sha256(content).hexdigest() != head.version:
+            # It was rewritten since it was listed; the next sync finds the message.
+            raise self._busy()
+        return _QUOTED.sub(rb"\1", content)
+
+    def close(self) -> None:
+        self._spans = {}
+
+    @contextmanager
+    def _locked(self) -> Iterator[BufferedReader]:
+        """Open it as long as nobody writes who locks it, by a file beside or by the system."""
+        if self._path.with_name(f"{self._path.name}.lock").exists():
+            raise self._busy()
+        try:
+            with self._path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                yield file
+        except BlockingIOError as exc:
+            raise self._busy() from exc
+        except OSError as exc:
+            raise SourceUnavailable(
+                f"{self._name}: {exc.strerror or 'it cannot be read'}."
+            ) from exc
+
+    def _busy(self) -> SourceUnavailable:
+        return SourceUnavailable(f"{self._name}: somebody is writing it; the next sync reads it.")
+
+    def _scan(self, file: BufferedReader) -> Iterator[Head]:
+        for place, (start, end, head, digest) in enumerate(_split(file)):
+            found = read_head(head, key="", version=digest, place=place, size_bytes=end - start)
+            name = found.message_id or f"sha256-{digest[:32]}"
+            key = f"mbox:{self._name}#{quote(name, safe='@')}"
+            if key in self._spans:
+                # Sent by a program that gives one name to several, or a copy.
+                key = f"{key}-{digest[:16]}"
+            if key not in self._spans:
+                self._spans[key] = (start, end)
+                yield replace(found, key=key)
+
+
+def _split(file: BufferedReader) -> Iterator[tuple[int, int, bytes, str]]:
+    """Yield where each message begins and ends, how it begins, and the hash of its bytes."""
+    start, head, digest = -1, b"", sha256()
+    position, after_empty, in_line = 0, True, False
+    while line := file.readline(_LINE_BYTES):
+        if after_empty and not in_line and line.startswith(b"From "):
+            if start >= 0:
+                yield start, position, head, digest.hexdigest()
+            start, head, digest = position + len(line), b"", sha256()
+        elif start >= 0:
+            digest.update(line)
+            head = head + line if len(head) < MAX_HEAD_BYTES else head
+        position += len(line)
+        after_empty = not in_line and line in {b"\n", b"\r\n"}
+        in_line = not line.endswith(b"\n")
+    if start >= 0:
+        yield start, position, head, digest.hexdigest()

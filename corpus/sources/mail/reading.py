@@ -1,0 +1,133 @@
+"""Make one document of a thread, and one of each file that it carries."""
+
+import email.utils
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.header import Header
+from email.message import Message
+from hashlib import sha256
+from typing import Any
+
+from corpus.loaders.formats.email import (
+    attachments,
+    header_text,
+    is_attachment,
+    leaves_of,
+    parse_message,
+)
+from corpus.sources.base import Part, Reading
+from corpus.sources.mail.threads import Head, bare_subject
+
+# Of one message, and of a whole thread while it is taken in.
+MAX_ATTACHMENTS = 100
+MAX_ATTACHED_BYTES = 256 * 2**20
+
+
+class _Thread:
+    """What was gathered of a thread so far."""
+
+    def __init__(self) -> None:
+        self.messages: list[bytes] = []
+        self.heads: list[Message] = []
+        self.attached: dict[str, Part] = {}
+        self._seen: set[bytes] = set()
+        self._attached_bytes = 0
+
+    def add(self, head: Head, content: bytes) -> None:
+        message = parse_message(content)
+        # A copy, as of what somebody sent to a list that he reads.
+        body = sha256(content.replace(b"\r", b"").partition(b"\n\n")[2] + head.message_id.encode())
+        if head.message_id and body.digest() in self._seen:
+            return
+        self._seen.add(body.digest())
+        self.heads.append(message)
+        for number, found in enumerate(attachments(content)[:MAX_ATTACHMENTS], start=1):
+            self._attached_bytes += len(found.content)
+            if self._attached_bytes > MAX_ATTACHED_BYTES:
+                break
+            self.attached[f"{head.key};part={number}"] = Part(
+                found.content,
+                filename=found.filename,
+                media_type=found.media_type,
+                metadata=_stated(message),
+                created_at=_sent_at(message),
+            )
+        self.messages.append(_without_attachments(message, content))
+
+
+def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_out: int) -> Reading:
+    """Return the thread as a digest (RFC 2046), which the loader of e-mail reads.
+
+    Args:
+        messages: In order.
+        left_out: Messages that are too large.
+    """
+    thread = _Thread()
+    for head, content in messages:
+        thread.add(head, content)
+    first = thread.heads[0]
+    senders = (header_text(message, "From") for message in thread.heads)
+    stated = {
+        **_stated(first),
+        "participants": list(dict.fromkeys(filter(None, senders))),
+        "message_count": len(thread.heads),
+        **({"left_out": left_out} if left_out else {}),
+    }
+    moments = [moment for message in thread.heads if (moment := _sent_at(message))]
+    part = Part(
+        _digest(first, thread.messages),
+        filename="thread.eml",
+        media_type="message/rfc822",
+        title=header_text(first, "Subject"),
+        metadata=stated,
+        created_at=min(moments, default=None),
+        modified_at=max(moments, default=None),
+    )
+    return Reading(version, part, attached=thread.attached)
+
+
+def _stated(message: Message) -> dict[str, Any]:
+    """What can be searched by: sender, date and subject, of a thread and of what it carries."""
+    sent_at = _sent_at(message)
+    subject = header_text(message, "Subject")
+    stated = {
+        "from": header_text(message, "From"),
+        "date": sent_at.isoformat() if sent_at else "",
+        "subject": subject,
+        "thread": bare_subject(subject),
+    }
+    return {name: value for name, value in stated.items() if value}
+
+
+def _sent_at(message: Message) -> datetime | None:
+    try:
+        found = email.utils.parsedate_to_datetime(header_text(message, "Date"))
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _without_attachments(message: Message, content: bytes) -> bytes:
+    """Return a message whose files are empty: they are documents of their own."""
+    carried = [part for part in leaves_of(message) if is_attachment(part)]
+    if not carried:
+        return content
+    for part in carried:
+        part.set_type("application/octet-stream")
+        part.set_payload("")
+    try:
+        return message.as_bytes()
+    except (TypeError, ValueError, LookupError):
+        # So broken that it cannot be written again.
+        return content
+
+
+def _digest(first: Message, messages: list[bytes]) -> bytes:
+    boundary = f"=_{sha256(b''.join(messages)).hexdigest()[:40]}"
+    shown = ("Subject", "From", "Date", "Message-ID")
+    said = {name: header_text(first, name) for name in shown}
+    lines = [f"{name}: {Header(text, 'utf-8').encode()}" for name, text in said.items() if text]
+    head = [*lines, "MIME-Version: 1.0", f'Content-Type: multipart/digest; boundary="{boundary}"']
+    mark = f"\r\n--{boundary}\r\n\r\n".encode()
+    parts = b"".join(mark + message for message in messages)
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + parts + f"\r\n--{boundary}--\r\n".encode()
