@@ -4,8 +4,7 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -15,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.api.outages import is_migrated
 from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
@@ -72,19 +72,11 @@ class ReadyView(APIView):
     def get(self, request: Request) -> Response:
         if not are_models_loaded():
             raise NotReady("The models are still loading.")
-        if not _is_migrated():
+        if not is_migrated():
             raise NotReady("The database is not migrated, or not reachable.")
         # By it `manage.py ask` knows the server of its own database and configuration.
         whose = {INSTALLATION_HEADER: installation_sha256()}
         return Response({"status": "ready"}, headers=whose)
-
-
-def _is_migrated() -> bool:
-    try:
-        executor = MigrationExecutor(connection)
-    except DatabaseError:
-        return False
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
 class MetricsView(APIView):

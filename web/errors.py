@@ -6,8 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from corpus.api.outages import DATABASE_AWAY, report_outage
-from corpus.errors import PkbError
+from corpus.api.outages import as_pkb_error
 
 # Where people look: the others answer with problem details.
 _APPS_OF_PAGES = frozenset({"web", "admin"})
@@ -29,16 +28,15 @@ class PageErrorMiddleware:
         match = request.resolver_match
         if match is None or match.app_name not in _APPS_OF_PAGES:
             return None
-        if isinstance(exception, DATABASE_AWAY):
-            exception = report_outage(exception)
-        if not isinstance(exception, PkbError):
+        told = as_pkb_error(exception)
+        if told is None:
             return None
         is_part = "HX-Request" in request.headers
         template = "web/parts/problem.html" if is_part else "web/problem.html"
-        shown = {"title": exception.title, "detail": str(exception)}
-        reply = render(request, template, shown, status=exception.status)
-        if exception.retry_after_s:
-            reply["Retry-After"] = str(exception.retry_after_s)
+        shown = {"title": told.title, "detail": str(told)}
+        reply = render(request, template, shown, status=told.status)
+        if told.retry_after_s:
+            reply["Retry-After"] = str(told.retry_after_s)
         # The address of what was refused is no page to come back to.
         reply["HX-Push-Url"] = "false"
         return reply

@@ -1,17 +1,40 @@
-"""What is told while the database is away."""
+"""What is told while the database is away, or is not that of this version."""
 
 import structlog
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError, connection
+from django.db.migrations.executor import MigrationExecutor
+from psycopg import errors
 
-from corpus.errors import DatabaseUnavailable
+from corpus.errors import DatabaseUnavailable, NotReady, PkbError
 
 log = structlog.get_logger(__name__)
 
 # A pool that has no connection to give in time is an OperationalError, too.
-DATABASE_AWAY = (OperationalError, InterfaceError)
+_AWAY = (OperationalError, InterfaceError)
+_LACKING = (errors.UndefinedTable, errors.UndefinedColumn)
 
 
-def report_outage(error: Exception) -> DatabaseUnavailable:
-    """Say in the log how the database failed, and return what to tell who asked."""
-    log.error("database_unavailable", reason=" ".join(str(error).split()))
-    return DatabaseUnavailable("The database does not answer; try again soon.")
+def as_pkb_error(error: Exception) -> PkbError | None:
+    """Return what to tell who asked: the product's own error, or that the database is why.
+
+    Of that the log says how it failed. None: nobody expected this error.
+    """
+    if isinstance(error, PkbError):
+        return error
+    if isinstance(error, _AWAY):
+        log.error("database_unavailable", reason=" ".join(str(error).split()))
+        return DatabaseUnavailable("The database does not answer; try again soon.")
+    lacks = isinstance(error, ProgrammingError) and isinstance(error.__cause__, _LACKING)
+    if lacks and not is_migrated():
+        log.error("database_not_migrated", reason=" ".join(str(error).split()))
+        return NotReady("The database is not migrated; run manage.py migrate.")
+    return None
+
+
+def is_migrated() -> bool:
+    """Tell whether the database is there and has had every migration."""
+    try:
+        executor = MigrationExecutor(connection)
+    except DatabaseError:
+        return False
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
+from corpus.api.outages import as_pkb_error
 from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
 from qa.readers import get_reader
@@ -44,6 +46,25 @@ def test_ready_waits_for_the_models(
     assert response.status_code == 503
     assert response["Retry-After"] == "5"
     assert response.json()["error"] == "not_ready"
+
+
+@pytest.mark.parametrize("path", ["/documents", "/ui/library"])
+def test_a_database_that_is_not_migrated_is_told_with_what_to_do(
+    api: APIClient, db: None, path: str
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE name = '0020_watch_folders'")
+        cursor.execute("ALTER TABLE corpus_document RENAME COLUMN title TO heading")
+    response = api.get(path)
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    assert "manage.py migrate" in response.content.decode()
+
+
+def test_a_column_that_a_migrated_database_lacks_is_no_outage(db: None) -> None:
+    with pytest.raises(ProgrammingError) as caught, transaction.atomic():
+        connection.cursor().execute("SELECT nowhere FROM corpus_document")
+    assert as_pkb_error(caught.value) is None
 
 
 def test_the_schema_names_every_path(api: APIClient) -> None:

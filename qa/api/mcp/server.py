@@ -5,14 +5,14 @@ from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import AfterValidator, Field
 
 from corpus.api.ingest import Ingested
-from corpus.api.outages import DATABASE_AWAY, report_outage
+from corpus.api.outages import as_pkb_error
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -77,10 +77,11 @@ def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returne
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
         try:
             return act(*args, **kwargs)
-        except PkbError as exc:
-            raise ToolError(str(exc) or exc.title) from exc
-        except DATABASE_AWAY as exc:
-            raise ToolError(str(report_outage(exc))) from exc
+        except (PkbError, DatabaseError) as exc:
+            told = as_pkb_error(exc)
+            if told is None:
+                raise
+            raise ToolError(str(told) or told.title) from exc
         finally:
             connections.close_all()
 
