@@ -1,5 +1,8 @@
 """What workers run. Only ids are in the queue; what they stand for is in the tables of jobs."""
 
+import asyncio
+import signal
+from contextlib import suppress
 from time import monotonic
 from typing import cast
 from uuid import UUID
@@ -9,9 +12,10 @@ from asgiref.sync import sync_to_async
 from procrastinate import JobContext
 from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.django_connector import DjangoConnector
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
-from corpus.errors import BackendError
+from corpus.errors import BackendError, DatabaseUnavailable
 from corpus.jobs.run import advance_job
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
@@ -133,14 +137,36 @@ def compact_terms(timestamp: int) -> None:
 
 
 async def run_worker() -> None:
-    """Run what is in the queue until a signal comes; then end the file at work, and return."""
+    """Run what is in the queue until a signal comes; then end the file at work, and return.
+
+    Raises:
+        DatabaseUnavailable: The queue is gone; the log says how.
+    """
     # An app of its own: tasks defer through Django's connection, in its transaction, while the
     # worker itself needs one that can listen.
     connector = cast("DjangoConnector", app.connector).get_worker_connector()
     worker_app = DjangoApp(connector=connector)
     worker_app.tasks = app.tasks
     worker_app.periodic_registry = app.periodic_registry
-    async with worker_app.open_async():
-        await worker_app.run_worker_async(
-            queues=[QUEUE], shutdown_graceful_timeout=0, delete_jobs="successful"
+    try:
+        async with worker_app.open_async():
+            await _work_until_told(worker_app)
+    except ConnectorException as exc:
+        raise DatabaseUnavailable("The worker's queue does not answer.") from exc
+
+
+async def _work_until_told(worker_app: DjangoApp) -> None:
+    working = asyncio.create_task(
+        worker_app.run_worker_async(
+            queues=[QUEUE],
+            shutdown_graceful_timeout=0,
+            delete_jobs="successful",
+            install_signal_handlers=False,
         )
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+    with suppress(asyncio.CancelledError):
+        await working
+        # By itself it ends where what listens or defers has failed.
+        raise DatabaseUnavailable("The worker's queue does not answer.")

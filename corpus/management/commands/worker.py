@@ -6,14 +6,19 @@ from time import sleep
 from typing import Any
 from uuid import UUID
 
+import structlog
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
-from corpus.errors import InvalidInput
+from corpus.api.outages import as_pkb_error
+from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.rules import keep_set_rules
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
 from corpus.watched.watcher import watching_beside
+
+log = structlog.get_logger(__name__)
 
 WATCH_EVERY_S = 0.5
 
@@ -28,6 +33,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--job", type=UUID, help="only help with this job, then end")
         parser.add_argument("--parent", type=int, help="end when this process has ended")
+        parser.add_argument("--after", help="how the worker ended in whose place this one starts")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["parent"]:
@@ -35,14 +41,22 @@ class Command(BaseCommand):
         if options["job"]:
             _help_with(options["job"])
             return
+        if options["after"]:
+            log.warning("worker_started_again", ended_with=options["after"])
         try:
             keep_set_rules()
         except InvalidInput as exc:
             raise CommandError(f"PKB_RULES: {exc}") from exc
-        rescue_left_behind()
-        begin_filling()
-        with watching_beside():
-            asyncio.run(run_worker())
+        try:
+            rescue_left_behind()
+            begin_filling()
+            with watching_beside():
+                asyncio.run(run_worker())
+        except (PkbError, DatabaseError) as exc:
+            told = as_pkb_error(exc)
+            if told is None:
+                raise
+            raise CommandError(str(told)) from exc
 
 
 def _end_with(parent: int) -> None:

@@ -84,12 +84,15 @@ def _raise_connections() -> int:
 
 
 def _start_worker() -> None:
-    """Start a worker that ends with this process, which is about to become the server's."""
+    """Keep a worker beside this process, which is about to become the server's."""
     # One thread: answers come first.
     threads = {"OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"}
     subprocess.Popen(  # noqa: S603  (our own command)
-        [sys.executable, str(settings.PKB_MANAGE), "worker", "--parent", str(os.getpid())],
+        [
+            sys.executable, "-m", "pkb.management.kept_worker", str(os.getpid()),
+            sys.executable, str(settings.PKB_MANAGE), "worker",
+        ],
         cwd=settings.PKB_MANAGE.parent,
         env={**threads, **os.environ},
         stdin=subprocess.DEVNULL,
-    )
+    )  # fmt: skip
