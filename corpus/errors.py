@@ -10,6 +10,7 @@ The errors the product raises, with the HTTP status each maps to.
     - CollectionNotFound           404
     - DocumentNotFound             404
     - JobNotFound                  404
+    - SiteNotFound                 404
     - ModelNotFound                404
     - PathNotFound                 404
     - OriginalNotFound             404
@@ -39,6 +40,7 @@ The errors the product raises, with the HTTP status each maps to.
     - EmptyDocument                422
     - UnreadableFile               422
     - NotFetched                   422
+      - Redirected                 422
     - IdempotencyKeyReused         422
   x AskerLeft                      499, seen in a stream that is read again
   x SourceUnavailable              502, seen in jobs
@@ -135,6 +137,12 @@ class JobNotFound(NotFound):
     """No job has this id."""
 
     code = "job_not_found"
+
+
+class SiteNotFound(NotFound):
+    """No site has this id."""
+
+    code = "site_not_found"
 
 
 class ModelNotFound(NotFound):
@@ -293,9 +301,34 @@ class UnprocessableContent(PkbError):
 
 
 class NotFetched(UnprocessableContent):
-    """What the address names cannot be had."""
+    """What the address names cannot be had.
+
+    Attributes:
+        answered: The status that its server answered, 0 where none came.
+    """
 
     code = "not_fetched"
+
+    def __init__(self, detail: str, *, answered: int = 0) -> None:
+        super().__init__(detail)
+        self.answered = answered
+
+
+class Redirected(NotFetched):
+    """The address leads to another one, which was not asked.
+
+    Attributes:
+        target: The other one, as its server names it.
+        is_permanent: The server says that it will stay so.
+    """
+
+    def __init__(self, detail: str, *, target: str, answered: int) -> None:
+        super().__init__(detail, answered=answered)
+        self.target = target
+
+    @property
+    def is_permanent(self) -> bool:
+        return self.answered in {301, 308}
 
 
 class TextTooShort(UnprocessableContent):

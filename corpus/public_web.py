@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 import httpcore
 from django.conf import settings
 
-from corpus.errors import FetchingOff, NotFetched, TooLarge
+from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
 
 MAX_REDIRECTS = 5
 # For all of it, from the first name to the last byte.
@@ -74,41 +74,68 @@ def is_public(address: Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def fetch(url: str, *, max_bytes: int, etag: str = "", last_modified: str = "") -> Fetched | None:
+def fetch(
+    url: str,
+    *,
+    max_bytes: int,
+    etag: str = "",
+    last_modified: str = "",
+    total_s: float | None = None,
+    max_redirects: int = MAX_REDIRECTS,
+) -> Fetched | None:
     """Fetch what an address names, through redirects.
 
     Args:
         max_bytes: Longest content, compressed and not.
         etag: What came with it the last time, and so ``last_modified``.
+        total_s: How long all of it may take, ``TOTAL_S`` if not given.
 
     Returns:
         What came, or None where it has not changed since.
 
     Raises:
         FetchingOff: ``PKB_FETCH`` does not allow it.
+        Redirected: There are more redirects.
         NotFetched: The address is refused, or what it names cannot be had; the message says why.
         TooLarge: It is over ``max_bytes``.
     """
-    ends = monotonic() + TOTAL_S
+    ends = monotonic() + (TOTAL_S if total_s is None else total_s)
     known = {"If-None-Match": etag, "If-Modified-Since": last_modified}
-    for _ in range(MAX_REDIRECTS + 1):
-        parts = _parse(url)
+    for followed in range(max_redirects + 1):
+        parts = check_address(url)
         with _asked(parts, known, ends) as response:
             headers = _headers(response)
             if response.status in _REDIRECTS and "location" in headers:
-                url = urljoin(url, headers["location"])
+                url = _redirected(url, headers["location"])
+                if followed == max_redirects:
+                    said = f"It redirects more than {max_redirects} times."
+                    raise Redirected(said, target=url, answered=response.status)
                 continue
             if response.status == HTTPStatus.NOT_MODIFIED and any(known.values()):
                 return None
-            if response.status != HTTPStatus.OK:
-                raise NotFetched(f"Its server answers {response.status}.")
-            content = _read(response.iter_stream(), headers, max_bytes)
-            names = ("content-type", "etag", "last-modified")
-            return Fetched(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
-    raise NotFetched(f"It redirects more than {MAX_REDIRECTS} times.")
+            return _content(response, parts, headers, max_bytes)
+    raise AssertionError  # the last one returned, or was a redirect
 
 
-def _parse(url: str) -> SplitResult:
+def _redirected(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as exc:
+        raise NotFetched("It redirects to what is no address.") from exc
+
+
+def _content(
+    response: httpcore.Response, parts: SplitResult, headers: dict[str, str], max_bytes: int
+) -> Fetched:
+    if response.status != HTTPStatus.OK:
+        said = f"Its server answers {response.status}."
+        raise NotFetched(said, answered=response.status)
+    content = _read(response.iter_stream(), headers, max_bytes)
+    names = ("content-type", "etag", "last-modified")
+    return Fetched(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
+
+
+def check_address(url: str) -> SplitResult:
     """Take an address apart, without its fragment.
 
     Raises:
@@ -166,11 +193,11 @@ def _asked(parts: SplitResult, known: dict[str, str], ends: float) -> Iterator[h
         ("Host", _host_header(parts)),
         *((name, each) for name, each in wanted.items() if each),
     ]
+    # Reading the certificates of the system takes longer than a request.
+    context = ssl.create_default_context() if parts.scheme == "https" else None
     try:
         with (
-            httpcore.ConnectionPool(
-                ssl_context=ssl.create_default_context(), network_backend=backend
-            ) as pool,
+            httpcore.ConnectionPool(ssl_context=context, network_backend=backend) as pool,
             pool.stream("GET", url, headers=headers) as response,
         ):
             yield response

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
+from typing import TypedDict
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from django.conf import settings
@@ -12,10 +13,12 @@ from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.store import StoredDocument
 from corpus.models import Collection, Document
-from corpus.public_web import fetch
+from corpus.public_web import Fetched, fetch
 
 # What is kept of the last time, among the document's metadata.
 FETCHED = "fetched"
+# Somebody waits for it, and no other request has the place meanwhile.
+ASKED_WITHIN_S = 10.0
 
 
 def ingest_address(
@@ -31,25 +34,59 @@ def ingest_address(
 
     Raises:
         DuplicateDocument: It is in already, and has not changed.
-        FetchingOff, NotFetched: As ``corpus.public_web.fetch``.
+        FetchingOff, NotFetched: As ``corpus.public_web.fetch``; it has ``ASKED_WITHIN_S``.
         PkbError: It cannot be taken in, as ``ingest_file``.
     """
     url, _ = urldefrag(url.strip())
+    before = document_at(url, collection=collection)
+    fetched = fetch(
+        url,
+        max_bytes=settings.PKB_MAX_FILE_BYTES,
+        total_s=ASKED_WITHIN_S,
+        **validators(before),
+    )
+    return store_fetched(
+        fetched,
+        url=url,
+        before=before,
+        collection=collection,
+        attributes=attributes,
+        place=place,
+    )
+
+
+def document_at(url: str, *, collection: Collection) -> Document | None:
+    """Return what was taken in from an address, whole."""
     known = Document.objects.filter(
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
     )
-    before = known.defer("raw_text", "outline").first()
-    fetched = fetch(url, max_bytes=settings.PKB_MAX_FILE_BYTES, **_validators(before))
-    file_hash = sha256(fetched.content).hexdigest() if fetched else ""
+    return known.defer("raw_text", "outline").first()
+
+
+def store_fetched(
+    fetched: Fetched | None,
+    *,
+    url: str,
+    before: Document | None,
+    collection: Collection,
+    attributes: Attributes,
+    place: bool = False,
+) -> StoredDocument:
+    """Bring in what came from an address, in place of ``before``; None has not changed since.
+
+    Raises:
+        DuplicateDocument, PkbError: As ``ingest_address``.
+    """
+    file_hash = hash_of(fetched) if fetched else ""
     if before and (fetched is None or file_hash == before.file_hash):
         raise DuplicateDocument(before.pk)
     assert fetched is not None  # noqa: S101  (only what is known has not changed)
-    stated = {"etag": fetched.etag, "last_modified": fetched.last_modified, "url": fetched.url}
-    is_page = fetched.media_type.lower().startswith(("text/html", "application/xhtml"))
     return ingest_file(
         fetched.content,
         # The name of a page says how it is made, not what it is.
-        filename="" if is_page else unquote(PurePosixPath(urlsplit(fetched.url).path).name),
+        filename=""
+        if is_page(fetched)
+        else unquote(PurePosixPath(urlsplit(fetched.url).path).name),
         media_type=fetched.media_type,
         collection=collection,
         place=place,
@@ -57,13 +94,39 @@ def ingest_address(
             attributes,
             source_uri=url,
             file_hash=file_hash,
-            metadata={**attributes.metadata, FETCHED: stated},
+            metadata={**attributes.metadata, FETCHED: stated_of(fetched)},
         ),
     )
 
 
-def _validators(before: Document | None) -> dict[str, str]:
-    """Return by what the server tells whether it has changed; metadata may be anybody's."""
+def is_page(fetched: Fetched) -> bool:
+    """Tell whether it is HTML, by what its server says."""
+    return fetched.media_type.lower().startswith(("text/html", "application/xhtml"))
+
+
+def hash_of(fetched: Fetched) -> str:
+    """Return what tells whether it has changed where its server does not."""
+    return sha256(fetched.content).hexdigest()
+
+
+def stated_of(fetched: Fetched) -> dict[str, str]:
+    """Return what is kept of it, by which it is asked for the next time."""
+    return {
+        "etag": fetched.etag, "last_modified": fetched.last_modified, "url": fetched.url,
+    }  # fmt: skip
+
+
+class Validators(TypedDict):
+    """By what a server tells whether something has changed, as ``public_web.fetch`` takes it."""
+
+    etag: str
+    last_modified: str
+
+
+def validators(before: Document | None) -> Validators:
+    """Return what its server said of a document the last time; metadata may be anybody's."""
     kept = before.metadata.get(FETCHED) if before else None
     stated = kept if isinstance(kept, dict) else {}
-    return {name: str(stated.get(name, "")) for name in ("etag", "last_modified")}
+    return {
+        "etag": str(stated.get("etag", "")), "last_modified": str(stated.get("last_modified", "")),
+    }  # fmt: skip

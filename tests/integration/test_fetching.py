@@ -5,10 +5,9 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
-from threading import Thread
 from time import sleep
 from typing import Any
 
@@ -17,67 +16,26 @@ from django.core.management import call_command
 from rest_framework.test import APIClient
 
 from corpus import public_web
-from corpus.errors import FetchingOff, NotFetched, TooLarge
+from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
+from corpus.ingestion import addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.public_web import MAX_REDIRECTS, fetch, is_public
 from tests.factories import LIGHTHOUSE
 from tests.listeners import was_asked
+from tests.site_server import Handler, Site, serving
 
 MAX_BYTES = 10_000
-Handler = BaseHTTPRequestHandler
 PAGE = (
     f"<html><head><title>Coast</title></head><body><h1>Bavoke</h1><p>{LIGHTHOUSE}</p></body></html>"
 )
 
 
-class Site(ThreadingHTTPServer):
-    """Answers by ``pages``; keeps what it was asked for, and by which host and conditions."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        self.pages: dict[str, Callable[[Handler], None]] = {}
-        self.asked: list[str] = []
-        self.headers: list[Any] = []
-        site = self
-
-        class Answering(Handler):
-            def do_GET(self) -> None:  # noqa: N802
-                site.asked.append(self.path)
-                site.headers.append(self.headers)
-                site.pages[self.path](self)
-
-            def log_message(self, *args: Any) -> None:
-                return
-
-        super().__init__(("127.0.0.1", 0), Answering)
-
-    def handle_error(self, *args: Any) -> None:
-        """A client that had enough is no failure."""
-
-    @property
-    def url(self) -> str:
-        return f"http://localhost:{self.server_port}"
-
-    def says(self, path: str, body: bytes, status: int = 200, **headers: str) -> None:
-        def answer(handler: Handler) -> None:
-            handler.send_response(status)
-            for name, value in {"Content_Length": str(len(body)), **headers}.items():
-                handler.send_header(name.replace("_", "-"), value)
-            handler.end_headers()
-            handler.wfile.write(body)
-
-        self.pages[path] = answer
-
-
 @pytest.fixture
 def site(settings: Any) -> Iterator[Site]:
     settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
-    with Site() as site:
-        Thread(target=site.serve_forever, args=[0.01], daemon=True).start()
+    with serving() as site:
         yield site
-        site.shutdown()
 
 
 # What may be reached
@@ -131,7 +89,7 @@ def test_only_https_is_fetched_unless_the_settings_say_more(
 @pytest.mark.parametrize(
     "to",
     ["http://127.0.0.1:{port}/", "http://[::ffff:7f00:1]:{port}/", "file:///etc/passwd",
-     "//127.1:{port}/x"],
+     "//127.1:{port}/x", "http://["],
 )  # fmt: skip
 def test_a_redirect_leads_to_nothing_that_is_refused(
     site: Site, listener: socket.socket, to: str
@@ -202,6 +160,14 @@ def test_redirects_without_end_are_given_up(site: Site) -> None:
     with pytest.raises(NotFetched, match="redirects more than"):
         fetch(site.url, max_bytes=MAX_BYTES)
     assert len(site.asked) == MAX_REDIRECTS + 1
+
+
+def test_a_redirect_that_is_not_to_be_followed_is_told(site: Site) -> None:
+    site.says("/a", b"", 308, Location="b")
+    with pytest.raises(Redirected) as told:
+        fetch(f"{site.url}/a", max_bytes=MAX_BYTES, max_redirects=0)
+    assert (told.value.target, told.value.is_permanent) == (f"{site.url}/b", True)
+    assert site.asked == ["/a"]
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "compressed"])
@@ -330,6 +296,16 @@ def test_the_door_says_why_nothing_came(
     reply = send(f"{site.url}/gone")
     assert (reply.status_code, reply.json()["error"]) == (403, "fetching_off")
     assert Document.objects.count() == 0
+
+
+@stored
+def test_the_door_waits_for_an_address_as_long_as_it_says(
+    site: Site, send: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "ASKED_WITHIN_S", 0.2)
+    site.pages["/slow"] = lambda handler: sleep(1)
+    reply = send(f"{site.url}/slow")
+    assert (reply.status_code, "ReadTimeout" in reply.json()["detail"]) == (422, True)
 
 
 @stored
