@@ -106,7 +106,7 @@ def fetch(
         with _asked(parts, known, ends) as response:
             headers = _headers(response)
             if response.status in _REDIRECTS and "location" in headers:
-                url = _redirected(url, headers["location"])
+                url = _redirected(url, headers["location"], response.status)
                 if followed == max_redirects:
                     said = f"It redirects more than {max_redirects} times."
                     raise Redirected(said, target=url, answered=response.status)
@@ -117,11 +117,11 @@ def fetch(
     raise AssertionError  # the last one returned, or was a redirect
 
 
-def _redirected(url: str, location: str) -> str:
+def _redirected(url: str, location: str, status: int) -> str:
     try:
         return urljoin(url, location)
     except ValueError as exc:
-        raise NotFetched("It redirects to what is no address.") from exc
+        raise NotFetched("It redirects to what is no address.", answered=status) from exc
 
 
 def _content(

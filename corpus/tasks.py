@@ -29,6 +29,7 @@ from corpus.queue import (
     enqueue_job,
     is_awaited,
 )
+from corpus.sites.kept import refresh_due_sites
 from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
 from corpus.watched.sources import start_due_syncs
 
@@ -134,6 +135,12 @@ def sync_sources(timestamp: int) -> None:
 @app.task(name="corpus.compact_terms", queue=QUEUE, queueing_lock="corpus.compact_terms")
 def compact_terms(timestamp: int) -> None:
     compact_term_counts()
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="corpus.refresh_sites", queue=QUEUE, queueing_lock="corpus.refresh_sites")
+def refresh_sites(timestamp: int) -> None:
+    refresh_due_sites()
 
 
 async def run_worker() -> None:

@@ -262,6 +262,21 @@ class Env(ServerEnv):
     pkb_fetch_hosts: str = Field(
         default="", description="hosts fetched from though not public, such as a wiki, by commas"
     )
+    pkb_crawl_delay_s: float = Field(
+        default=1,
+        ge=0,
+        le=60,
+        description="seconds between two requests of a site; more where its robots.txt asks for it",
+    )
+    pkb_crawl_max_pages: int = Field(
+        default=10_000, ge=1, le=100_000, description="most pages that a site may be given"
+    )
+    pkb_crawl_max_bytes: int = Field(
+        default=2**30, ge=1_024, le=2**40, description="most bytes that a refresh of a site fetches"
+    )
+    pkb_crawl_max_hours: float = Field(
+        default=12, gt=0, le=1_000, description="hours after which a refresh of a site is ended"
+    )
     pkb_watch: str = Field(
         default="",
         description="folders mirrored as they change, `/path=collection`, separated by `:`",

@@ -30,7 +30,7 @@ def own_database(name: str) -> Iterator[str]:
         migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
         _drop(admin, name)
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
-        yield _url(name)
+        yield database_url(name)
         _drop(admin, name)
 
 
@@ -49,7 +49,7 @@ def template(embedding_model: str) -> str:
         if admin.execute(made_by, [name]).fetchone() != (run,):
             _drop(admin, name)
             admin.execute(f"CREATE DATABASE {name}")
-            status, _, errors = finish("migrate", "--verbosity", "0", database=_url(name))
+            status, _, errors = finish("migrate", "--verbosity", "0", database=database_url(name))
             assert status == 0, errors
             admin.execute(f"COMMENT ON DATABASE {name} IS '{run}'")
     return name
@@ -78,7 +78,7 @@ def _address() -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if key in wanted and value}
 
 
-def _url(name: str) -> str:
+def database_url(name: str) -> str:
     address = _address()
     return (
         f"postgresql://{address['user']}:{address.get('password', '')}@/{name}"

@@ -25,8 +25,10 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display
     def what(self, job: Job) -> str:
-        """The name of the folder or file; of several, the first and how many more."""
-        first, *more = [PurePath(path).name for path in job.arguments.get("paths", [])] or [""]
+        """The address, or the name of the file; of several, the first and how many more."""
+        said = job.arguments
+        names = [PurePath(path).name for path in said.get("paths", [])]
+        first, *more = names or [said.get("address", "")]
         return f"{first} and {len(more)} more" if more else first
 
     @admin.display

@@ -5,10 +5,10 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of it: of a file up to ``WAITING``, then of a document and of a map.
+    """What became of it: of a file up to ``WAITING``, then of a page, of a document, of a map.
 
     What was refused is at fault itself and would be refused again, what failed need not. A file
-    that waits is still being written.
+    that waits is still being written. A page that was skipped has nothing that could be taken in.
     """
 
     ADDED = "added"
@@ -17,6 +17,8 @@ class Outcome(StrEnum):
     RENAMED = "renamed"
     REMOVED = "removed"
     WAITING = "waiting"
+    REDIRECTED = "redirected"
+    SKIPPED = "skipped"
     EMBEDDED = "embedded"
     DRAWN = "drawn"
     CHANGED = "changed"

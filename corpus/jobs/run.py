@@ -1,6 +1,7 @@
 """Run a job: list its items, end them one by one, finish it."""
 
 from collections.abc import Callable, Iterator
+from time import sleep
 from uuid import UUID
 
 from django.db import transaction
@@ -12,8 +13,11 @@ from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
 from corpus.jobs.states import close_job
 from corpus.models import Job, JobItem
+from corpus.queue import is_awaited
 
 ShouldStop = Callable[[], bool]
+# So often it is asked whether others wait while a job rests.
+REST_STEP_S = 0.5
 
 
 def never() -> bool:
@@ -84,13 +88,22 @@ def run_items(
 ) -> Iterator[JobItem]:
     """Claim and end items, also beside other runners, and yield each that has ended."""
     with runner() as number:
-        while not should_stop():
+        while not should_stop() and _rest(job, should_stop):
             item = claim_item(job.pk, number=number)
             if item is not None:
                 on_begin(item)
             if item is None or not _run_item(item):
                 return
             yield item
+
+
+def _rest(job: Job, should_stop: ShouldStop) -> bool:
+    """Wait until an item may be begun; False where there are others who wait for a worker."""
+    while (left_s := kind_of(job).rest_s(job)) > 0 and not should_stop():
+        sleep(min(left_s, REST_STEP_S))
+        if job.is_background and is_awaited():
+            return False
+    return True
 
 
 def _run_item(item: JobItem) -> bool:

@@ -11,11 +11,7 @@ from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import held
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
-from corpus.models.job_querysets import JobQuerySet
 from corpus.queue import enqueue_job
-
-# Of a folder or a source; of those that changed nothing, the last.
-SYNCS_KEPT = 20
 
 
 @transaction.atomic
@@ -87,16 +83,6 @@ def enqueue_left_behind() -> None:
         with held(job.pk) as is_free:
             if is_free:
                 enqueue_job(job.pk)
-
-
-def forget_ended(syncs: JobQuerySet) -> None:
-    """Remove ended syncs that nobody will look for: each has an item for every file."""
-    items = JobItem.objects.filter(job=OuterRef("pk"))
-    changed = Exists(items.exclude(outcome=Outcome.UNCHANGED))
-    ended = syncs.exclude(status__in=Job.UNFINISHED)
-    ended.filter(~changed, status=Job.Status.SUCCEEDED).delete()
-    old = list(ended.values_list("pk", flat=True)[SYNCS_KEPT:])
-    Job.objects.filter(pk__in=old).delete()
 
 
 def release_documents(job: Job) -> None:

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from corpus.errors import PkbError
-from corpus.loaders import registry
+from corpus.loaders import registry, site_files
 from corpus.loaders.archives import unpacked_bytes
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.formats.pdf import page as pdf_page
@@ -203,7 +203,18 @@ def _find_on_page(request: dict[str, Any], content: bytes, limits: LoaderLimits)
     return [pdf_page.find(content, **request["given"])._asdict()]
 
 
-ACTS = {"read": _read, "draw_page": _draw_page, "find_on_page": _find_on_page}
+def _find_links(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    return [site_files.read_links(content)]
+
+
+def _find_entries(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    return [site_files.read_sitemap(content)]
+
+
+ACTS = {
+    "read": _read, "draw_page": _draw_page, "find_on_page": _find_on_page,
+    "find_links": _find_links, "find_entries": _find_entries,
+}  # fmt: skip
 
 
 def _line(reply: object) -> bytes:

@@ -24,6 +24,7 @@ from corpus.models.collection_maps import CollectionMap
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
 from corpus.models.rules import Rule
+from corpus.models.sites import Site, SitePage
 from corpus.models.token_vectors import TokenVectors
 from corpus.models.tombstones import Tombstone
 from corpus.models.watched_folders import WatchedFolder
@@ -40,7 +41,7 @@ from corpus.times import EARLIEST, LATEST
 __all__ = [
     "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionChange",
     "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Rule",
-    "Tag", "TermCount", "TokenVectors", "Tombstone", "Version",
+    "Site", "SitePage", "Tag", "TermCount", "TokenVectors", "Tombstone", "Version",
     "WatchedFolder",
 ]  # fmt: skip
 

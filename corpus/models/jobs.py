@@ -27,6 +27,7 @@ class Job(models.Model):
         MAP = "map"
         EDIT = "edit"
         SOURCE = "source"
+        CRAWL = "crawl"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -39,6 +40,7 @@ class Job(models.Model):
         WAITING = "waiting"
         LISTING = "listing"
         INGESTING = "ingesting"
+        FETCHING = "fetching"
         EMBEDDING = "embedding"
         MAPPING = "mapping"
         EDITING = "editing"
@@ -107,10 +109,10 @@ class Job(models.Model):
 
 
 class JobItem(models.Model):
-    """One file or document of a job, or its collection.
+    """One file, page or document of a job, or its collection.
 
     Attributes:
-        key: The path of a file, the id of a document, the name of a collection.
+        key: The path of a file, what names a page, the id of a document, the name of a collection.
         document_id: The document that is meant; of a file, the one that came of it.
     """
 
@@ -127,7 +129,7 @@ class JobItem(models.Model):
 
     job = models.ForeignKey(Job, models.CASCADE, related_name="items", db_index=False)
     key = models.CharField(max_length=4096, help_text="what it is about, once in a job")
-    path = models.CharField(max_length=4096, blank=True, default="", help_text="of a file")
+    path = models.CharField(max_length=4096, blank=True, default="", help_text="of a file or page")
     status = models.CharField(max_length=20, choices=Status.choices, default=Status.PENDING)
     stage = models.CharField(
         max_length=20, choices=Stage.choices, default=Stage.QUEUED, help_text="while pending"
@@ -170,6 +172,11 @@ class JobItem(models.Model):
     def of_file(cls, path: str, *, job: Job) -> Self:
         """Return an unsaved item."""
         return cls(job=job, key=path, path=path)
+
+    @classmethod
+    def of_page(cls, address: str, *, key: str, job: Job) -> Self:
+        """Return an unsaved item."""
+        return cls(job=job, key=key, path=address)
 
     @classmethod
     def of_document(cls, document_id: uuid.UUID, *, job: Job) -> Self:

@@ -30,7 +30,9 @@ def root_names() -> dict[str, Path]:
 
 
 def shown_path(path: str) -> str:
-    """Return a path as clients see it."""
+    """Return a path as clients see it; the address of a page is as it is."""
+    if path.startswith(("https://", "http://")):
+        return path
     return _shorten(path, _paths())
 
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from corpus.catalogue import create_collection
 from corpus.errors import SourceNotFound
 from corpus.ingestion.mirrored import documents_of
+from corpus.jobs.history import forget_jobs
 from corpus.jobs.kinds.source import find_source, start_source_sync, syncs_of
-from corpus.jobs.states import forget_ended
 from corpus.models import Collection, Job
 from corpus.sources.configuration import SourceSettings
 
@@ -64,7 +64,7 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
     found = find_source(name)
     if found is None:
         raise SourceNotFound(f"There is no source {name!r} in PKB_SOURCES.")
-    forget_ended(syncs_of(name))
+    forget_jobs(syncs_of(name))
     collection = collection_of(found)
     return start_source_sync(found, collection, emptied=emptied, background=background)
 

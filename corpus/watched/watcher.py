@@ -13,8 +13,8 @@ from django.db import DatabaseError, connection, transaction
 
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
+from corpus.jobs.history import forget_jobs
 from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
-from corpus.jobs.states import forget_ended
 from corpus.models import Job, WatchedFolder
 from corpus.roots.file_systems import mounted_in
 from corpus.watched.changes import FolderWatch
@@ -162,7 +162,7 @@ def _start(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
     if syncs.unfinished().exists():
         return None
     on_start()
-    forget_ended(syncs.filter(arguments__quiet_s__gt=0))
+    forget_jobs(syncs.filter(arguments__quiet_s__gt=0))
     mounted = map(str, mounted_in(Path(folder.path)))
     folder.mounts = sorted({*folder.mounts, *mounted})
     folder.job = start_sync(folder.collection, sync_options(folder))

@@ -5,7 +5,6 @@ import ipaddress
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from time import sleep

@@ -9,7 +9,7 @@ from django import template
 from corpus.ingestion import originals
 from corpus.jobs.kinds.edit import Act
 from corpus.loaders.registry import FORMATS
-from corpus.models import Job, JobItem, WatchedFolder
+from corpus.models import Job, JobItem, Site, WatchedFolder
 from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
 from web.failures import Advice, find_advice, shorten
@@ -174,13 +174,19 @@ def advice(reason: str) -> Advice | None:
 @register.filter
 def job_name(job: Job) -> str:
     """What a job does, in words."""
+    if job.kind == Job.Kind.SYNC:
+        return _sync_name(job.arguments)
     if job.kind == Job.Kind.EDIT:
         return _edit_name(job)
-    paths = job.arguments.get("paths", [])
-    if job.kind != Job.Kind.SYNC:
-        named = _KINDS.get(Job.Kind(job.kind), str(job.kind))
-        return named.format(source=job.arguments.get("source", ""))
-    if job.arguments.get("source") == "upload":
+    if job.kind == Job.Kind.CRAWL:
+        return f"Bring in {job.arguments['address']}"
+    named = _KINDS.get(Job.Kind(job.kind), str(job.kind))
+    return named.format(source=job.arguments.get("source", ""))
+
+
+def _sync_name(said: dict[str, Any]) -> str:
+    paths = said.get("paths", [])
+    if said.get("source") == "upload":
         names = [path.rsplit("/", 1)[-1] for path in paths]
         return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"
     return f"Sync {', '.join(map(shown_path, paths))}"
@@ -199,6 +205,17 @@ def watch_state(folder: WatchedFolder) -> str:
     if unmounted and folder.state != WatchedFolder.State.MISSING:
         return f"{shown_path(str(unmounted[0]))} is not mounted; its documents stay"
     return _WATCH_STATES[WatchedFolder.State(folder.state)]
+
+
+@register.filter
+def site_limits(site: Site) -> str:
+    """What is brought in of a site, and how often, in words."""
+    what = f"the site, {site.depth} links deep, {site.max_pages} pages at most"
+    hours = site.every_hours
+    every = {1: "every hour", 24: "every day", 168: "every week"}.get(
+        hours or 0, f"every {hours} hours"
+    )
+    return f"{what if site.is_whole else 'one page'}, {every if hours else 'on demand'}"
 
 
 @register.filter

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from corpus.jobs.kinds.base import JobKind
 from corpus.jobs.kinds.collection_map import MapKind
+from corpus.jobs.kinds.crawl import CrawlKind
 from corpus.jobs.kinds.edit import EditKind
 from corpus.jobs.kinds.embed import EmbedKind
 from corpus.jobs.kinds.reembed import ReembedKind
@@ -18,6 +19,7 @@ KINDS: Mapping[str, JobKind] = {
     Job.Kind.MAP: MapKind(),
     Job.Kind.EDIT: EditKind(),
     Job.Kind.SOURCE: SourceKind(),
+    Job.Kind.CRAWL: CrawlKind(),
 }
 
 

@@ -29,6 +29,10 @@ class JobKind(Protocol):
         """
         return
 
+    def rest_s(self, job: Job) -> float:
+        """Return how many seconds are to go by before the next item may be begun."""
+        return 0.0
+
     def run(self, item: JobItem) -> ItemResult:
         """Do what the item stands for.
 

@@ -1,0 +1,214 @@
+"""What is still to be asked of a site: its pages, as items of a job.
+
+It lies in the database, so that a worker that is killed takes nothing of it along.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from hashlib import sha256
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import MD5
+
+from corpus.crawl.robots import MAX_BYTES, Rules, read_robots
+from corpus.crawl.scope import Scope, kind_without_text, page_key, tidy
+from corpus.crawl.visits import MAX_DELAY_S, ask_file
+from corpus.errors import NotFetched, TooLarge, UnreadableFile
+from corpus.loaders.site_files import MAX_SITEMAP_BYTES
+from corpus.loaders.sites import Sitemap, find_entries
+from corpus.models import Job, JobItem, Site, SitePage
+
+# Files of addresses that are read of a site; the usual ones of big sites are ten.
+MAX_SITEMAPS = 20
+# A sitemap that lists sitemaps may not list others that do so again, by the protocol.
+MAX_NESTING = 2
+# Links of one page that are kept: of the site only, each once.
+MAX_LINKS_KEPT = 500
+# What job and page say of addresses that were not asked for.
+DISALLOWED = "disallowed by robots.txt"
+OVER_THE_LIMIT = "over the limit of pages"
+
+
+def begin(job: Job, site: Site) -> None:
+    """Put the first page on the job's list; it opens the site."""
+    Site.objects.filter(pk=site.pk).update(request_count=0, received_bytes=0, failure_count=0)
+    add_pages(job, site, {site.address: 0}, Rules())
+
+
+def open_site(job: Job, site: Site) -> None:
+    """Learn what may be asked for, and list what sitemaps name and what is known from before.
+
+    Raises:
+        NotFetched: What is allowed cannot be learned now.
+    """
+    if site.opened_by == job.pk:
+        return
+    site.robots = _fetch_robots(site)
+    rules = rules_of(site)
+    site.delay_s = max(settings.PKB_CRAWL_DELAY_S, min(rules.delay_s, MAX_DELAY_S))
+    site.save(update_fields=["robots", "delay_s"])
+    named = list(_sitemap_entries(site, rules))
+    known = site.pages.filter(document__isnull=False).values_list("address", flat=True)
+    with transaction.atomic():
+        # Links show which of them are nearer.
+        add_pages(job, site, dict.fromkeys([*known, *named], site.depth), rules)
+        Site.objects.filter(pk=site.pk).update(opened_by=job.pk)
+    site.opened_by = job.pk
+
+
+def rules_of(site: Site) -> Rules:
+    return read_robots(site.robots)
+
+
+def _root(site: Site) -> str:
+    return f"{site.address.partition('://')[0]}://{site.host}"
+
+
+def _fetch_robots(site: Site) -> str:
+    try:
+        fetched = ask_file(site, f"{_root(site)}/robots.txt", max_bytes=MAX_BYTES)
+    except NotFetched as exc:
+        # RFC 9309: without one all is allowed; where it cannot be had today, nothing is.
+        if 400 <= exc.answered < 500:  # noqa: PLR2004
+            return ""
+        raise NotFetched(f"robots.txt: {exc}", answered=exc.answered) from exc
+    except TooLarge as exc:
+        raise NotFetched(f"robots.txt: {exc}") from exc
+    return fetched.content.decode("utf-8", "replace").replace("\0", "")
+
+
+def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
+    """Yield the addresses of the site that its sitemaps name, as many as may be asked for."""
+    scope = Scope.of(site.address)
+    seen: dict[str, None] = {}
+    for sitemap in _sitemaps(site, rules):
+        found = (tidy(entry) for entry in sitemap.pages)
+        for address in found:
+            if address not in seen and _is_wanted(address, scope):
+                seen[address] = None
+                yield address
+            if len(seen) >= site.max_pages:
+                return
+
+
+def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
+    root = _root(site)
+    named = dict.fromkeys(tidy(each, root) for each in (*rules.sitemaps, "/sitemap.xml"))
+    waiting = [(each, 1) for each in named]
+    asked: set[str] = set()
+    while waiting and len(asked) < MAX_SITEMAPS:
+        address, nesting = waiting.pop(0)
+        # One of another host nobody has named but the site.
+        if Scope(site.host, "/").holds(address) and address not in asked:
+            asked.add(address)
+            with suppress(NotFetched, TooLarge, UnreadableFile):
+                sitemap = find_entries(ask_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content)
+                yield sitemap
+                if nesting < MAX_NESTING:
+                    waiting += [(tidy(each, root), nesting + 1) for each in sitemap.sitemaps]
+
+
+def follow(job: Job, site: Site, page: SitePage) -> None:
+    """List what a page leads to, and what pages lead to that are nearer than was known."""
+    waiting = [page]
+    while waiting:
+        page = waiting.pop()
+        if page.depth < site.depth:
+            linked = dict.fromkeys(page.links, page.depth + 1)
+            waiting += add_pages(job, site, linked, rules_of(site))
+
+
+def links_kept(site: Site, links: Iterable[str], *, base: str) -> list[str]:
+    """Return the links of a page that lead to others of the site, tidy, each once."""
+    scope = Scope.of(site.address)
+    found = dict.fromkeys(tidy(each, base) for each in links)
+    return [each for each in found if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
+
+
+def _is_wanted(address: str, scope: Scope) -> bool:
+    return bool(address) and scope.holds(address) and not kind_without_text(address)
+
+
+@transaction.atomic
+def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> list[SitePage]:
+    """Put pages on a job's list that are not there.
+
+    Args:
+        found: Tidy addresses with how many links they are away from the first page.
+
+    Returns:
+        Pages that the job has read already, and that are nearer than was known.
+    """
+    locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+    # Of several that name the same page the first counts.
+    by_digest = {_digest(address): (address, depth) for address, depth in list(found.items())[::-1]}
+    known = {page.digest: page for page in site.pages.filter(digest__in=list(by_digest))}
+    listed = _listed(job, [address for address, _ in by_digest.values()])
+    fresh: list[SitePage] = []
+    for digest, (address, depth) in list(by_digest.items())[::-1]:
+        page = known.get(digest) or SitePage(site=site, digest=digest, address=address)
+        if page.listed_by != job.pk and page_key(address) not in listed:
+            page.depth, page.listed_by = depth, job.pk
+            fresh.append(page)
+    _list(locked, site, fresh, rules)
+    return _bring_nearer(job, [(page, by_digest[page.digest][1]) for page in known.values()])
+
+
+def _listed(job: Job, addresses: Iterable[str]) -> set[str]:
+    """Return what names pages that are items: their rows may have gone with their documents."""
+    keys = [MD5(Value(page_key(address))) for address in addresses]
+    items = job.items.alias(hashed=MD5("key")).filter(hashed__in=keys)
+    return set(items.values_list("key", flat=True))
+
+
+def _list(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None:
+    """Make items of pages as far as they may be asked for, and note which were passed over."""
+    passed = Counter(job.skipped)
+    items: list[JobItem] = []
+    noted: list[SitePage] = []
+    for page in fresh:
+        if not rules.allow(page.address):
+            reason = DISALLOWED
+        elif job.total + len(items) >= site.max_pages:
+            reason = OVER_THE_LIMIT
+        else:
+            items.append(JobItem.of_page(page.address, key=page_key(page.address), job=job))
+            noted.append(page)
+            continue
+        # Each is counted once, as far as that is worth a row.
+        if passed.total() < site.max_pages:
+            passed[reason] += 1
+            noted.append(page)
+    JobItem.objects.bulk_create(items)
+    seen = [page for page in noted if not page._state.adding]
+    SitePage.objects.bulk_create([page for page in noted if page._state.adding])
+    SitePage.objects.bulk_update(seen, ["depth", "listed_by"], batch_size=500)
+    Job.objects.filter(pk=job.pk).update(total=F("total") + len(items), skipped=dict(passed))
+
+
+def _bring_nearer(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SitePage]:
+    nearer = []
+    for page, depth in pages:
+        if depth < page.depth:
+            page.depth = depth
+            nearer.append(page)
+    SitePage.objects.bulk_update(nearer, ["depth"], batch_size=500)
+    return [page for page in nearer if page.read_by == job.pk]
+
+
+def page_of(job: Job, site: Site, address: str) -> SitePage:
+    """Return what is known of an address; its row may have gone with its document."""
+    page, _ = SitePage.objects.get_or_create(
+        site=site,
+        digest=_digest(address),
+        defaults={"address": address, "depth": site.depth, "listed_by": job.pk},
+    )
+    page.site = site
+    return page
+
+
+def _digest(address: str) -> str:
+    return sha256(page_key(address).encode()).hexdigest()

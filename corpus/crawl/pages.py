@@ -1,0 +1,300 @@
+"""Bring one page of a site in, or let it go.
+
+Only an address that answers 404 or 410 loses its document. One that redirects, is refused, says
+what another one says, or does not answer keeps what was taken in from it.
+"""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from corpus.crawl.frontier import add_pages, follow, links_kept, open_site, page_of, rules_of
+from corpus.crawl.scope import Scope, is_same_path, page_key, tidy
+from corpus.crawl.visits import ask, is_given_up
+from corpus.errors import (
+    DuplicateDocument,
+    EmptyDocument,
+    NotFetched,
+    Redirected,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from corpus.ingestion.addresses import (
+    FETCHED,
+    document_at,
+    hash_of,
+    is_page,
+    stated_of,
+    store_fetched,
+    validators,
+)
+from corpus.ingestion.attributes import Attributes
+from corpus.ingestion.files import tell_duplicate
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.loaders.sites import find_links
+from corpus.models import Document, Job, JobItem, Site, SitePage
+from corpus.public_web import MAX_REDIRECTS, Fetched
+
+SOURCE = "web"
+_GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
+# What the job says of pages that have nothing to be taken in.
+NOT_THERE = "not there"
+NO_TEXT = "no text"
+OF_ANOTHER_TYPE = "of another type"
+TOO_LARGE = "too large"
+
+
+def visit(item: JobItem, site: Site) -> ItemResult:
+    """Ask for a page of a site, take it in, and list what it leads to.
+
+    Raises:
+        PkbError: It cannot be had or taken in; what was stored of it stays.
+    """
+    if not site.is_whole:
+        return _visit_alone(site)
+    job = item.job
+    refusal = _why_ended(job, site)
+    if not refusal:
+        open_site(job, site)
+        refusal = "" if rules_of(site).allow(item.path) else "robots.txt does not allow it."
+    return _failed(refusal) if refusal else _visit_page(job, page_of(job, site, item.path))
+
+
+def _visit_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResult:
+    site = page.site
+    before = document_at(page.address, collection=site.collection)
+    known = validators(before if page.read_by else None)
+    try:
+        fetched = ask(site, page.address, max_bytes=settings.PKB_MAX_FILE_BYTES, **known)
+    except (NotFetched, TooLarge) as exc:
+        if may_move and _names_it_anew(exc, page, before):
+            return _visit_page(job, page, may_move=False)
+        return _go_without(exc, job, page, before)
+    result = _take_in(fetched, job, page, before)
+    follow(job, site, page)
+    return result
+
+
+def _names_it_anew(reason: NotFetched | TooLarge, page: SitePage, before: Document | None) -> bool:
+    """Go by another address of the same page from now on, such as one with https, if that is it."""
+    target = tidy(reason.target) if isinstance(reason, Redirected) else ""
+    if page_key(target) != page_key(page.address) or target == page.address:
+        return False
+    with transaction.atomic():
+        _keep(page, address=target)
+        if (
+            before
+            and not Document.objects.filter(
+                collection=before.collection_id, source_uri=target
+            ).exists()
+        ):
+            Document.objects.filter(pk=before.pk).update(source_uri=target)
+    return True
+
+
+def _go_without(
+    reason: NotFetched | TooLarge, job: Job, page: SitePage, before: Document | None
+) -> ItemResult:
+    if isinstance(reason, Redirected):
+        return _go_on(reason, job, page, before)
+    if isinstance(reason, NotFetched):
+        return _miss(reason, job, page, before)
+    return _skipped(job, TOO_LARGE) if before is None else _failed(str(reason), before)
+
+
+def _visit_alone(site: Site) -> ItemResult:
+    before = document_at(site.address, collection=site.collection)
+    try:
+        fetched = ask(
+            site,
+            site.address,
+            max_bytes=settings.PKB_MAX_FILE_BYTES,
+            max_redirects=MAX_REDIRECTS,
+            **validators(before),
+        )
+    except NotFetched as exc:
+        if before and exc.answered in _GONE:
+            return _remove(before)
+        raise
+    return _store(fetched, site, site.address, before)
+
+
+def _failed(reason: str, document: Document | None = None) -> ItemResult:
+    return ItemResult(Outcome.FAILED, str(document.pk) if document else "", reason=reason)
+
+
+def _why_ended(job: Job, site: Site) -> str:
+    """Say why nothing more is asked of the site by this job."""
+    if is_given_up(site):
+        return "Its server does not answer any more."
+    if site.received_bytes >= settings.PKB_CRAWL_MAX_BYTES:
+        return (
+            f"The site has more than the {settings.PKB_CRAWL_MAX_BYTES:,} bytes that are allowed."
+        )
+    hours = settings.PKB_CRAWL_MAX_HOURS
+    if job.started_at and timezone.now() - job.started_at > timedelta(hours=hours):
+        return f"It took more than the {hours:g} hours that are allowed."
+    return ""
+
+
+def _go_on(found: Redirected, job: Job, page: SitePage, before: Document | None) -> ItemResult:
+    """List where a page leads to; it is another page, and this one keeps what it has."""
+    site = page.site
+    target = tidy(found.target)
+    is_first = page_key(page.address) == page_key(site.address)
+    if not target or not Scope.of(site.address).holds(target):
+        if not is_first and before is None:
+            return ItemResult(Outcome.REDIRECTED)
+        said = f"It redirects to {target or 'what is no address'}, which is not of this site"
+        return _failed(f"{said}: name that address." if is_first else f"{said}.", before)
+    _keep(page, moved_to=target if found.is_permanent else "")
+    _list_other(job, page, target)
+    return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
+
+
+def _list_other(job: Job, page: SitePage, address: str) -> None:
+    """List the page that another one leads to instead of being one."""
+    rules = rules_of(page.site)
+    for nearer in add_pages(job, page.site, {address: page.depth}, rules):
+        follow(job, page.site, nearer)
+
+
+def _miss(found: NotFetched, job: Job, page: SitePage, before: Document | None) -> ItemResult:
+    """Let a page go that is not there any more; what cannot be had today stays."""
+    is_first = page_key(page.address) == page_key(page.site.address)
+    if not is_first and before is None and _is_refused(found.answered):
+        return _skipped(job, NOT_THERE)
+    if is_first or before is None or found.answered not in _GONE:
+        return _failed(str(found), before)
+    if not _has_begun(job, page.site):
+        return _failed(f"{found} Nor does the first page answer, so that it stays.", before)
+    return _remove(before)
+
+
+def _is_refused(answered: int) -> bool:
+    """Tell of an answer that there will be no other; that it is too much may pass."""
+    is_final = 0 < answered < HTTPStatus.INTERNAL_SERVER_ERROR
+    return is_final and answered != HTTPStatus.TOO_MANY_REQUESTS
+
+
+def _has_begun(job: Job, site: Site) -> bool:
+    """Tell whether the job has had the first page: a site that is away has no page."""
+    return job.items.filter(path=site.address, status=JobItem.Status.DONE).exists()
+
+
+def _remove(document: Document) -> ItemResult:
+    with transaction.atomic():
+        Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
+    return ItemResult(Outcome.REMOVED)
+
+
+def _take_in(
+    fetched: Fetched | None, job: Job, page: SitePage, before: Document | None
+) -> ItemResult:
+    if fetched is not None and is_page(fetched):
+        # Before the text: of a version that is stored the links are known.
+        if _read_links(fetched, job, page):
+            return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
+    else:
+        _keep(page, read_by=job.pk)
+    try:
+        result = _store(fetched, page.site, page.address, before)
+    except (UnsupportedMediaType, EmptyDocument) as exc:
+        if before is not None:
+            raise
+        return _skipped(job, NO_TEXT if isinstance(exc, EmptyDocument) else OF_ANOTHER_TYPE)
+    if result.outcome == Outcome.UNCHANGED and result.reason:
+        result = _settle_twin(result, fetched, page, before)
+    if not result.reason:
+        _keep_document(page, result.document_id)
+    return result
+
+
+def _read_links(fetched: Fetched, job: Job, page: SitePage) -> bool:
+    """Keep what a page leads to; tells whether it is another page by what it says of itself.
+
+    It is believed only where the two differ in their queries: pages that all name one and the
+    same are a mistake, and each would be lost.
+    """
+    found = find_links(fetched.content)
+    base = tidy(found.base, page.address) or page.address
+    links = links_kept(page.site, found.links, base=base)
+    named = tidy(found.canonical, base) if found.canonical else ""
+    is_other = (
+        bool(named)
+        and page_key(named) != page_key(page.address)
+        and is_same_path(named, page.address)
+        and rules_of(page.site).allow(named)
+    )
+    _keep(page, read_by=job.pk, links=links, moved_to=named if is_other else "")
+    if is_other:
+        _list_other(job, page, named)
+    return is_other
+
+
+def _store(
+    fetched: Fetched | None, site: Site, address: str, before: Document | None
+) -> ItemResult:
+    """Take in what came; with a reason where another document says the same."""
+    try:
+        stored = store_fetched(
+            fetched,
+            url=address,
+            before=before,
+            collection=site.collection,
+            attributes=Attributes(source=SOURCE, tags=tuple(site.tags)),
+        )
+    except DuplicateDocument as exc:
+        same = str(exc.document_id)
+        is_own = before is not None and same == str(before.pk)
+        count = before.chunk_count if before and is_own else 0
+        reason = "" if is_own else tell_duplicate(same)
+        return ItemResult(Outcome.UNCHANGED, same, count, reason=reason)
+    outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
+    return ItemResult(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
+
+
+def _settle_twin(
+    twin: ItemResult, fetched: Fetched | None, page: SitePage, before: Document | None
+) -> ItemResult:
+    """Move a document whose page leads here now; else leave both as they are."""
+    if before is not None:
+        return _failed(f"{twin.reason} What was stored of this address stays.", before)
+    left = page.site.pages.filter(document_id=twin.document_id, moved_to=page.address).first()
+    if left is None or fetched is None:
+        return twin
+    with transaction.atomic():
+        document = Document.objects.select_for_update(no_key=True).get(pk=twin.document_id)
+        document.source_uri = page.address
+        document.metadata = {**document.metadata, FETCHED: stated_of(fetched)}
+        document.file_hash = hash_of(fetched)
+        document.save(update_fields=["source_uri", "metadata", "file_hash"])
+        _keep(left, document=None)
+    return ItemResult(Outcome.RENAMED, twin.document_id, document.chunk_count)
+
+
+def _keep(page: SitePage, **fields: Any) -> None:
+    """Write down what is known of a page; its row may have gone with its document."""
+    for name, value in fields.items():
+        setattr(page, name, value)
+    SitePage.objects.filter(pk=page.pk).update(**fields)
+
+
+@transaction.atomic
+def _keep_document(page: SitePage, document_id: str) -> None:
+    """Say what was taken in from a page, unless it has gone meanwhile."""
+    if Document.objects.keep_in_place([document_id]):
+        _keep(page, document_id=document_id)
+
+
+@transaction.atomic
+def _skipped(job: Job, kind: str) -> ItemResult:
+    """Count a page that has nothing to be taken in."""
+    locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
+    locked.skipped[kind] = locked.skipped.get(kind, 0) + 1
+    locked.save(update_fields=["skipped"])
+    return ItemResult(Outcome.SKIPPED)

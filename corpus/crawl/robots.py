@@ -1,0 +1,106 @@
+"""What a site's robots.txt allows, as RFC 9309 reads it. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from corpus.crawl.scope import escape
+
+# By which a site names us.
+AGENT = "pkb"
+# RFC 9309: at least so much is to be read.
+MAX_BYTES = 500 * 1024
+# Of those that are for us; each is compared with each address.
+MAX_RULES = 5_000
+_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is for us.
+
+    Attributes:
+        allowed: Patterns of paths that may be asked for.
+        disallowed: Patterns of those that may not.
+        delay_s: Between two requests, as the site asks.
+        sitemaps: Addresses, as they stand there.
+    """
+
+    allowed: tuple[str, ...] = ()
+    disallowed: tuple[str, ...] = ()
+    delay_s: float = 0.0
+    sitemaps: tuple[str, ...] = ()
+
+    def allow(self, address: str) -> bool:
+        """Tell whether a tidy address may be asked for: the longest pattern decides."""
+        parts = urlsplit(address)
+        path = parts.path + (f"?{parts.query}" if parts.query else "")
+        return _longest(self.allowed, path) >= _longest(self.disallowed, path)
+
+
+@lru_cache(maxsize=8)
+def read_robots(text: str) -> Rules:
+    """Read a robots.txt; what is for nobody in particular counts where nothing is for us."""
+    lines = list(_lines(text))
+    sitemaps = tuple(value for name, value in lines if name == "sitemap")
+    agents = {value.lower() for name, value in lines if name == "user-agent"}
+    ours = list(_of_agent(lines, AGENT if AGENT in agents else "*"))
+    delays = [_seconds(value) for name, value in ours if name == "crawl-delay"]
+    # An empty one forbids nothing.
+    rules = [(name, escape(value, more="?")) for name, value in ours if value][:MAX_RULES]
+    return Rules(
+        allowed=tuple(value for name, value in rules if name == "allow"),
+        disallowed=tuple(value for name, value in rules if name == "disallow"),
+        delay_s=max(delays, default=0.0),
+        sitemaps=sitemaps,
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.removeprefix("\ufeff").splitlines():
+        if found := _LINE.match(line):
+            yield found[1].lower(), found[2].strip()
+
+
+def _of_agent(lines: Iterable[tuple[str, str]], agent: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of all groups that begin with the agent, alone or beside others."""
+    is_ours = is_head = False
+    for name, value in lines:
+        if name == "user-agent":
+            is_ours = (is_head and is_ours) or value.lower() == agent
+            is_head = True
+        elif name in {"allow", "disallow", "crawl-delay"}:
+            is_head = False
+            if is_ours:
+                yield name, value
+
+
+def _seconds(value: str) -> float:
+    return float(value) if re.fullmatch(r"\d{1,6}(?:\.\d{1,3})?", value) else 0.0
+
+
+def _longest(patterns: Iterable[str], path: str) -> int:
+    return max((len(pattern) for pattern in patterns if _fits(pattern, path)), default=0)
+
+
+def _fits(pattern: str, path: str) -> bool:
+    """Tell whether a path begins as a pattern says: ``*`` is anything, ``$`` at its end the end.
+
+    Linear in both: each part is looked for behind the one before.
+    """
+    is_whole = pattern.endswith("$")
+    first, *parts = pattern.removesuffix("$").split("*")
+    last = parts.pop() if parts and is_whole else ""
+    if not path.startswith(first):
+        return False
+    place = len(first)
+    for part in parts:
+        found = path.find(part, place)
+        if found < 0:
+            return False
+        place = found + len(part)
+    if "*" in pattern and is_whole:
+        return path.endswith(last) and len(path) - len(last) >= place
+    return not is_whole or place == len(path)

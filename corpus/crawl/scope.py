@@ -1,0 +1,118 @@
+"""Which addresses belong to a site, and which of them are the same page. Pure."""
+
+import re
+from dataclasses import dataclass
+from mimetypes import guess_type
+from string import ascii_letters, digits
+from typing import Self
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
+
+# As long as what is stored of an address.
+MAX_CHARS = 2048
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_UNRESERVED = frozenset(f"{ascii_letters}{digits}-._~")
+_ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
+# Who sent a visitor: it changes nothing of the page.
+_TRACKING = re.compile(r"(?:utm_[a-z_]+|fbclid|gclid|mc_cid|mc_eid|msclkid)(?:=|$)", re.IGNORECASE)
+# What a server shows of a folder; behind a name that is left out.
+_INDEX = re.compile(r"/index\.(?:html?|php|aspx?)$", re.IGNORECASE)
+# The last part of a path with such an ending is a page in a folder, any other one a folder itself.
+_PAGE_ENDING = re.compile(r"\.(?:[xs]?html?|php|aspx?|jsp|md|txt|pdf)$", re.IGNORECASE)
+# No text of a page is in them.
+_NO_TEXT = {"image", "audio", "video", "font"}
+_NO_TEXT_TYPES = {
+    "text/css", "text/javascript", "application/javascript", "application/zip",
+    "application/x-tar", "application/x-bzip2", "application/gzip", "application/x-msdownload",
+    "application/octet-stream", "application/x-sh", "application/java-archive",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A host, and a path that the addresses of its site begin with.
+
+    Attributes:
+        host: With its port, where that is not the usual one.
+        folder: Begins and ends with a slash.
+    """
+
+    host: str
+    folder: str
+
+    @classmethod
+    def of(cls, start: str) -> Self:
+        """Return what belongs to a tidy address: what is in its folder."""
+        parts = urlsplit(start)
+        folder, _, last = parts.path.rpartition("/")
+        is_folder = last and not _PAGE_ENDING.search(last)
+        return cls(parts.netloc, f"{folder}/{last}/" if is_folder else f"{folder}/")
+
+    def holds(self, address: str) -> bool:
+        """Tell whether a tidy address belongs to the site."""
+        parts = urlsplit(address)
+        return parts.netloc == self.host and f"{parts.path}/".startswith(self.folder)
+
+
+def host_of(address: str) -> str:
+    """Return the host of a tidy address, with its port where that is not the usual one."""
+    return urlsplit(address).netloc
+
+
+def tidy(address: str, base: str = "") -> str:
+    """Return the one form of an address in which it is compared, asked and stored.
+
+    Without fragment and what only says where a visitor came from; dots in its path resolved,
+    escaped letters that need not be as they are.
+
+    Args:
+        base: What a relative one is relative to.
+
+    Returns:
+        Nothing where it names no page of the web.
+    """
+    try:
+        parts = urlsplit(urljoin(base, address.strip()))
+        port = parts.port
+    except ValueError:
+        return ""
+    if parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.username is not None:
+        return ""
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    netloc = host if port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
+    root = f"{parts.scheme}://{netloc}/"
+    path = urlsplit(urljoin(root, f"/{escape(parts.path).lstrip('/')}")).path
+    asked = [each for each in parts.query.split("&") if each and not _TRACKING.match(each)]
+    found = urlunsplit((parts.scheme, netloc, path, escape("&".join(asked), more="?"), ""))
+    return found if len(found) <= MAX_CHARS else ""
+
+
+def escape(text: str, *, more: str = "") -> str:
+    """Escape a path or query in the one way in which it is compared."""
+    plain = _ESCAPED.sub(_unescape, text)
+    return quote(plain, safe=f"/%:@!$&'()*+,;=-._~{more}")
+
+
+def _unescape(escaped: re.Match[str]) -> str:
+    letter = chr(int(escaped[1], 16))
+    return letter if letter in _UNRESERVED else f"%{escaped[1].upper()}"
+
+
+def page_key(address: str) -> str:
+    """Return what tidy addresses have in common that name the same page, as a rule."""
+    parts = urlsplit(address)
+    return urlunsplit(("", parts.netloc, _INDEX.sub("/", parts.path), parts.query, ""))
+
+
+def is_same_path(address: str, other: str) -> bool:
+    """Tell whether two tidy addresses differ in their queries, or in how a folder is written."""
+    paths = {_INDEX.sub("/", urlsplit(each).path).rstrip("/") for each in (address, other)}
+    return host_of(address) == host_of(other) and len(paths) == 1
+
+
+def kind_without_text(address: str) -> str:
+    """Return the ending of an address whose file has no text, such as an image; else nothing."""
+    path = urlsplit(address).path
+    guessed, packed = guess_type(f"file://{path}")
+    if packed or (guessed and (guessed.split("/")[0] in _NO_TEXT or guessed in _NO_TEXT_TYPES)):
+        return path.rpartition(".")[2].lower()
+    return ""

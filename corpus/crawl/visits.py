@@ -1,0 +1,127 @@
+"""Ask a site for something: one request of its host at a time, with rests between."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from time import monotonic, sleep
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import F
+from django.utils import timezone
+
+from corpus.crawl.scope import host_of, tidy
+from corpus.errors import BackendUnavailable, NotFetched, Redirected
+from corpus.models import Site
+from corpus.public_web import MAX_REDIRECTS, TOTAL_S, Fetched, fetch
+
+# A site may ask for rests as long as that; one that asks for more gets no more.
+MAX_DELAY_S = 30.0
+# Whoever says that it is too much is left alone so long.
+BACK_OFF_S = 30.0
+_TOO_MUCH = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
+# Requests in a row that were not answered, after which a site counts as gone, and for how long.
+MAX_FAILURES = 5
+GIVEN_UP_FOR_S = 30.0
+# First half of the two-part key of the lock on a host.
+_HOST_LOCKS = 0x706B63
+_LOOK_EVERY_S = 0.1
+
+
+def ask(
+    site: Site,
+    address: str,
+    *,
+    max_bytes: int,
+    etag: str = "",
+    last_modified: str = "",
+    max_redirects: int = 0,
+) -> Fetched | None:
+    """Fetch an address of a site when its host has rested, as ``corpus.public_web.fetch``.
+
+    Raises:
+        FetchingOff, NotFetched, TooLarge: As ``fetch``.
+        BackendUnavailable: Somebody else asks the same host all the time.
+    """
+    with _alone(site.host):
+        sleep(Site.objects.rest_s(site.host))
+        try:
+            fetched = fetch(
+                address,
+                max_bytes=max_bytes,
+                etag=etag,
+                last_modified=last_modified,
+                max_redirects=max_redirects,
+            )
+        except NotFetched as exc:
+            _note(site, failure=exc)
+            raise
+        _note(site, received_bytes=len(fetched.content) if fetched else 0)
+        return fetched
+
+
+def ask_file(site: Site, address: str, *, max_bytes: int) -> Fetched:
+    """Fetch a file that is for robots, through redirects of the same host.
+
+    Raises:
+        NotFetched: Also where it redirects to another host.
+    """
+    for _ in range(MAX_REDIRECTS):
+        try:
+            fetched = ask(site, address, max_bytes=max_bytes)
+        except Redirected as exc:
+            address = tidy(exc.target)
+            if host_of(address) != site.host:
+                raise NotFetched("It redirects to another host.") from exc
+            continue
+        assert fetched is not None  # noqa: S101  (no version of it is known)
+        return fetched
+    raise NotFetched(f"It redirects more than {MAX_REDIRECTS} times.")
+
+
+def is_given_up(site: Site) -> bool:
+    """Tell whether a site has just left so many requests unanswered that none is made now."""
+    now = Site.objects.filter(pk=site.pk).values_list("failure_count", "rests_until").first()
+    if now is None or now[0] < MAX_FAILURES or now[1] is None:
+        return False
+    return timezone.now() - now[1] < timedelta(seconds=GIVEN_UP_FOR_S)
+
+
+def _note(site: Site, *, received_bytes: int = 0, failure: NotFetched | None = None) -> None:
+    delay_s = max(site.delay_s, settings.PKB_CRAWL_DELAY_S)
+    if failure and failure.answered in _TOO_MUCH:
+        delay_s = max(delay_s, BACK_OFF_S)
+    is_silent = failure is not None and not failure.answered
+    own = Site.objects.filter(pk=site.pk)
+    own.update(
+        request_count=F("request_count") + 1,
+        received_bytes=F("received_bytes") + received_bytes,
+        failure_count=F("failure_count") + 1 if is_silent else 0,
+    )
+    rested = timezone.now() + timedelta(seconds=delay_s)
+    # Other sites of the host, too: it is the host that rests.
+    Site.objects.filter(host=site.host).update(rests_until=rested)
+
+
+@contextmanager
+def _alone(host: str) -> Iterator[None]:
+    """Be the one process that asks a host; the lock ends with the process."""
+    key = [_HOST_LOCKS, int.from_bytes(sha256(host.encode()).digest()[:4], signed=True)]
+    ends = monotonic() + 2 * (TOTAL_S + MAX_DELAY_S)
+    while not _try_lock(key):
+        if monotonic() > ends:
+            raise BackendUnavailable("Another job asks the same host all the time.")
+        sleep(_LOOK_EVERY_S)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", key)
+
+
+def _try_lock(key: list[int]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", key)
+        return bool(cursor.fetchone()[0])

@@ -1,0 +1,73 @@
+"""Bring the pages of a site in, and keep them in step with it."""
+
+from collections.abc import Callable
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from corpus.crawl.frontier import begin
+from corpus.crawl.pages import visit
+from corpus.errors import BackendError, CollectionNotFound, PkbError
+from corpus.ingestion.files import failure_of
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.base import JobKind
+from corpus.models import Document, Job, JobItem, Site
+from corpus.queue import enqueue_job
+
+
+class CrawlKind(JobKind):
+    """An item is a page; each page that is read may bring more."""
+
+    stage = Job.Stage.FETCHING
+
+    def refuse(self, job: Job) -> str:
+        return "" if _site_of(job) else _REMOVED
+
+    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
+        if site := _site_of(job):
+            begin(job, site)
+        Job.objects.filter(pk=job.pk).update(is_listed=True)
+
+    def rest_s(self, job: Job) -> float:
+        host = Site.objects.filter(pk=job.arguments["site"]).values_list("host", flat=True).first()
+        return Site.objects.rest_s(host) if host else 0.0
+
+    def run(self, item: JobItem) -> ItemResult:
+        site = _site_of(item.job)
+        if site is None:
+            return ItemResult(Outcome.FAILED, reason=_REMOVED)
+        try:
+            return visit(item, site)
+        except (BackendError, CollectionNotFound):
+            raise
+        except PkbError as exc:
+            return failure_of(exc)
+
+    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
+        return Document.objects.none()
+
+    def finish(self, job: Job) -> None:
+        """Forget addresses that nothing leads to and nothing came of."""
+        if site := _site_of(job):
+            site.pages.filter(document=None).exclude(listed_by=job.pk).delete()
+
+
+_REMOVED = "The site was removed."
+
+
+def _site_of(job: Job) -> Site | None:
+    return Site.objects.select_related("collection").filter(pk=job.arguments["site"]).first()
+
+
+@transaction.atomic
+def start_crawl(site: Site, *, background: bool = True) -> Job:
+    """Make a job that brings a site in as it is today; workers run it, unless told otherwise."""
+    job = Job.objects.create(
+        kind=Job.Kind.CRAWL,
+        collection_id=site.collection_id,
+        arguments={"site": str(site.pk), "address": site.address},
+        is_background=background,
+    )
+    if background:
+        enqueue_job(job.pk)
+    return job

@@ -1,0 +1,100 @@
+"""What pages and sitemaps lead to; runs in the child process, as all that parses."""
+
+import zlib
+from io import BytesIO
+from typing import Any
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.charset import decode
+from corpus.loaders.formats.markup import parse_html
+
+# A page has menus; one of more leads somewhere else.
+MAX_LINKS = 5_000
+# The protocol's own bounds: 50,000 addresses of a sitemap, up to 2,048 characters each.
+MAX_ENTRIES = 50_000
+MAX_ADDRESS_CHARS = 2_048
+# Unpacked. The protocol allows five times as much; 50,000 usual addresses need a tenth of it.
+MAX_SITEMAP_BYTES = 10 * 2**20
+_GZIP = b"\x1f\x8b"
+_ANY_WRAPPER = 47
+
+
+def read_links(content: bytes) -> dict[str, Any]:
+    """Return what a page leads to: ``links``, as they stand in it, ``base`` and ``canonical``.
+
+    Links that robots are asked not to follow are left out.
+    """
+    root = parse_html(decode(content))
+    found: dict[str, Any] = {"links": [], "base": "", "canonical": ""}
+    if root is None:
+        return found
+    for element in root.iter("a", "area", "base", "link"):
+        href = element.get("href") or ""
+        said = (element.get("rel") or "").lower().split()
+        if not href or len(href) > MAX_ADDRESS_CHARS:
+            continue
+        if element.tag == "base":
+            found["base"] = found["base"] or href
+        elif element.tag == "link":
+            found["canonical"] = href if "canonical" in said else found["canonical"]
+        elif "nofollow" not in said and len(found["links"]) < MAX_LINKS:
+            found["links"].append(href)
+    if _says_nofollow(root):
+        found["links"] = []
+    return found
+
+
+def _says_nofollow(root: Any) -> bool:
+    named = (each for each in root.iter("meta") if (each.get("name") or "").lower() == "robots")
+    return any("nofollow" in (each.get("content") or "").lower() for each in named)
+
+
+def read_sitemap(content: bytes) -> dict[str, list[str]]:
+    """Return the ``pages`` of a sitemap, and the ``sitemaps`` of one that lists others.
+
+    It may be XML or lines of addresses, packed by gzip or not.
+
+    Raises:
+        UnreadableFile: It is neither, damaged, or unpacks to more than ``MAX_SITEMAP_BYTES``.
+    """
+    unpacked = _unpack(content) if content.startswith(_GZIP) else content
+    if unpacked.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return _read_xml(unpacked)
+    lines = unpacked.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    pages = [line.strip() for line in lines[:MAX_ENTRIES] if len(line) <= MAX_ADDRESS_CHARS]
+    return {"pages": [page for page in pages if page], "sitemaps": []}
+
+
+def _unpack(content: bytes) -> bytes:
+    try:
+        unpacked = zlib.decompressobj(_ANY_WRAPPER).decompress(content, MAX_SITEMAP_BYTES + 1)
+    except zlib.error as error:
+        raise UnreadableFile("The sitemap is packed, and damaged.") from error
+    if len(unpacked) > MAX_SITEMAP_BYTES:
+        raise UnreadableFile(f"The sitemap unpacks to over {MAX_SITEMAP_BYTES:,} bytes.")
+    return unpacked
+
+
+def _read_xml(content: bytes) -> dict[str, list[str]]:
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import iterparse  # noqa: PLC0415
+
+    found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    try:
+        for _, element in iterparse(BytesIO(content), forbid_dtd=True):
+            kind = element.tag.rpartition("}")[2]
+            if kind in found:
+                named = (each.text for each in element if each.tag.rpartition("}")[2] == "loc")
+                address = (next(named, "") or "").strip()
+                if 0 < len(address) <= MAX_ADDRESS_CHARS:
+                    found[kind].append(address)
+                element.clear()
+            if len(found["url"]) + len(found["sitemap"]) >= MAX_ENTRIES:
+                break
+    except DefusedXmlException as error:
+        raise UnreadableFile("The sitemap declares a DTD or entities.") from error
+    except (ParseError, ValueError, LookupError) as error:
+        raise UnreadableFile(f"The sitemap is not well-formed XML: {error}") from error
+    return {"pages": found["url"], "sitemaps": found["sitemap"]}

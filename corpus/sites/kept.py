@@ -1,0 +1,155 @@
+"""Keep sites and single pages: name them, bring them in again, let them go."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from corpus.crawl.scope import host_of, tidy
+from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
+from corpus.jobs.history import forget_jobs
+from corpus.jobs.kinds.crawl import start_crawl
+from corpus.jobs.states import cancel_job
+from corpus.models import Collection, Document, Job, Site
+from corpus.public_web import check_address
+
+DEFAULT_DEPTH = 2
+MAX_DEPTH = 10
+DEFAULT_PAGES = 500
+# A year, and about as often as is polite.
+MAX_HOURS = 8_760
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a site is brought in, and how often.
+
+    Attributes:
+        is_whole: Follow links and sitemaps; else it is one page.
+        depth: How many links away from the first page others may be.
+        max_pages: How many addresses are asked for at most, each time.
+        every_hours: Between two refreshes; None: on demand.
+    """
+
+    is_whole: bool = True
+    depth: int = DEFAULT_DEPTH
+    max_pages: int = DEFAULT_PAGES
+    every_hours: int | None = None
+
+
+def check_fetching() -> None:
+    """Raise FetchingOff unless addresses may be fetched."""
+    if settings.PKB_FETCH == "off":
+        raise FetchingOff("PKB_FETCH is off.")
+
+
+@transaction.atomic
+def keep_site(
+    url: str, limits: Limits, *, collection: Collection, tags: tuple[str, ...] = ()
+) -> tuple[Site, bool]:
+    """Keep an address, or give one that is kept other limits; nothing is fetched yet.
+
+    Returns:
+        The site, and whether it is new.
+
+    Raises:
+        FetchingOff: ``PKB_FETCH`` does not allow it.
+        NotFetched: It is no address that may be fetched.
+        InvalidInput: More pages are asked for than a site may be given.
+    """
+    if limits.max_pages > settings.PKB_CRAWL_MAX_PAGES:
+        most = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
+        raise InvalidInput(most, field="max_pages")
+    check_address(url)
+    address = tidy(url)
+    if not address:
+        raise NotFetched("It is no address of a page.")
+    due_at = timezone.now() if limits.every_hours else None
+    return Site.objects.update_or_create(
+        collection=collection,
+        address=address,
+        defaults={
+            "is_whole": limits.is_whole,
+            "depth": limits.depth if limits.is_whole else 0,
+            "max_pages": limits.max_pages if limits.is_whole else 1,
+            "every_hours": limits.every_hours,
+            "due_at": due_at,
+            "tags": list(tags),
+            "host": host_of(address),
+        },
+    )
+
+
+def find_site(site_id: UUID) -> Site:
+    """Return a site.
+
+    Raises:
+        SiteNotFound: There is none of that id.
+    """
+    site = Site.objects.select_related("collection", "job").filter(pk=site_id).first()
+    if site is None:
+        raise SiteNotFound(f"There is no site {site_id}.")
+    return site
+
+
+@transaction.atomic
+def refresh_site(site_id: UUID, *, background: bool = True) -> Job:
+    """Begin to bring a site in as it is today, unless that is being done; returns the job.
+
+    Raises:
+        FetchingOff: ``PKB_FETCH`` does not allow it.
+        SiteNotFound: There is none of that id.
+    """
+    check_fetching()
+    # One at a time: the pages of a site are never asked for by two jobs.
+    site = Site.objects.select_for_update().filter(pk=site_id).first()
+    if site is None:
+        raise SiteNotFound(f"There is no site {site_id}.")
+    jobs = Job.objects.filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
+    begun = jobs.unfinished().first()
+    if begun is not None:
+        return begun
+    forget_jobs(jobs)
+    site.job = start_crawl(site, background=background)
+    site.due_at = _next_due(site)
+    site.save(update_fields=["job", "due_at"])
+    return site.job
+
+
+def _next_due(site: Site) -> datetime | None:
+    return timezone.now() + timedelta(hours=site.every_hours) if site.every_hours else None
+
+
+def refresh_due_sites() -> None:
+    """Begin to bring in the sites whose time has come."""
+    if settings.PKB_FETCH == "off":
+        return
+    for key in Site.objects.due().values_list("pk", flat=True):
+        refresh_site(key)
+
+
+@transaction.atomic
+def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
+    """Keep a site no more; its documents stay unless they are to go, too.
+
+    Raises:
+        SiteNotFound: There is none of that id.
+    """
+    site = find_site(site_id)
+    jobs = Job.objects.unfinished().filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
+    for job in jobs:
+        cancel_job(job.pk)
+    if with_documents:
+        documents_of(site).only("pk", "collection").delete()
+    site.delete()
+
+
+def documents_of(site: Site) -> "QuerySet[Document]":
+    """Return what was taken in from a site."""
+    if site.is_whole:
+        return Document.objects.filter(site_pages__site=site)
+    return Document.objects.filter(collection=site.collection_id, source_uri=site.address)
