@@ -16,11 +16,12 @@ from corpus.models import Job, JobItem
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
     list_display = [
-        "kind", "what", "collection", "status", "stage", "progress", "created_at", "finished_at",
+        "kind", "what", "collection", "status", "stage", "progress", "made_by", "created_at",
+        "finished_at",
     ]  # fmt: skip
     list_filter = ["status", "kind", "collection", "is_background"]
     date_hierarchy = "created_at"
-    list_select_related = ["collection"]
+    list_select_related = ["collection", "made_by"]
     actions = ["retry", "cancel"]
 
     @admin.display

@@ -3,11 +3,13 @@
 import uuid
 from typing import Any, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
+from corpus.access.principal import current_user_id
 from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
 
 ERRORS_KEPT = 100
@@ -64,6 +66,16 @@ class Job(models.Model):
         default=dict, db_default={}, blank=True, help_text="files passed over, by kind"
     )
     collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="jobs")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        default=current_user_id,
+        editable=False,
+        related_name="+",
+        help_text="none: a command's, or no login was asked for",
+    )
     is_background = models.BooleanField(
         default=True, help_text="workers run it; else a command does, and it ends with that"
     )

@@ -1,7 +1,7 @@
 """The events of a streamed answer: made while it is answered, kept, and read again."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import structlog
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
+from corpus.access.principal import Principal, current_principal
 from corpus.errors import AskerLeft, ChatNotFound, PkbError
 from corpus.models import Document
 from qa import models
@@ -50,6 +51,7 @@ class ChatRequest:
     tags: tuple[str, ...] = ()
     route: str = "chat"
     tells_steps: bool = False
+    principal: Principal = field(default_factory=current_principal)
 
 
 class Teller:

@@ -19,6 +19,7 @@ from django.conf import settings
 from django.db import connection
 from rest_framework.utils.encoders import JSONEncoder
 
+from corpus.access.principal import Principal, acting_as
 from qa.api.chat_events import ChatRequest, Event, Teller, read_events, tell_answer
 from qa.models import ChatStream
 from qa.querysets import RESUME_TIME
@@ -89,18 +90,22 @@ async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Eve
 
 def _answer(request: ChatRequest, stream: ChatStream, teller: Teller) -> None:
     try:
-        tell_answer(request, stream=stream, teller=teller)
+        with acting_as(request.principal):
+            tell_answer(request, stream=stream, teller=teller)
     finally:
         connection.close()
 
 
-async def replay_answer(stream_id: UUID, *, after: int) -> AsyncGenerator[bytes, None]:
+async def replay_answer(
+    stream_id: UUID, *, after: int, principal: Principal
+) -> AsyncGenerator[bytes, None]:
     """Yield the events after that one from the database, and those that are still to come."""
     loop = asyncio.get_running_loop()
+    look = partial(_look, principal)
     last_event_at = last_sent_at = monotonic()
     yield GREETING
     while monotonic() - last_event_at < RESUME_TIME.total_seconds():
-        found, has_ended = await loop.run_in_executor(None, partial(_look, stream_id, after))
+        found, has_ended = await loop.run_in_executor(None, look, stream_id, after)
         for event in found:
             yield _render(event)
             after, last_event_at = event.ordinal, monotonic()
@@ -113,9 +118,10 @@ async def replay_answer(stream_id: UUID, *, after: int) -> AsyncGenerator[bytes,
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _look(stream_id: UUID, after: int) -> tuple[list[Event], bool]:
+def _look(principal: Principal, stream_id: UUID, after: int) -> tuple[list[Event], bool]:
     try:
-        return read_events(stream_id, after=after)
+        with acting_as(principal):
+            return read_events(stream_id, after=after)
     finally:
         connection.close()
 

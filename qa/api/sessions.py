@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import current_principal
 from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -196,7 +197,8 @@ class ChatEventsView(APIView):
             raise ValidationError({"Last-Event-ID": ["The id of an event of this chat is needed."]})
         with opening_slot():
             check_readable(chat_id)
-        return _events(replay_answer(chat_id, after=int(last)), chat_id)
+        events = replay_answer(chat_id, after=int(last), principal=current_principal())
+        return _events(events, chat_id)
 
 
 def _ask(given: dict[str, Any]) -> Response:

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from corpus.access.principal import on_behalf
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
 from qa.api.openai.answers import PREFIX, answer_messages, find_collection
@@ -73,8 +74,10 @@ class ChatCompletionsView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = partial(
-            answer_messages, given["messages"], collection=collection, route="chat_completions"
+        answer = on_behalf(
+            partial(
+                answer_messages, given["messages"], collection=collection, route="chat_completions"
+            )
         )
         if given["stream"]:
             options = given.get("stream_options") or {}

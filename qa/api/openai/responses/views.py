@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from corpus.access.principal import on_behalf
 from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.answers import answer_messages, find_collection
 from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
@@ -28,7 +29,9 @@ class ResponsesView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = partial(answer_messages, given["input"], collection=collection, route="responses")
+        answer = on_behalf(
+            partial(answer_messages, given["input"], collection=collection, route="responses")
+        )
         if given["stream"]:
             shape = begin_response(uuid4().hex, model=given["model"])
             return stream_events(stream_response(answer, shape=shape))

@@ -1,0 +1,84 @@
+"""On whose behalf something is done, from the door to the database.
+
+It is a value: what goes on after a request has ended (a stream, a thread) is handed it and enters
+it anew with ``acting_as``.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Returned = TypeVar("Returned")
+
+
+class Scope(StrEnum):
+    """What somebody may do; none of them includes another."""
+
+    READ = "read"  # search, ask, and read what is stored
+    INGEST = "ingest"  # take in, change and delete
+    ADMIN = "admin"  # look after the service: metrics, the record of who did what
+
+
+ALL_SCOPES = frozenset(Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who acts.
+
+    Attributes:
+        user_id: None for ``NOBODY`` and ``SYSTEM``.
+        key_id: The API key by which the user came; None for a session of the pages.
+    """
+
+    user_id: int | None = None
+    scopes: frozenset[Scope] = frozenset()
+    key_id: int | None = None
+
+    @property
+    def is_stranger(self) -> bool:
+        return self == NOBODY
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.scopes
+
+
+NOBODY = Principal()
+# Commands and workers; every request where no login is asked for.
+SYSTEM = Principal(scopes=ALL_SCOPES)
+
+_acting: ContextVar[Principal] = ContextVar("pkb_principal", default=NOBODY)
+
+
+def current_principal() -> Principal:
+    """Return who acts; ``NOBODY`` where nobody was set."""
+    return _acting.get()
+
+
+def current_user_id() -> int | None:
+    return _acting.get().user_id
+
+
+def on_behalf(work: Callable[Given, Returned]) -> Callable[Given, Returned]:
+    """Return ``work`` as done for who acts now, whenever and on whichever thread it is done."""
+    principal = current_principal()
+
+    def run(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        with acting_as(principal):
+            return work(*args, **kwargs)
+
+    return run
+
+
+@contextmanager
+def acting_as(principal: Principal) -> Iterator[None]:
+    """Do what follows on behalf of ``principal``: the one way to set it."""
+    token = _acting.set(principal)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
