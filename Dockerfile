@@ -1,5 +1,5 @@
 FROM python:3.11-slim AS base
-ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
+ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 APP_HOST=0.0.0.0 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
 WORKDIR /app
 COPY requirements.txt ./
 COPY locks/requirements.txt locks/requirements-models.txt locks/
@@ -11,6 +11,7 @@ COPY manage.py LICENSE NOTICE ./
 COPY locks locks
 COPY pkb pkb
 COPY corpus corpus
+COPY accounts accounts
 COPY qa qa
 COPY evaluation evaluation
 COPY web web
@@ -38,4 +39,4 @@ USER pkb
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/ready')"]
-CMD ["sh", "-c", "python manage.py migrate --verbosity 0 && python manage.py ensure_superuser && exec python manage.py serve --host 0.0.0.0"]
+CMD ["sh", "-c", "python manage.py migrate --verbosity 0 && python manage.py ensure_superuser && exec python manage.py serve"]

@@ -4,6 +4,8 @@ The errors the product raises, with the HTTP status each maps to.
 * PkbError                         500
   x InvalidInput                   400
     - InvalidDataSet               400, names file and line
+  x NotLoggedIn                    401, with WWW-Authenticate
+  x NotAllowed                     403, with WWW-Authenticate
   x PathIngestionOff               403
   x FetchingOff                    403
   x NotFound                       404
@@ -65,6 +67,8 @@ class PkbError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "error"
     retry_after_s: ClassVar[int | None] = None
+    # How to come back with what lacks (RFC 6750).
+    challenge: ClassVar[str | None] = None
 
     @property
     def title(self) -> str:
@@ -98,6 +102,22 @@ class InvalidDataSet(InvalidInput):
     """The data set is not in the form that is measured."""
 
     code = "invalid_data_set"
+
+
+class NotLoggedIn(PkbError):
+    """A login or a valid key is needed."""
+
+    status = 401
+    code = "unauthorized"
+    challenge = 'Bearer realm="pkb"'
+
+
+class NotAllowed(PkbError):
+    """The login or key does not suffice for this."""
+
+    status = 403
+    code = "forbidden"
+    challenge = 'Bearer realm="pkb", error="insufficient_scope"'
 
 
 class PathIngestionOff(PkbError):

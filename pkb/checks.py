@@ -1,8 +1,6 @@
 """What of a deployment lets others do more than was meant, told at the start."""
 
 from collections.abc import Iterator
-from contextlib import suppress
-from ipaddress import ip_address
 from typing import Any
 
 import psycopg
@@ -10,6 +8,7 @@ from django.conf import settings
 from django.core import checks
 from django.db import connection
 
+from pkb.http.exposure import Exposure, is_loopback
 from qa.checks import CONFIGURATION
 
 # A server that does not answer in this time is asked nothing: who needs it will hear of that.
@@ -18,22 +17,20 @@ CONNECT_TIMEOUT_S = 2
 
 @checks.register(CONFIGURATION)
 def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
-    return [*warn_of_open_address(settings.PKB_HOST), *_warn_of_powerful_role()]
+    return [*check_exposure(settings.EXPOSURE), *_warn_of_powerful_role()]
 
 
-def warn_of_open_address(host: str) -> Iterator[checks.CheckMessage]:
-    """Yield a warning unless only this machine reaches what listens on ``host``."""
-    if _is_loopback(host):
-        return
-    message = f"APP_HOST: {host} is no loopback address, and there is no login: whoever reaches it"
-    hint = "Keep it on 127.0.0.1, or let in only a proxy that knows its users (docs/security.md)."
-    yield checks.Warning(f"{message} may read, add and delete all.", hint=hint, id="pkb.W001")
-
-
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ip_address(host.strip("[]")).is_loopback
-    return host.lower() == "localhost"
+def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
+    """Yield an error where others need no login, a warning where keys can be overheard."""
+    reasons = exposure.reasons()
+    if settings.PKB_AUTH == "off" and reasons:
+        message = f"PKB_AUTH=off is for this machine alone, but {', '.join(reasons)}:"
+        hint = "Leave PKB_AUTH unset: a login is required then (docs/security.md)."
+        yield checks.Error(f"{message} whoever reaches it may do all.", hint=hint, id="pkb.E001")
+    elif not (is_loopback(exposure.bind) or exposure.is_behind_tls):
+        message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
+        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/operations.md)."
+        yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
 
 
 def _warn_of_powerful_role() -> Iterator[checks.CheckMessage]:

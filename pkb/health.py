@@ -14,6 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import current_principal
 from corpus.api.outages import is_migrated
 from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
@@ -35,14 +36,17 @@ class Health(serializers.Serializer[Any]):
 
 
 class HealthView(APIView):
-    """Whether the service is alive, and what it holds."""
+    """Whether the service is alive; what it holds is not for strangers."""
 
     @extend_schema(responses={200: Health})
     def get(self, request: Request) -> Response:
         totals = _count()
         loaded = are_models_loaded()
+        status = "healthy" if totals and loaded else "degraded"
+        if current_principal().is_stranger:
+            return Response({"status": status})
         body = {
-            "status": "healthy" if totals and loaded else "degraded",
+            "status": status,
             "version": settings.VERSION,
             "uptime": monotonic() - _started,
             "database_connected": totals is not None,
@@ -74,6 +78,8 @@ class ReadyView(APIView):
             raise NotReady("The models are still loading.")
         if not is_migrated():
             raise NotReady("The database is not migrated, or not reachable.")
+        if current_principal().is_stranger:
+            return Response({"status": "ready"})
         # By it `manage.py ask` knows the server of its own database and configuration.
         whose = {INSTALLATION_HEADER: installation_sha256()}
         return Response({"status": "ready"}, headers=whose)

@@ -38,6 +38,7 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
         # A failed request is logged once, by django_structlog, with its traceback.
         "loggers": {
             "django.request": {"level": "CRITICAL"},
+            "axes": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
             "procrastinate": {"level": "WARNING"},

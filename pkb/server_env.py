@@ -36,6 +36,20 @@ class ServerEnv(BaseSettings):
     pkb_public_url: str = Field(
         default="", description="where people reach the pages; unset: APP_HOST and APP_PORT"
     )
+    pkb_auth: Literal["auto", "required", "off"] = Field(
+        default="auto",
+        description="`auto`: a login is required unless only this machine reaches it",
+    )
+    pkb_trusted_proxies: int = Field(
+        default=0,
+        ge=0,
+        le=10,
+        description="proxies before it whose X-Forwarded-For tells the client's address",
+    )
+    pkb_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="key of `manage.py mcp` and `ask` where a login is required",
+    )
     pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot take texts in")
     pkb_https: bool = Field(
         default=False, description="behind a proxy that ends TLS: redirects, HSTS, secure cookies"

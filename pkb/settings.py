@@ -1,6 +1,7 @@
 """Django settings; the only reader of the environment is ``pkb.env``."""
 
 import os
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pkb import __version__
 from pkb.data_folder import make_data_folder
 from pkb.databases import read_databases
 from pkb.env import read_env
+from pkb.http.exposure import Exposure
 from pkb.http.operations import TASKS
 from pkb.logs import logging_config
 from pkb.model_catalogue import (
@@ -47,8 +49,10 @@ DATA_DIR = make_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
 ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
 ROOT_URLCONF = "pkb.urls"
-# Who opens the login page itself goes on to the admin.
-LOGIN_REDIRECT_URL = "admin:index"
+# Who opens the login page itself goes on to the pages.
+LOGIN_URL = "web:login"
+LOGIN_REDIRECT_URL = "web:ask"
+LOGOUT_REDIRECT_URL = "web:login"
 ASGI_APPLICATION = "pkb.asgi.application"
 
 INSTALLED_APPS = [
@@ -69,7 +73,10 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "procrastinate.contrib.django",
     "rest_framework",
+    "axes",
+    "knox",
     "corpus",
+    "accounts",
     "qa",
     "evaluation",
     "web",
@@ -88,7 +95,9 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "pkb.http.middleware.PolicyMiddleware",
+    "pkb.http.access.AccessMiddleware",
     "web.errors.PageErrorMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -178,11 +187,33 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.pkb_https
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 _RULES = "django.contrib.auth.password_validation"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
 ]
+# Keys are rows of our own model: knox has no tables.
+KNOX_TOKEN_MODEL = "accounts.ApiKey"  # noqa: S105  (a name)
+MIGRATION_MODULES = {"knox": None}
+REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_PREFIX": "pkb_", "TOKEN_TTL": None}
+# Five wrong passwords for one user from one address lock both together out for 15 minutes; by the
+# user alone, anybody could lock anybody out.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_TEMPLATE = "web/locked_out.html"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_CLIENT_IP_CALLABLE = "accounts.addresses.client_address"
+AXES_SENSITIVE_PARAMETERS = ["next", "password1", "password2"]
+AXES_ENABLE_ADMIN = False
+AXES_ALLOWED_CORS_ORIGINS = ""
+AXES_VERBOSE = False
 # Naming the user of a line would read the session for it: with a cookie, every path would need the
 # database, /health too.
 DJANGO_STRUCTLOG_USER_ID_FIELD = ""
@@ -214,7 +245,12 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVERS": [{"url": "/", "description": "the server that this is read from"}],
     "TAGS": [{"name": name, "description": told} for name, told in TASKS.items()],
-    "APPEND_COMPONENTS": {"schemas": FILTER_SCHEMAS},
+    "APPEND_COMPONENTS": {
+        "schemas": FILTER_SCHEMAS,
+        "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+    },
+    # Where no login is asked for, none.
+    "SECURITY": [{"key": []}, {}],
     "ENUM_NAME_OVERRIDES": {
         "AnswerKind": "qa.models.Answer.Kind",
         "DocumentStatus": "corpus.models.Document.Status",
@@ -303,6 +339,11 @@ PKB_OTEL_ENVIRONMENT = env.app_env
 PKB_HOST = env.app_host
 PKB_PORT = env.app_port
 PKB_PUBLIC_URL = env.pkb_public_url.rstrip("/") or f"http://{PKB_HOST}:{PKB_PORT}"
+EXPOSURE = Exposure.of(env)
+PKB_AUTH = env.pkb_auth
+PKB_AUTH_REQUIRED = EXPOSURE.requires_login(env.pkb_auth)
+PKB_TRUSTED_PROXIES = env.pkb_trusted_proxies
+PKB_API_KEY = env.pkb_api_key.get_secret_value()
 PKB_MCP_READ_ONLY = env.pkb_mcp_read_only
 PKB_SUPERUSER = {
     "username": env.django_superuser_username,

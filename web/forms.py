@@ -6,6 +6,7 @@ from uuid import UUID
 from django import forms
 from django.http import QueryDict
 
+from corpus.access.principal import Scope
 from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit import MAX_DOCUMENTS, Act
 from corpus.languages import ENGLISH, LANGUAGES
@@ -212,6 +213,20 @@ class RuleForm(PageForm):
     tags = forms.CharField(max_length=2_000, required=False)
     collection = forms.CharField(max_length=100, required=False)
     act = forms.ChoiceField(choices=[(act, act) for act in ("try", "keep", "apply")])
+
+
+# How long a key may last; empty for ever.
+KEY_DAYS = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "until revoked")]
+
+
+class KeyForm(PageForm):
+    name = forms.CharField(max_length=100)
+    scope = forms.MultipleChoiceField(choices=[(each.value, each.value) for each in Scope])
+    days = forms.TypedChoiceField(choices=KEY_DAYS, coerce=int, empty_value=None, required=False)
+    networks = forms.CharField(max_length=1_000, required=False)
+
+    def clean_networks(self) -> list[str]:
+        return str(self.cleaned_data["networks"]).replace(",", " ").split()
 
 
 class MapForm(PageForm):

@@ -2,6 +2,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from web.views import (
+    accounts,
     ask,
     bulk,
     conversations,
@@ -56,6 +57,12 @@ urlpatterns = [
     path("ui/jobs/<uuid:job_id>", jobs.job, name="job"),
     path("ui/jobs/<uuid:job_id>/retry", jobs.retry, name="retry"),
     path("ui/jobs/<uuid:job_id>/cancel", jobs.cancel, name="cancel"),
+    path("ui/login", accounts.Login.as_view(), name="login"),
+    path("ui/logout", accounts.Logout.as_view(), name="logout"),
+    path("ui/password", accounts.ChangePassword.as_view(), name="password"),
+    path("ui/setup", accounts.setup, name="setup"),
+    path("ui/keys", accounts.keys, name="keys"),
+    path("ui/keys/<int:key_id>/revoke", accounts.revoke, name="revoke_key"),
     path("ui/quality", quality.quality, name="quality"),
     path("ui/quality/plots/<str:dataset>/<str:name>", quality.plot, name="plot"),
     path("ui/quality/map", quality.compute_map, name="compute_map"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from pkb.http.bodies import Body, BodyReader, too_large
 from pkb.http.costs import EXEMPT, MCP, TOOL_CALL_BYTES, Cost, cost_of, cost_of_tool_call
+from pkb.http.entrance import check_entrance
 from pkb.http.places import Bounds, Places
 from pkb.http.refusals import ClientLeft, Refused, tell
 
@@ -72,6 +73,7 @@ class Gate:
 
     async def _admit(self, scope: Any, receive: Any) -> Body:
         """Read the body, unless it can be told before that the request is refused."""
+        check_entrance(scope)
         max_bytes = self._max_bytes(scope)
         if _declared_bytes(scope) > max_bytes:
             raise too_large(max_bytes)

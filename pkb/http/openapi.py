@@ -8,9 +8,11 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from corpus.errors import PkbError
+from pkb.http.needs import find_need
 from pkb.http.operations import OPERATIONS, Operation
 
 _PLACEHOLDER = re.compile(r"\{[^}]*\}")
+UNAUTHORIZED, FORBIDDEN = 401, 403
 BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
 TOO_LARGE, TOO_LONG, BAD_TYPE, TOO_MANY = 413, 414, 415, 429
 SERVER_ERRORS = "5XX"
@@ -95,6 +97,8 @@ class ProblemAutoSchema(AutoSchema):
 
     def _statuses_of_request(self) -> set[int]:
         statuses = {TOO_MANY}
+        if find_need(self.method, self.path).scope is not None:
+            statuses |= {UNAUTHORIZED, FORBIDDEN}
         places = {parameter["in"] for parameter in self._get_parameters()}
         if places - {"path"}:
             statuses.add(BAD_REQUEST)

@@ -43,10 +43,8 @@ def _render(exc: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(exc, PkbError):
         set_rollback()
         headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
-        body = problem(exc.status, title=exc.title, code=exc.code, detail=str(exc) or exc.title)
-        return Response(
-            {**body, **exc.members}, status=exc.status, headers=headers, content_type=MEDIA_TYPE
-        )
+        body = problem_of(exc)
+        return Response(body, status=exc.status, headers=headers, content_type=MEDIA_TYPE)
     response = drf_exception_handler(exc, context)
     if response is None:
         return None
@@ -70,6 +68,13 @@ def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any
         "error": code,
         "status_code": int(status),
     }
+
+
+def problem_of(error: PkbError) -> dict[str, Any]:
+    """Return the body that tells of an error of the product's."""
+    detail = str(error) or error.title
+    body = problem(error.status, title=error.title, code=error.code, detail=detail)
+    return {**body, **error.members}
 
 
 def _invalid(found: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
@@ -19,7 +20,7 @@ class Refused(Exception):
     """A request that is not let in.
 
     Attributes:
-        status: 408, 413, 429 or 503.
+        status: 401, 403, 408, 413, 429 or 503.
         detail: What its client is told.
     """
 
@@ -69,6 +70,8 @@ def _further_headers(refused: Refused, scope: Any) -> list[tuple[bytes, bytes]]:
     headers = []
     if refused.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
+    if refused.status == HTTPStatus.UNAUTHORIZED:
+        headers.append((b"www-authenticate", str(NotLoggedIn.challenge).encode()))
     if refused.ends_connection and scope.get("http_version", "1.1").startswith("1"):
         headers.append((b"connection", b"close"))
     origin = dict(scope["headers"]).get(b"origin")

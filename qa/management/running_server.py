@@ -35,13 +35,20 @@ def connect_server() -> httpx.Client | None:
         try:
             # No proxy of the environment stands between a machine and itself.
             timeout = httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-            client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
+            client = httpx.Client(
+                base_url=address, timeout=timeout, trust_env=False, headers=_credentials()
+            )
         except httpx.InvalidURL:
             continue
         if _is_ours(client):
             return client
         client.close()
     return None
+
+
+def _credentials() -> dict[str, str]:
+    key = settings.PKB_API_KEY
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _is_ours(client: httpx.Client) -> bool:

@@ -32,7 +32,7 @@ from tests.processes import ROOT, own_database, served
 
 pytestmark = pytest.mark.slow
 
-PAGES = "https://kb.example"
+PAGES = "https://kb.localhost"
 Use = Callable[[Client], Awaitable[Any]]
 
 
@@ -44,7 +44,7 @@ def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address(database: str) -> Iterator[str]:
-    with served(database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS="127.0.0.1,.kb.example") as url:
+    with served(database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS="127.0.0.1,.kb.localhost") as url:
         body = {"text": LIGHTHOUSE, "title": "Coast"}
         assert httpx.post(f"{url}/ingest", json=body).status_code == 201
         yield url
@@ -210,12 +210,12 @@ INITIALIZE = {
         ({}, 200),
         ({"Origin": "http://localhost:3000"}, 403),
         ({"Origin": PAGES, "Sec-Fetch-Site": "same-origin"}, 200),
-        ({"Origin": "https://www.kb.example"}, 403),
+        ({"Origin": "https://www.kb.localhost"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Origin": "http://evil.example"}, 403),
         ({"Origin": "null"}, 403),
         ({"Host": "evil.example"}, 421),
-        ({"Host": "www.kb.example:8443"}, 200),
+        ({"Host": "www.kb.localhost:8443"}, 200),
     ],
     ids=[
         "plain",

@@ -1,12 +1,12 @@
 """A configuration that would fail the first question does not get as far as that."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core import checks
-from django.core.management import call_command
 
 from qa.checks import CONFIGURATION
 from qa.context import LANGUAGE_MODEL
@@ -103,30 +103,42 @@ def test_a_language_model_that_cannot_be_is_named(
     assert message.startswith(reason)
 
 
+@pytest.fixture
+def expose(settings: Any) -> Any:
+    def change(mode: str, **changed: Any) -> None:
+        settings.PKB_AUTH = mode
+        settings.EXPOSURE = replace(settings.EXPOSURE, **changed)
+
+    return change
+
+
+@pytest.mark.parametrize("mode", ["auto", "off", "required"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "::1", "[::1]"])
-def test_an_address_of_this_machine_alone_is_right(settings: Any, host: str) -> None:
-    settings.PKB_HOST = host
+def test_an_address_of_this_machine_alone_is_right(expose: Any, mode: str, host: str) -> None:
+    expose(mode, bind=host)
     assert found() == []
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "kb.example.org"])  # noqa: S104
-def test_an_address_that_others_reach_is_warned_of(settings: Any, host: str) -> None:
-    settings.PKB_HOST = host
-    ((code, message),) = found()
-    assert code == "pkb.W001"
-    assert message.startswith(f"APP_HOST: {host} is no loopback address, and there is no login")
-
-
-def test_serving_elsewhere_than_the_settings_say_is_warned_of(
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"bind": "0.0.0.0"}, "APP_HOST: 0.0.0.0"),  # noqa: S104
+        ({"hosts": ["localhost", "*"]}, "ALLOWED_HOSTS: *"),
+        ({"public_url": "https://kb.example.org"}, "PKB_PUBLIC_URL: https://kb.example.org"),
+    ],
+)
+def test_others_are_not_let_in_without_a_login(
+    expose: Any, changed: dict[str, Any], named: str
 ) -> None:
-    settings.PKB_WORKER = "off"
-    settings.PKB_SERVED_AT = tmp_path / "served-at"
-    monkeypatch.setattr("os.execve", lambda *command: None)
-    call_command("serve", host="127.0.0.1")
-    assert "pkb.W001" not in capsys.readouterr().err
-    call_command("serve", host="0.0.0.0")  # noqa: S104
-    assert "(pkb.W001) APP_HOST: 0.0.0.0 is no loopback" in capsys.readouterr().err
+    expose("off", **changed)
+    ((code, message),) = found()
+    assert code == "pkb.E001"
+    assert message.startswith(f"PKB_AUTH=off is for this machine alone, but {named}:")
+
+
+def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any) -> None:
+    expose("auto", bind="192.168.1.7")
+    ((code, message),) = found()
+    assert (code, "passwords and keys can be read" in message) == ("pkb.W001", True)
+    expose("auto", bind="192.168.1.7", is_behind_tls=True)
+    assert found() == []

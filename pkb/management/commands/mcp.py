@@ -1,10 +1,18 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
+import httpx
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
 
+from corpus.access.principal import Principal, acting_as
+from corpus.errors import PkbError
 from pkb.preload import start_warming
+from qa.api.mcp.transport import admit_agent
 from qa.checks import CONFIGURATION
 from qa.management.running_server import connect_server
+
+# Where who starts this is.
+LOOPBACK = "127.0.0.1"
 
 
 class Command(BaseCommand):
@@ -17,9 +25,39 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from qa.api.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)
 
+        principal = _admit()
         running = connect_server()
         if running is None:
             start_warming()
         else:
             running.close()
-        build_server(connect_server).run("stdio")
+        with acting_as(principal):
+            build_server(_connect_admitted, scopes=principal.scopes).run("stdio")
+
+
+def _connect_admitted() -> httpx.Client | None:
+    """Connect for one call: a key that was revoked since the start opens nothing more.
+
+    Raises:
+        ToolError: It was.
+    """
+    try:
+        _admit()
+    except CommandError as exc:
+        from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+
+        raise ToolError(str(exc)) from exc
+    return connect_server()
+
+
+def _admit() -> Principal:
+    """Return on whose behalf the agent calls tools.
+
+    Raises:
+        CommandError: A login is required, and ``PKB_API_KEY`` opens nothing.
+    """
+    bearer = {"authorization": f"Bearer {settings.PKB_API_KEY}"} if settings.PKB_API_KEY else {}
+    try:
+        return admit_agent(bearer, peer=LOOPBACK)
+    except PkbError as exc:
+        raise CommandError(f"PKB_API_KEY: {exc}") from exc

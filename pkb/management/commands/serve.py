@@ -3,12 +3,16 @@ import resource
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import ERROR
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pkb.checks import warn_of_open_address
+from pkb.checks import check_exposure
+from pkb.http.exposure import Exposure
+from pkb.management.invitation import invite_first_user
 from qa.checks import CONFIGURATION
 from qa.management.running_server import note_address
 
@@ -33,15 +37,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_is_free(options["host"], options["port"])
-        if options["host"] != settings.PKB_HOST:  # the checks told of that one
-            for warning in warn_of_open_address(options["host"]):
-                self.stderr.write(str(warning))
+        exposure = replace(settings.EXPOSURE, bind=options["host"])
+        if exposure != settings.EXPOSURE:  # the checks told of that one
+            self._check(exposure)
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
         # It is not listening yet, and has the log to itself from here on.
         address = f"http://{options['host']}:{options['port']}"
         note_address(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
+        if exposure.requires_login(settings.PKB_AUTH):
+            invite_first_user(self.stdout, address=address)
         self.stdout.flush()
         os.execve(  # noqa: S606  (no shell: the arguments go as they are)
             sys.executable,
@@ -55,6 +61,17 @@ class Command(BaseCommand):
             # Links of what is served begin with its address.
             {**os.environ, "APP_HOST": options["host"], "APP_PORT": str(options["port"])},
         )  # fmt: skip
+
+    def _check(self, exposure: Exposure) -> None:
+        """Tell what is wrong with serving there.
+
+        Raises:
+            CommandError: It must not be.
+        """
+        for message in check_exposure(exposure):
+            if message.level >= ERROR:
+                raise CommandError(str(message))
+            self.stderr.write(str(message))
 
 
 def _check_is_free(host: str, port: int) -> None:

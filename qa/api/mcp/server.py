@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import AfterValidator, Field
 
+from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import Ingested
 from corpus.api.outages import as_pkb_error
 from corpus.errors import PkbError
@@ -54,17 +55,19 @@ AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[Storable, Field(description="which collection", max_length=100)]
 
 
-def build_server(connect: Connect = lambda: None) -> MCPServer[Any]:
-    """Return a server with the tools that the settings allow.
+def build_server(
+    connect: Connect = lambda: None, *, scopes: frozenset[Scope] = ALL_SCOPES
+) -> MCPServer[Any]:
+    """Return a server with the tools that the settings and somebody's scopes allow.
 
     Args:
         connect: To the server that runs already and does the work, where there is one.
     """
     server: MCPServer[Any] = MCPServer("pkb", instructions=INSTRUCTIONS, version=settings.VERSION)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in (search, fetch, answer):
+    for tool in (search, fetch, answer) if Scope.READ in scopes else ():
         server.add_tool(forwarding(tool, connect=connect), annotations=reads)
-    if not settings.PKB_MCP_READ_ONLY:
+    if Scope.INGEST in scopes and not settings.PKB_MCP_READ_ONLY:
         adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False)
         server.add_tool(forwarding(ingest, connect=connect), annotations=adds)
     return server

@@ -6,14 +6,21 @@ need an event at the server's start, which it has none of (granian's ``asginl``)
 
 import asyncio
 import json
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
+from django.db import connections
 from django.http.request import split_domain_port, validate_host
 
+from accounts.addresses import find_client
+from accounts.authentication import authenticate_key, find_key
+from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
+from corpus.api.outages import DATABASE_AWAY, report_outage
+from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 
 PROBLEM_TYPE = b"application/problem+json"
 
@@ -24,18 +31,59 @@ async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
     if refusal := _find_refusal(scope["method"], headers):
         await _send_problem(send, *refusal)
         return
+    peer = str((scope.get("client") or [""])[0])
+    try:
+        principal = await asyncio.to_thread(_admit_on_thread, headers, peer)
+    except PkbError as exc:
+        await _send_problem(send, exc.status, str(exc), challenge=exc.challenge)
+        return
     # The SDK takes a second to import: not before it is needed, and not on the event loop.
-    server = await asyncio.to_thread(_server)
+    server = await asyncio.to_thread(_server, principal.scopes)
     manager = _new_manager(server)
-    async with manager.run():
-        await manager.handle_request(scope, receive, send)
+    with acting_as(principal):
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
+    """Return on whose behalf an agent calls tools: by its key alone, for it has no session.
+
+    Args:
+        headers: By names in lower case.
+        peer: The address of the connection.
+
+    Raises:
+        NotLoggedIn: It has no key that opens anything.
+        NotAllowed: There is no tool for that key.
+        DatabaseUnavailable: Nobody can tell.
+    """
+    if not settings.PKB_AUTH_REQUIRED:
+        return SYSTEM
+    key = find_key(headers)
+    if key is None:
+        raise NotLoggedIn("Send a key: Authorization: Bearer KEY.")
+    address = find_client(peer, headers.get("x-forwarded-for", ""))
+    try:
+        principal = authenticate_key(key, address=address)
+    except DATABASE_AWAY as exc:
+        raise report_outage(exc) from exc
+    if not principal.scopes & {Scope.READ, Scope.INGEST}:
+        raise NotAllowed("This needs the scope read or ingest.")
+    return principal
+
+
+def _admit_on_thread(headers: Mapping[str, str], peer: str) -> Principal:
+    try:
+        return admit_agent(headers, peer=peer)
+    finally:
+        connections.close_all()
 
 
 @cache
-def _server() -> Any:
+def _server(scopes: frozenset[Scope]) -> Any:
     from qa.api.mcp.server import build_server  # noqa: PLC0415
 
-    return build_server()
+    return build_server(scopes=scopes)
 
 
 def _new_manager(server: Any) -> Any:
@@ -69,7 +117,9 @@ def _is_ours(host: str) -> bool:
     return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
 
 
-async def _send_problem(send: Any, status: int, detail: str) -> None:
+async def _send_problem(
+    send: Any, status: int, detail: str, *, challenge: str | None = None
+) -> None:
     known = HTTPStatus(status)
     code = known.name.lower()
     body = {
@@ -77,5 +127,7 @@ async def _send_problem(send: Any, status: int, detail: str) -> None:
         "error": code, "status_code": status,
     }  # fmt: skip
     headers = [(b"content-type", PROBLEM_TYPE), (b"allow", b"POST")]
+    if challenge:
+        headers.append((b"www-authenticate", challenge.encode()))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -1,4 +1,6 @@
 // Read server-sent events from the reply to a POST; what breaks off is taken up again where it ended.
+import { csrf } from "./make.js";
+
 const TRIES = 3;
 
 async function* blocks(reply) {
@@ -34,7 +36,7 @@ export async function problemOf(reply) {
 
 // Raises AbortError once the signal is given.
 export async function* streamed(url, body, signal) {
-  const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+  const headers = { ...csrf, "Content-Type": "application/json", Accept: "text/event-stream" };
   let reply = await fetch(url, { method: "POST", headers, body: JSON.stringify(body), signal });
   if (!reply.ok) throw new Error(await problemOf(reply));
   const place = reply.headers.get("Location");

@@ -7,3 +7,6 @@ export function make(tag, attributes = {}, ...children) {
   node.append(...children);
   return node;
 }
+
+// For what a script sends: where people log in, a cookie alone changes nothing.
+export const csrf = JSON.parse(document.body.getAttribute("hx-headers"));

@@ -1,5 +1,5 @@
 // What one does with answers that are shown: open their sources, rate them, copy them.
-import { make } from "./make.js";
+import { csrf, make } from "./make.js";
 import { problemOf } from "./events.js";
 import { isSourceOpen, openedFrom, openSource } from "./source.js";
 
@@ -30,7 +30,7 @@ function sayIn(turn, text) {
 }
 
 async function post(url, body) {
-  const headers = { "Content-Type": "application/json" };
+  const headers = { ...csrf, "Content-Type": "application/json" };
   const reply = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   if (!reply.ok) throw new Error(await problemOf(reply));
   return reply.json();

@@ -1,0 +1,38 @@
+"""Where a request comes from, as far as the proxies before us can be believed."""
+
+from collections.abc import Iterable
+from ipaddress import ip_address, ip_network
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def client_address(request: HttpRequest) -> str:
+    """Return the address of who sent a request."""
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    return find_client(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
+
+
+def find_client(peer: str, forwarded_for: str) -> str:
+    """Return the address that the outermost of ``PKB_TRUSTED_PROXIES`` proxies was reached from.
+
+    Args:
+        peer: Of the connection.
+        forwarded_for: The header to which each proxy adds who reached it. What stands before the
+            part that trusted ones wrote is anybody's word, and not looked at.
+    """
+    if not settings.PKB_TRUSTED_PROXIES:
+        return peer
+    told = [each.strip() for each in forwarded_for.split(",") if each.strip()]
+    if len(told) < settings.PKB_TRUSTED_PROXIES:
+        return peer
+    return told[-settings.PKB_TRUSTED_PROXIES]
+
+
+def is_within(address: str, networks: Iterable[str]) -> bool:
+    """Tell whether an address is in any of the networks; what is no address is in none."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in ip_network(network) for network in networks)

@@ -1,0 +1,83 @@
+"""Who sends a request: the user of its key, or of its session."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.utils import timezone
+from knox.auth import TokenAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+
+from accounts.addresses import is_within
+from accounts.models import ApiKey
+from corpus.access.principal import NOBODY, Principal, Scope
+from corpus.errors import NotLoggedIn
+
+# That a key is in use is noted this often, and not at each request.
+USE_NOTED_EVERY = timedelta(minutes=1)
+# One that can be refused for another reason must not tell that it exists.
+_REFUSAL = "The key is unknown, expired or revoked, or may not come from this address."
+
+
+class KeyAuthentication(TokenAuthentication):
+    """knox's check of a key, which here leaves expired and revoked ones to be looked at."""
+
+    def _cleanup_token(self, auth_token: ApiKey) -> bool:
+        return auth_token.state != "live"
+
+
+def find_key(headers: Mapping[str, str]) -> str | None:
+    """Return the key that a request brings; None where it brings none.
+
+    Args:
+        headers: By names in lower case.
+
+    Raises:
+        NotLoggedIn: There is something in its place that is no key.
+    """
+    if "authorization" in headers:
+        kind, _, key = headers["authorization"].strip().partition(" ")
+        if kind.lower() != "bearer" or not key.strip():
+            raise NotLoggedIn("Authorization takes: Bearer KEY.")
+        return key.strip()
+    return headers.get("x-api-key", "").strip() or None
+
+
+def authenticate_key(key: str, *, address: str) -> Principal:
+    """Return on whose behalf a key acts.
+
+    Args:
+        address: Where it comes from.
+
+    Raises:
+        NotLoggedIn: It opens nothing, or not from there.
+    """
+    try:
+        user, found = KeyAuthentication().authenticate_credentials(key.encode())
+    except AuthenticationFailed as exc:
+        raise NotLoggedIn(_REFUSAL) from exc
+    if found.networks and not is_within(address, found.networks):
+        raise NotLoggedIn(_REFUSAL)
+    _note_use(found)
+    # What its user may no longer do, no key of theirs does.
+    scopes = scopes_of(user) & {Scope(scope) for scope in found.scopes}
+    return Principal(user_id=user.pk, scopes=scopes, key_id=found.pk)
+
+
+def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
+    """Return on whose behalf a session acts."""
+    if not (user.is_authenticated and user.is_active):
+        return NOBODY
+    return Principal(user_id=user.pk, scopes=scopes_of(user))
+
+
+def scopes_of(user: Any) -> frozenset[Scope]:
+    """Return what a user may do: all but staff's matters, and those too if they are staff."""
+    return frozenset(Scope) if user.is_staff else frozenset({Scope.READ, Scope.INGEST})
+
+
+def _note_use(key: ApiKey) -> None:
+    now = timezone.now()
+    if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
+        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)

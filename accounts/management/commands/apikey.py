@@ -1,0 +1,77 @@
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts.keys import MAX_DAYS, make_key, revoke_key
+from accounts.models import ApiKey
+from corpus.access.principal import Scope
+from corpus.errors import InvalidInput
+
+
+class Command(BaseCommand):
+    help = "Make, list and revoke API keys."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", required=True)
+        create = actions.add_parser("create", help="print a new key, and nothing else")
+        create.add_argument("--user", required=True, help="whose it is")
+        create.add_argument("--name", required=True, help="what it is for")
+        create.add_argument(
+            "--scopes", default=Scope.READ.value, help=f"of {','.join(Scope)}; read unless given"
+        )
+        create.add_argument("--days", type=int, help="how long it lasts; for ever unless given")
+        create.add_argument(
+            "--from",
+            default="",
+            dest="networks",
+            help="networks it may come from: 192.0.2.0/24,…",
+        )
+        listing = actions.add_parser("list", help="one a line: id, user, name, scopes, state, ...")
+        listing.add_argument("--user", help="only this user's")
+        revoke = actions.add_parser("revoke", help="have a key open nothing any more")
+        revoke.add_argument("id", type=int, help="as `list` shows it")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        {"create": self._create, "list": self._list, "revoke": self._revoke}[options["action"]](
+            **options
+        )
+
+    def _create(self, **options: Any) -> None:
+        days = options["days"]
+        if days is not None and not 1 <= days <= MAX_DAYS:
+            raise CommandError(f"--days: 1 to {MAX_DAYS}")
+        users = get_user_model().objects
+        user = users.filter(username=options["user"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no user {options['user']!r}: manage.py createsuperuser.")
+        try:
+            _, key = make_key(
+                user,
+                name=options["name"],
+                scopes=_split(options["scopes"]),
+                days=days,
+                networks=_split(options["networks"]),
+            )
+        except InvalidInput as exc:
+            raise CommandError(str(exc)) from exc
+        self.stdout.write(key)
+
+    def _list(self, **options: Any) -> None:
+        keys = ApiKey.objects.select_related("user")
+        for key in keys.filter(user__username=options["user"]) if options["user"] else keys:
+            used = f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never"
+            ends = f"{key.expiry:%Y-%m-%d}" if key.expiry else "never"
+            told = [key.pk, key.user.get_username(), key.name, ",".join(key.scopes), key.state]
+            self.stdout.write("\t".join([*map(str, told), f"used {used}", f"expires {ends}"]))
+
+    def _revoke(self, **options: Any) -> None:
+        key = ApiKey.objects.filter(pk=options["id"]).first()
+        if key is None:
+            raise CommandError(f"There is no key {options['id']}: manage.py apikey list.")
+        revoke_key(key)
+        self.stdout.write(f"Revoked: {key.name}.")
+
+
+def _split(given: str) -> list[str]:
+    return [each.strip() for each in given.split(",") if each.strip()]

@@ -1,0 +1,63 @@
+"""API keys, and the one-time address at which the first user is made."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils import timezone
+from knox.models import AbstractAuthToken, AuthTokenManager
+from knox.settings import CONSTANTS
+
+from corpus.access.principal import Scope
+
+SCOPES = [(scope.value, scope.value) for scope in Scope]
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def live(self) -> "ApiKeyQuerySet":
+        """Keep keys that open something: neither revoked nor expired."""
+        ends = models.Q(expiry=None) | models.Q(expiry__gt=timezone.now())
+        return self.filter(ends, revoked_at=None)
+
+
+class ApiKey(AbstractAuthToken):
+    """A key of a user; of the key itself only the SHA-512 is kept.
+
+    Attributes:
+        token_key: How it begins, by which it is found and told from others.
+    """
+
+    digest = models.CharField(max_length=CONSTANTS.DIGEST_LENGTH, unique=True, editable=False)
+    name = models.CharField(max_length=100, help_text="what it is for")
+    scopes = ArrayField(models.CharField(max_length=20, choices=SCOPES))
+    networks = ArrayField(
+        models.CharField(max_length=50),
+        default=list,
+        blank=True,
+        help_text="addresses it may come from, such as 192.0.2.0/24; none: from anywhere",
+    )
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    objects = AuthTokenManager.from_queryset(ApiKeyQuerySet)()
+
+    class Meta:
+        ordering = ["-created"]
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.token_key}…)"
+
+    @property
+    def state(self) -> str:
+        if self.revoked_at:
+            return "revoked"
+        return "expired" if self.expiry and self.expiry <= timezone.now() else "live"
+
+
+class SetupAddress(models.Model):
+    """The one way to make the first user by a browser; of its token only the SHA-256 is kept."""
+
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"until {self.expires_at:%H:%M:%S}"

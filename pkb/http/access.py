@@ -1,0 +1,130 @@
+"""Who a request is from, and whether it is let in: one middleware for the API and the pages."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from rest_framework.authentication import CSRFCheck
+
+from accounts.addresses import client_address
+from accounts.authentication import authenticate_key, find_key, principal_of
+from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
+from corpus.api.outages import DATABASE_AWAY, report_outage
+from corpus.errors import NotAllowed, NotLoggedIn, PkbError
+from pkb.http.entrance import is_own_machine
+from pkb.http.needs import LOGIN, METRICS, SAFE_METHODS, Need, find_need
+from pkb.http.problems import MEDIA_TYPE, problem_of
+from qa.api.openai.errors import openai_error
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class AccessMiddleware:
+    """Lets in who may, and has everything below act on their behalf."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        try:
+            principal = admit(request)
+        except PkbError as refusal:
+            return _refuse(request, refusal)
+        request.principal = principal  # type: ignore[attr-defined]
+        with acting_as(principal):
+            return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, args: Any, kwargs: Any
+    ) -> HttpResponseBase | None:
+        """Ask for the token of forms where only a cookie says who it is, at the API's doors too."""
+        principal: Principal = request.principal  # type: ignore[attr-defined]
+        is_session = principal.user_id is not None and principal.key_id is None
+        if not is_session or not getattr(view, "csrf_exempt", False):
+            return None
+        check = CSRFCheck(self.get_response)
+        # Of no view: it would find that this one is exempt.
+        reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]
+        return _refuse(request, NotAllowed(str(reason))) if reason else None
+
+
+def admit(request: HttpRequest) -> Principal:
+    """Return on whose behalf a request is.
+
+    Raises:
+        NotLoggedIn: Nobody's.
+        NotAllowed: Of somebody who may not do this.
+        DatabaseUnavailable: Nobody can tell.
+    """
+    if not settings.PKB_AUTH_REQUIRED:
+        return SYSTEM
+    need = find_need(str(request.method), request.path_info)
+    try:
+        principal = _find_principal(request, need)
+    except (PkbError, *DATABASE_AWAY) as exc:
+        if need.scope is None:
+            return NOBODY
+        raise report_outage(exc) if isinstance(exc, DATABASE_AWAY) else exc from exc
+    if need.scope is None or principal.may(need.scope) or _is_scraper(request):
+        return principal
+    if principal.is_stranger:
+        raise NotLoggedIn("Log in, or send a key: Authorization: Bearer KEY.")
+    raise NotAllowed(f"This needs the scope {need.scope}.")
+
+
+def _find_principal(request: HttpRequest, need: Need) -> Principal:
+    key = None if need.is_page else find_key({k.lower(): v for k, v in request.headers.items()})
+    if key is not None:
+        return authenticate_key(key, address=client_address(request))
+    # Without the cookie there is nothing to look up.
+    has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
+    return principal_of(request.user) if has_session else NOBODY
+
+
+def _is_scraper(request: HttpRequest) -> bool:
+    """Whether what collects metrics asks, from this machine itself."""
+    return request.path_info == METRICS and is_own_machine(
+        str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
+    )
+
+
+def _refuse(request: HttpRequest, refusal: PkbError) -> HttpResponse:
+    reply = _render(request, refusal)
+    if refusal.challenge and reply.status_code == refusal.status:
+        reply["WWW-Authenticate"] = refusal.challenge
+    if refusal.retry_after_s:
+        reply["Retry-After"] = str(refusal.retry_after_s)
+    return reply
+
+
+def _render(request: HttpRequest, refusal: PkbError) -> HttpResponse:
+    path = request.path_info
+    if path.startswith("/v1/"):
+        return JsonResponse(openai_error(problem_of(refusal)), status=refusal.status)
+    is_page = find_need("GET", path).is_page or path == "/docs"
+    if not is_page or not request.accepts("text/html"):
+        return JsonResponse(problem_of(refusal), status=refusal.status, content_type=MEDIA_TYPE)
+    return _show(request, refusal)
+
+
+def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
+    """Send people on to the login, or say on a page why not."""
+    is_part = "HX-Request" in request.headers
+    if isinstance(refusal, NotLoggedIn):
+        here = request.headers.get("HX-Current-URL", "") if is_part else request.get_full_path()
+        address = f"{LOGIN}?{urlencode({'next': here})}"
+        if is_part:
+            return HttpResponse(status=refusal.status, headers={"HX-Redirect": address})
+        if request.method in SAFE_METHODS:
+            return redirect(address)
+    request.principal = NOBODY  # type: ignore[attr-defined]
+    template = "web/parts/problem.html" if is_part else "web/problem.html"
+    shown = {"title": refusal.title, "detail": str(refusal)}
+    return render(request, template, shown, status=refusal.status)

@@ -1,0 +1,106 @@
+"""Logging in and out, one's password and keys, and the first user."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model, login
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.authentication import scopes_of
+from accounts.keys import make_key, revoke_key
+from accounts.models import ApiKey
+from accounts.setup_addresses import is_valid, use_token
+from corpus.access.principal import current_user_id
+from corpus.errors import InvalidInput, NotFound
+from web.forms import KEY_DAYS, KeyForm
+
+# As logins that pass axes have it.
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class Login(LoginView):
+    template_name = "web/login.html"
+    next_page = "web:ask"
+    redirect_authenticated_user = True
+
+
+class Logout(LogoutView):
+    next_page = "web:login"
+
+
+class ChangePassword(PasswordChangeView):
+    template_name = "web/password.html"
+    success_url = reverse_lazy("web:keys")
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        _find_user()
+        return super().dispatch(*args, **kwargs)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def keys(request: HttpRequest) -> HttpResponse:
+    """One's own keys; a new one is shown this once."""
+    user = _find_user()
+    shown: dict[str, Any] = {}
+    if request.method == "POST":
+        given = KeyForm.read(request.POST)
+        shown["made"], shown["key"] = make_key(
+            user,
+            name=given["name"],
+            scopes=given["scope"],
+            days=given["days"],
+            networks=given["networks"],
+        )
+    shown["keys"] = ApiKey.objects.filter(user=user)
+    shown["scopes"] = sorted(scopes_of(user), reverse=True)
+    return render(request, "web/keys.html", {**shown, "user": user, "days": KEY_DAYS})
+
+
+@require_POST
+def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
+    key = ApiKey.objects.filter(user=_find_user(), pk=key_id).first()
+    if key is None:
+        raise NotFound(f"You have no key {key_id}.")
+    revoke_key(key)
+    return redirect("web:keys")
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def setup(request: HttpRequest) -> HttpResponse:
+    """The first user, who looks after everything; by the address that the terminal was told."""
+    token = request.POST.get("token") or request.GET.get("token", "")
+    if not is_valid(token):
+        raise NotFound("This address opens nothing any more: start the service again for another.")
+    form: UserCreationForm[Any] = UserCreationForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        with transaction.atomic():
+            if not use_token(token):
+                raise InvalidInput("This address was just used.")
+            user = form.save(commit=False)
+            user.is_staff = user.is_superuser = True
+            user.save()
+        login(request, user, backend=_BACKEND)
+        return redirect("web:library")
+    return render(request, "web/setup.html", {"form": form, "token": token})
+
+
+def _find_user() -> Any:
+    """Return who is logged in.
+
+    Raises:
+        NotFound: No login is asked for, and so nobody is.
+    """
+    user_id = current_user_id()
+    user = get_user_model().objects.filter(pk=user_id).first() if user_id else None
+    if user is None:
+        raise NotFound("There is no login here, and so there are no keys: PKB_AUTH is off.")
+    return user
