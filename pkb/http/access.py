@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -13,7 +14,7 @@ from rest_framework.authentication import CSRFCheck
 from accounts.addresses import client_address
 from accounts.authentication import authenticate_key, find_key, principal_of
 from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
-from corpus.api.outages import DATABASE_AWAY, report_outage
+from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.entrance import is_own_machine
 from pkb.http.needs import LOGIN, METRICS, SAFE_METHODS, Need, find_need
@@ -68,10 +69,10 @@ def admit(request: HttpRequest) -> Principal:
     need = find_need(str(request.method), request.path_info)
     try:
         principal = _find_principal(request, need)
-    except (PkbError, *DATABASE_AWAY) as exc:
+    except (PkbError, DatabaseError, InterfaceError) as exc:
         if need.scope is None:
             return NOBODY
-        raise report_outage(exc) if isinstance(exc, DATABASE_AWAY) else exc from exc
+        raise (as_pkb_error(exc) or exc) from None
     if need.scope is None or principal.may(need.scope) or _is_scraper(request):
         return principal
     if principal.is_stranger:

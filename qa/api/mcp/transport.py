@@ -12,14 +12,14 @@ from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, InterfaceError, connections
 from django.http.request import split_domain_port, validate_host
 
 from accounts.addresses import find_client
 from accounts.authentication import authenticate_key, find_key
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
-from corpus.api.outages import DATABASE_AWAY, report_outage
+from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 
 PROBLEM_TYPE = b"application/problem+json"
@@ -65,8 +65,8 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
     address = find_client(peer, headers.get("x-forwarded-for", ""))
     try:
         principal = authenticate_key(key, address=address)
-    except DATABASE_AWAY as exc:
-        raise report_outage(exc) from exc
+    except (DatabaseError, InterfaceError) as exc:
+        raise (as_pkb_error(exc) or exc) from None
     if not principal.scopes & {Scope.READ, Scope.INGEST}:
         raise NotAllowed("This needs the scope read or ingest.")
     return principal

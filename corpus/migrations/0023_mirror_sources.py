@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0020_watch_folders'),
+        ('corpus', '0022_keep_rules'),
     ]
 
     operations = [

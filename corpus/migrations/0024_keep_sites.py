@@ -11,14 +11,14 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0020_watch_folders'),
+        ('corpus', '0023_mirror_sources'),
     ]
 
     operations = [
         migrations.AlterField(
             model_name='job',
             name='kind',
-            field=models.CharField(choices=[('sync', 'Sync'), ('embed', 'Embed'), ('reembed', 'Reembed'), ('map', 'Map'), ('edit', 'Edit'), ('crawl', 'Crawl')], max_length=20),
+            field=models.CharField(choices=[('sync', 'Sync'), ('embed', 'Embed'), ('reembed', 'Reembed'), ('map', 'Map'), ('edit', 'Edit'), ('source', 'Source'), ('crawl', 'Crawl')], max_length=20),
         ),
         migrations.AlterField(
             model_name='job',

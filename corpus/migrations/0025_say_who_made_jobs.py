@@ -10,7 +10,7 @@ import corpus.access.principal
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0020_watch_folders'),
+        ('corpus', '0024_keep_sites'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
