@@ -34,7 +34,7 @@ _ADMIN_PAGES = re.compile(r"/admin(?:/.*)?", re.DOTALL)
 # Written is what was asked, one's own conversations, and what is one's own of the account.
 _READING_WRITES = re.compile(
     r"""
-      /ask | /ask-selected | /chat | /search | /query | /claims/verify
+      /ask | /ask-selected | /chat | /search | /query | /claims/verify | /rules/try
     | /answers/[^/]+/feedback | /sessions/[^/]+
     | /v1/(?: chat/completions | responses | embeddings | rerank )
     | /v1/vector_stores/.+/search

@@ -32,6 +32,7 @@ INGEST = {
     "POST /ingest", "DELETE /documents/{}", "DELETE /tags/{}", "POST /collections",
     "PATCH /collections/{}", "DELETE /collections/{}", "POST /jobs/{}/retry",
     "POST /jobs/{}/cancel", "POST /create", "POST /encode_doc", "POST /encode_batch",
+    "POST /rules", "PATCH /rules/{}", "DELETE /rules/{}", "POST /sources/{}/sync",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
 ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}
