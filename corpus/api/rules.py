@@ -27,7 +27,6 @@ from corpus.rules import (
     all_rules,
     change_rule,
     delete_rule,
-    find_rule,
     settle_rule,
     try_rule,
 )
@@ -128,14 +127,9 @@ class RuleView(APIView):
     """One rule."""
 
     errors: ClassVar[Errors] = {
-        "get": [RuleNotFound],
         "patch": [RuleNotFound, CollectionNotFound, RuleExists, RuleIsSet],
         "delete": [RuleNotFound, RuleIsSet],
     }
-
-    @extend_schema(responses={200: RuleShown})
-    def get(self, request: Request, rule_id: UUID) -> Response:
-        return Response(RuleShown(find_rule(rule_id)).data)
 
     @extend_schema(request=RuleChange, responses={200: RuleKept})
     def patch(self, request: Request, rule_id: UUID) -> Response:

@@ -82,7 +82,8 @@ def move_document(document: Document, file: FileContent, *, collection: Collecti
             source_uri=document.source_uri, file_path=document.file_path
         )
     # Tags of its old place stay: nobody knows which of them a rule gave.
-    add_tags([document.pk], tags_by_rules(document))
+    moved = Document.objects.defer("raw_text", "outline").get(pk=document.pk)
+    add_tags([moved.pk], tags_by_rules(moved))
     return True
 
 

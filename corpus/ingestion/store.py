@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from time import time
-from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -177,7 +176,7 @@ def find_place(
             encoded=unencoded,
             by_rules=False,
         )
-        held = rules_of(UUID(stored.document_id), rules, language=collection.language)
+        held = rules_of(Document.objects.defer("raw_text").get(pk=stored.document_id), rules)
         transaction.set_rollback(True)
     names = [rule.collection for rule in held]
     found = {each.name: each for each in Collection.objects.filter(name__in=names)}
@@ -192,8 +191,7 @@ def _write_tags(document: Document, own: Sequence[str], *, by_rules: bool) -> tu
 
 def tags_by_rules(document: Document) -> list[str]:
     """Return the tags that rules give to a document, stored with its chunks."""
-    held = rules_of(document.pk, list(all_rules()), language=document.collection.language)
-    return [name for rule in held for name in rule.tags]
+    return [name for rule in rules_of(document, list(all_rules())) for name in rule.tags]
 
 
 def _take_out(document: Document, collection: Collection) -> None:

@@ -99,7 +99,6 @@ OPERATIONS = {
     "GET /rules": Operation("list_rules", "Documents", "List rules that tag documents"),
     "POST /rules": Operation("add_rule", "Documents", "Keep a rule", _RULE),
     "POST /rules/try": Operation("try_rule", "Documents", "Tell what a rule would do", _RULE),
-    "GET /rules/{}": Operation("get_rule", "Documents", "Read a rule"),
     "PATCH /rules/{}": Operation(
         "change_rule", "Documents", "Change a rule", {"tags": ["invoice", "2026"]}
     ),

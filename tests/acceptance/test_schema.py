@@ -19,6 +19,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.rules import add_rule
 from corpus.vector_index import ensure_vector_index
 from pkb.preload import models_of_a_question
 from qa.answer_question import answer_question
@@ -89,6 +90,7 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
         "job_id": str(job.pk),
         "answer_id": asked.id,
         "name": "coast",
+        "rule_id": str(add_rule({"name": "a", "words": "basalt", "tags": "stone"}).pk),
         "model": f"pkb/{DEFAULT_COLLECTION}",
         "store_id": DEFAULT_COLLECTION,
     }

@@ -113,7 +113,7 @@ def test_a_rule_is_about_the_same_whether_it_comes_in_or_is_there(
     assert [{name for name, key in keys.items() if key in found} for found in there] == wanted
     coming: list[set[str]] = [set() for _ in CASES]
     for name, key in keys.items():
-        for held in rules_of(key, tried, language=collection.language):
+        for held in rules_of(Document.objects.get(pk=key), tried):
             coming[tried.index(held)].add(name)
     assert coming == wanted
 
@@ -123,7 +123,9 @@ def test_a_rule_of_the_operator_sees_whole_paths(collection: Collection, tmp_pat
     whole = rule(path=f"{tmp_path}/inbox/*")
     assert not documents_of(whole).exists()
     whole.is_set = True
-    assert list(documents_of(whole).values_list("pk", flat=True)) == [keys["file"]]
+    (document,) = documents_of(whole)
+    assert document.pk == keys["file"]
+    assert rules_of(document, [whole]) == [whole]
 
 
 def test_what_is_taken_in_is_tagged_beside_its_own_tags(
