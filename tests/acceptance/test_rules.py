@@ -125,18 +125,18 @@ def test_a_rule_is_tried_and_kept_on_its_page(client: Client, ingest: Ingest) ->
     assert 'href="/ui/rules"' in shown(client, "/ui/library")
     said = {"name": "Towers & more", "words": "lighthouse, green book", "tags": "tower"}
     page = shown(client, "/ui/rules/new", **said, act="try")
-    assert "About 1 document that is there; 1 lacks a tag of it" in page
+    assert "Matches 1 document; 1 would get a tag" in page
     assert "Bavoke &lt;b&gt;" in page
     assert 'value="lighthouse, green book"' in page
     assert (Rule.objects.count(), tags()) == (0, set())
     page = shown(client, "/ui/rules/new", **said, act="apply")
+    assert '<span class="figures">changed</span>' in page
+    page = shown(client, "/ui/rules")
     assert "Towers &amp; more" in page
     assert "“green book”" in page
     assert tags() == {"tower"}
     kept = Rule.objects.get()
-    assert "About 1 document that is there; 0 lack a tag of it" in shown(
-        client, f"/ui/rules/{kept.pk}"
-    )
+    assert "Matches 1 document; 0 would get a tag" in shown(client, f"/ui/rules/{kept.pk}")
     shown(client, f"/ui/rules/{kept.pk}", **{**said, "words": "basalt"}, act="keep")
     kept.refresh_from_db()
     assert kept.words == ["basalt"]

@@ -48,9 +48,9 @@ def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
         saved = change_rule(kept.pk, given) if kept else add_rule(given)
     except (InvalidInput, CollectionNotFound, RuleExists) as exc:
         return _show(request, kept, given, problem=exc)
-    if act == "apply":
-        begin(start_tagging(saved))
-    return redirect("web:rules")
+    jobs = start_tagging(saved) if act == "apply" else []
+    begin(jobs)
+    return redirect("web:job", jobs[0].pk) if len(jobs) == 1 else redirect("web:rules")
 
 
 def _show(
