@@ -1,7 +1,7 @@
 """Ingest one document: load, normalize, hash, chunk, embed, store."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 
@@ -13,7 +13,7 @@ from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.ingestion.sent_files import kept_while_stored
+from corpus.ingestion.sent_files import SentFile, kept_while_stored
 from corpus.ingestion.store import (
     StoredDocument,
     Version,
@@ -31,7 +31,6 @@ from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured,
 # Characters that are sent for one that is kept: white space, and letters that are sent in parts,
 # may make up as much of a text. One of more is refused unread.
 MOST_SHRINKING = 4
-_NOT_KEPT = nullcontext("")
 
 
 def ingest_text(
@@ -104,7 +103,7 @@ def ingest_file(
             outline,
             collection=collection,
             attributes=attributes.filled_by(loaded, media_type=found_type, size_bytes=len(content)),
-            kept=kept_while_stored(content, name=filename) if keep else _NOT_KEPT,
+            sent=SentFile(content, filename) if keep else None,
             place=place,
             replacing=replacing,
             on_embedding=on_embedding,
@@ -181,7 +180,7 @@ def _ingest(
     *,
     collection: Collection,
     attributes: Attributes,
-    kept: AbstractContextManager[str] = _NOT_KEPT,
+    sent: SentFile | None = None,
     place: bool = False,
     replacing: Document | None = None,
     by_rules: bool = True,
@@ -189,25 +188,25 @@ def _ingest(
 ) -> StoredDocument:
     """Embedding runs before the one transaction opens, so a slow model holds no lock."""
     version = _cut(text, outline, attributes.title, collection=collection, replacing=replacing)
-    with kept as kept_file:
-        attributes = replace(attributes, kept_file=kept_file or attributes.kept_file)
-        if place and (target := find_place(version, collection, attributes)) is not None:
-            collection = target
-            version = _cut(text, outline, attributes.title, collection=collection)
-        on_embedding()
-        embedder = get_embedder(collection.embedding_model)
-        encoded = encode_chunks(version.chunks, embedder=embedder)
-        with transaction.atomic():
-            stored = store_document(
-                version,
-                collection=collection,
-                attributes=attributes,
-                encoded=encoded,
-                replacing=replacing,
-                by_rules=by_rules,
-            )
-            if not stored.is_complete:
-                queue_completion(stored.document_id, collection=collection)
+    if sent is not None:
+        attributes = replace(attributes, kept_file=sent.foretold)
+    if place and (target := find_place(version, collection, attributes)) is not None:
+        collection = target
+        version = _cut(text, outline, attributes.title, collection=collection)
+    on_embedding()
+    embedder = get_embedder(collection.embedding_model)
+    encoded = encode_chunks(version.chunks, embedder=embedder)
+    with kept_while_stored(sent) as kept_file, transaction.atomic():
+        stored = store_document(
+            version,
+            collection=collection,
+            attributes=replace(attributes, kept_file=kept_file or attributes.kept_file),
+            encoded=encoded,
+            replacing=replacing,
+            by_rules=by_rules,
+        )
+        if not stored.is_complete:
+            queue_completion(stored.document_id, collection=collection)
     return stored
 
 

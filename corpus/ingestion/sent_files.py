@@ -10,6 +10,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import time
@@ -22,7 +23,7 @@ from corpus.roots.names import uploads_folder
 # File systems take names of 255 bytes.
 MAX_NAME_BYTES = 200
 MAX_ENDING_CHARS = 10
-# A file is without its row for the time of one request, which is minutes at the very most.
+# A file is without its row while that is written, which is minutes at the very most.
 SETTLED_S = 3_600
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 _MARK_CHARS = 8
@@ -55,15 +56,31 @@ def drop_file(path: str | Path) -> None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that is to be kept with its document."""
+
+    content: bytes
+    name: str
+
+    @property
+    def foretold(self) -> str:
+        """What ``Document.kept_file`` will say, but for the name of the folder."""
+        return f"{'0' * 32}/{_fit_name(self.name)}"
+
+
 @contextmanager
-def kept_while_stored(content: bytes, *, name: str) -> Iterator[str]:
+def kept_while_stored(sent: SentFile | None) -> Iterator[str]:
     """Keep a file, and remove it again if what is done meanwhile fails.
 
     Yields:
-        What ``Document.kept_file`` is to say.
+        What ``Document.kept_file`` is to say; empty where there is no file.
     """
+    if sent is None:
+        yield ""
+        return
     with ExitStack() as undo:
-        path = keep_file([content], name=name)
+        path = keep_file([sent.content], name=sent.name)
         undo.callback(drop_file, path)
         try:
             yield str(path.relative_to(uploads_folder()))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.test import Client
 from rest_framework.test import APIClient
@@ -93,6 +94,19 @@ def test_what_is_sent_says_which_tags_and_collection_it_got(api: APIClient) -> N
     sent = api.post("/ingest", {"text": LIGHTHOUSE, "tags": ["old"]}, format="json").json()
     assert (sent["tags"], sent["collection"]) == (["old", "tower"], "coast")
     assert api.get(f"/documents/{sent['document_id']}").json()["tags"] == ["old", "tower"]
+
+
+def test_a_sent_file_is_known_by_its_name(
+    client: Client,
+    uploads: Path,  # noqa: F811
+) -> None:
+    create_collection("coast")
+    add_rule({"name": "a", "path": "Otter*.md", "collection": "coast", "tags": ["note"]})
+    file = SimpleUploadedFile("Ottermole.md", LIGHTHOUSE.encode())
+    sent = client.post("/ingest", {"file": file}).json()
+    assert (sent["tags"], sent["collection"]) == (["note"], "coast")
+    kept = Document.objects.get().kept_file
+    assert (uploads / kept).read_bytes() == LIGHTHOUSE.encode()
 
 
 def test_an_upload_goes_where_a_rule_says_and_leaves_with_it(
