@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from corpus.ingestion.disk import FileContent
 from corpus.ingestion.normal_form import clean_json, clean_line
 from corpus.loaders.base import LoadedDocument
+from corpus.loaders.stated import first_moment
 from corpus.models import Document
 from corpus.tags import MAX_TAG_CHARS, normalize_tags
+from corpus.times import can_be_stored
 
 # As many as a request may name.
 MAX_STATED_TAGS = 100
@@ -63,6 +65,7 @@ class Attributes:
             page_count=_page_count(loaded),
             title=self.title or line_of(loaded.title, "title"),
             chapter=self.chapter or line_of(loaded.chapter, "chapter"),
+            user_created_at=self.user_created_at or _created_at(loaded),
             section=self.section or line_of(loaded.section, "section"),
             tags=normalize_tags((*self.tags, *fitting_tags(loaded.tags))),
             metadata={**clean_json(dict(loaded.metadata)), **self.metadata},
@@ -81,6 +84,15 @@ ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
 def _page_count(loaded: LoadedDocument) -> int:
     stated = loaded.metadata.get("page_count", 0)
     return stated if isinstance(stated, int) else 0
+
+
+def _created_at(loaded: LoadedDocument) -> datetime | None:
+    """When the source says it was made: the first moment of that, in UTC if it names no zone."""
+    moment = first_moment(str(loaded.metadata.get("created", "")))
+    if moment is None:
+        return None
+    known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return known if can_be_stored(known) else None
 
 
 def line_of(stated: str, column: str) -> str:

@@ -13,6 +13,7 @@ from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.labels import LINE_LEVEL, name_blocks
 from corpus.loaders.media_types import detect_media_type
+from corpus.loaders.stated import in_one_form
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 3
@@ -74,7 +75,9 @@ def _read(
         document,
         blocks=tuple(blocks),
         title=_SURROGATES.sub("\ufffd", document.title).strip(),
-        metadata=json.loads(_SURROGATES.sub("\ufffd", json.dumps(metadata, ensure_ascii=False))),
+        metadata=in_one_form(
+            json.loads(_SURROGATES.sub("\ufffd", json.dumps(metadata, ensure_ascii=False)))
+        ),
     )
 
 

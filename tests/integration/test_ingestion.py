@@ -145,9 +145,10 @@ def test_an_embedder_that_cannot_count_leaves_the_old_version(
     assert list(find_violations()) == []
 
 
-def test_a_markdown_file_brings_its_title_tags_and_headings(collection: Collection) -> None:
+def test_a_markdown_file_brings_what_it_states_and_its_headings(collection: Collection) -> None:
     content = (
-        b"---\ntitle: Coast guide\ntags: [Coast, lights]\n---\n"
+        b"---\ntitle: Coast guide\ntags: [Coast, lights]\n"
+        b"author: Ada\ndate: 2024-03-04\nlang: de-CH\n---\n"
         b"# Coasts\n\nThe coast is long and rocky, with many bays.\n\n"
         b"## Lights\n\nThe lighthouse was built in 1874 by Orsolya Quill.\n"
     )
@@ -158,6 +159,8 @@ def test_a_markdown_file_brings_its_title_tags_and_headings(collection: Collecti
     assert document.title == "Coast guide"
     assert document.media_type == "text/markdown"
     assert stored.tags == ("coast", "lights")
+    assert document.metadata == {"author": "Ada", "created": "2024-03-04", "language": "de"}
+    assert document.user_created_at == datetime(2024, 3, 4, tzinfo=UTC)
     assert ["Coasts", "Lights"] in [chunk.heading_path for chunk in document.chunks.all()]
 
 

@@ -1,6 +1,6 @@
 """What pages are made of: marked terms, overlaid chunks, charts, the map's projection."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from corpus.jobs.kinds.edit import Act
 from corpus.models import Chunk, Document, Job
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
 from web.marks import LabelledSpan, find_terms, lay_over
-from web.templatetags.pages import first_words, job_name, place_name, type_name
+from web.templatetags.pages import about, first_words, job_name, place_name, type_name
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,23 @@ def test_types_have_the_names_that_people_use() -> None:
 def test_a_job_says_what_is_done_to_documents(act: Act, total: int, name: str) -> None:
     arguments = {"act": act.value, "tags": ["a", "b"], "collection": "archive"}
     assert job_name(Job(kind=Job.Kind.EDIT, total=total, arguments=arguments)) == name
+
+
+@pytest.mark.parametrize(
+    ("metadata", "created_at", "shown"),
+    [
+        ({"author": "Ada", "language": "de"}, None, "by Ada · German"),
+        (
+            {"author": ["A", "B", "C", "D"], "created": "2024-03"},
+            None,
+            "by A, B, C and others · 2024-03",
+        ),
+        ({"created": "2024-03-04"}, datetime(2024, 3, 4, tzinfo=UTC), "4 Mar 2024"),
+        ({"author": {"no": "name"}, "language": ["x"], "created": []}, None, "by {'no': 'name'}"),
+        ({}, None, ""),
+    ],
+)
+def test_a_page_says_who_wrote_a_document_and_when(
+    metadata: dict[str, object], created_at: datetime | None, shown: str
+) -> None:
+    assert about(Document(metadata=metadata, user_created_at=created_at)) == shown

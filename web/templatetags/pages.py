@@ -5,6 +5,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django import template
+from django.conf.locale import LANG_INFO
+from django.utils.formats import date_format
 
 from corpus.ingestion import originals
 from corpus.jobs.kinds.edit import Act
@@ -22,6 +24,10 @@ register = template.Library()
 # (docs/decisions/0009).
 HIGH_CONFIDENCE = 0.8
 FAIR_CONFIDENCE = 0.5
+
+MOST_AUTHORS = 3
+# Of a year, and of a year and month, as documents state no more.
+LENGTHS_OF_PARTS = (4, 7)
 
 
 @register.filter
@@ -90,6 +96,22 @@ def origin(document: Any) -> str:
     """Where a document is from, if that is an address people can use."""
     uri: str = document.source_uri
     return uri if uri.startswith(("http://", "https://")) else ""
+
+
+@register.filter
+def about(document: Any) -> str:
+    """Who wrote a document, when and in which language, as far as is known."""
+    stated = document.metadata
+    authors = stated.get("author", "")
+    names = [name for name in (authors if isinstance(authors, list) else [authors]) if name]
+    by = ", ".join(map(str, names[:MOST_AUTHORS])) + " and others" * (len(names) > MOST_AUTHORS)
+    written = str(stated.get("created", ""))
+    if document.user_created_at and len(written) not in LENGTHS_OF_PARTS:
+        written = date_format(document.user_created_at, "j M Y")
+    elif len(written) not in LENGTHS_OF_PARTS:
+        written = ""
+    language = LANG_INFO.get(str(stated.get("language", "")), {}).get("name", "")
+    return " · ".join(filter(None, [f"by {by}" if by else "", written, language]))
 
 
 @register.filter

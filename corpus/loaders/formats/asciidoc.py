@@ -7,6 +7,13 @@ from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain import paragraphs, unified
 
 _TITLE = re.compile(r"\A(={1,6}|#{1,6})[ \t]+(\S.*)")
+_ATTRIBUTE = re.compile(r"\A:([a-z]+):[ \t]+(\S.*)")
+_STATED = {
+    "author": "author", "revdate": "created", "date": "created", "lang": "language",
+    "description": "description",
+}  # fmt: skip
+_AUTHOR = re.compile(r"\A([^\W\d_][^<>;:\n]{0,100}?)[ \t]+<[^<>\s]+@[^<>\s]+>")
+_REVISION = re.compile(r"\A(?:v?[\d.]+,[ \t]*)?([\w ,./-]*\d{4}[\w./-]*)")
 _LISTING = re.compile(r"\A(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
 
 
@@ -28,7 +35,24 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         else:
             pending.append(line)
     blocks.extend(map(Block, paragraphs("\n".join(pending))))
-    return LoadedDocument(tuple(blocks))
+    return LoadedDocument(tuple(blocks), metadata=_metadata(text))
+
+
+def _metadata(text: str) -> dict[str, str]:
+    """What the lines right below the title state: authors, date, attributes."""
+    lines = text.lstrip("\n").split("\n\n", 1)[0].split("\n")
+    if not lines[0].startswith("= "):
+        return {}
+    stated: dict[str, str] = {}
+    for number, line in enumerate(lines[1:]):
+        attribute, author = _ATTRIBUTE.match(line), _AUTHOR.match(line)
+        if attribute and attribute[1] in _STATED:
+            stated[_STATED[attribute[1]]] = attribute[2].strip()
+        elif number == 0 and author:
+            stated["author"] = author[1]
+        elif number == 1 and (revision := _REVISION.match(line)):
+            stated["created"] = revision[1]
+    return stated
 
 
 def _words(title: re.Match[str]) -> str:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 PRELOAD = ("lxml.html",)
 
 _SHOWN = ("From", "To", "Cc", "Date")
-_KEYS = {"From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id"}
+_KEYS = {
+    "From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id",
+    "Content-Language": "language",
+}  # fmt: skip
 # Parts nest, and walking through them takes time for each.
 _MAX_PARTS = 1_000
 _MESSAGE_LEVEL = 2

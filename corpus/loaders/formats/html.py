@@ -20,9 +20,20 @@ _STATED = {
     "og:description": "description",
     "author": "author",
     "article:author": "author",
+    "dc.creator": "author",
+    "dcterms.creator": "author",
+    "citation_author": "author",
     "article:published_time": "created",
     "date": "created",
     "dc.date": "created",
+    "dcterms.created": "created",
+    "dcterms.issued": "created",
+    "citation_publication_date": "created",
+    "article:modified_time": "modified",
+    "dcterms.modified": "modified",
+    "content-language": "language",
+    "dc.language": "language",
+    "og:locale": "language",
     "og:site_name": "site_name",
 }
 
@@ -49,15 +60,29 @@ def page_metadata(root: "HtmlElement") -> dict[str, Any]:
     if titles and titles[0]:
         stated["title"] = titles[0]
     for meta in root.iter("meta"):
-        name = (meta.get("name") or meta.get("property") or "").lower()
         value = " ".join((meta.get("content") or "").split())
-        if value and name in _STATED:
-            stated.setdefault(_STATED[name], value)
-        elif value and name == "keywords":
-            stated["keywords"] = [word.strip() for word in value.split(",") if word.strip()]
-    if root.get("lang"):
-        stated["language"] = root.get("lang")
+        if value:
+            _take(_name(meta), value, stated)
+    language = root.get("lang") or root.get("xml:lang")
+    if language:
+        stated["language"] = language
     for link in root.iter("link"):
         if link.get("rel") == "canonical" and link.get("href"):
             stated["url"] = link.get("href")
     return stated
+
+
+def _take(name: str, value: str, stated: dict[str, Any]) -> None:
+    """Keep what an element states, if it is wanted; of all but authors the first."""
+    key = _STATED.get(name, "")
+    if key == "author":
+        stated.setdefault(key, []).append(value)
+    elif key:
+        stated.setdefault(key, value)
+    elif name == "keywords":
+        stated[name] = [word.strip() for word in value.split(",") if word.strip()]
+
+
+def _name(meta: "HtmlElement") -> str:
+    stated = meta.get("name") or meta.get("property") or meta.get("http-equiv") or ""
+    return str(stated).lower()

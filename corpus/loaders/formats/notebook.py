@@ -30,7 +30,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     return LoadedDocument(
         blocks=tuple(block for cell in cells for block in _blocks(cell)),
         title=title if isinstance(title, str) else "",
-        metadata=_language(stated),
+        metadata=_metadata(stated),
     )
 
 
@@ -64,10 +64,12 @@ def _blocks(cell: Any) -> Iterator[Block]:
         yield from map(Block, paragraphs(text))
 
 
-def _language(stated: dict[str, Any]) -> dict[str, Any]:
+def _metadata(stated: dict[str, Any]) -> dict[str, Any]:
+    """Who wrote it, and in which language its code is."""
+    metadata = {"authors": stated["authors"]} if isinstance(stated.get("authors"), list) else {}
     for key in ("language_info", "kernelspec"):
         info = stated.get(key)
         name = info.get("name") if isinstance(info, dict) else None
         if isinstance(name, str):
-            return {"language": name}
-    return {}
+            return {**metadata, "programming_language": name}
+    return metadata

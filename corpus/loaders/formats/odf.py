@@ -24,6 +24,7 @@ _OFFICE, _TEXT, _TABLE, _DRAW = (
 _STYLE = _NS + "style:1.0}"
 _PRESENTATION = _NS + "presentation:1.0}"
 _META = _NS + "meta:1.0}"
+_FO = _NS + "xsl-fo-compatible:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _INDENT = "  "
 _MAX_LEVEL = 6
@@ -239,4 +240,14 @@ def _stated(archive: ZipFile) -> tuple[dict[str, Any], tuple[str, ...]]:
             stated[_STATED[element.tag]] = text
         elif text and element.tag == _META + "keyword":
             tags.append(text)
-    return stated, tuple(tags)
+    return {"language": _language(archive), **stated}, tuple(tags)
+
+
+def _language(archive: ZipFile) -> str:
+    """The language in which paragraphs are where nothing else says so."""
+    root = read_xml(archive, "styles.xml")
+    for style in () if root is None else root.iter(_STYLE + "default-style"):
+        if style.get(_STYLE + "family") == "paragraph":
+            properties = style.find(_STYLE + "text-properties")
+            return "" if properties is None else properties.get(_FO + "language", "")
+    return ""

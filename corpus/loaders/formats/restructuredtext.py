@@ -13,7 +13,9 @@ _ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*+)`")
 _FIELD = re.compile(r":([A-Za-z][\w -]*):[ \t]+(\S.*)$")
 # A label for links from elsewhere; readers do not see it.
 _LABEL = re.compile(r"\A\.\. _[^:]+:$")
-_KEPT_FIELDS = frozenset(("author", "authors", "date", "version", "organization", "status"))
+_KEPT_FIELDS = frozenset(
+    ("author", "authors", "date", "language", "version", "organization", "status")
+)
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:

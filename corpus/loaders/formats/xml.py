@@ -3,11 +3,13 @@
 import html
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from corpus.loaders.archives import parse_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
+from corpus.loaders.stated import MAX_AUTHORS
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ _ENTRIES = frozenset(("item", "entry"))
 # The fullest first: a feed says the same thing in several of them.
 _ENTRY_TEXTS = ("title", "encoded", "content", "description", "summary", "subtitle")
 _MAX_LEVEL = 6
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_NAME_PARTS = ("given-names", "firstname", "surname")
+_DATES = frozenset(("pub-date", "pubdate"))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -49,9 +54,10 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     root = parse_xml(_NAMED.sub(_expanded, text), allow_dtd=True)
     if _name(root).lower() in _FEEDS:
         return _feed(root)
+    metadata = _metadata(root)
     blocks = tuple(_blocks(root, 0))
     title = next((b.heading_text for b in blocks if b.heading_level == 1), "")
-    return LoadedDocument(blocks, title=title)
+    return LoadedDocument(blocks, title=title, metadata=metadata)
 
 
 def _expanded(entity: re.Match[str]) -> str:
@@ -93,7 +99,39 @@ def _feed(root: "Element") -> LoadedDocument:
         blocks.append(Block(about.get("description") or about.get("subtitle", "")))
     for entry in entries:
         blocks.extend(_entry_blocks(entry))
-    return LoadedDocument(tuple(blocks), title=about.get("title", ""))
+    metadata: dict[str, Any] = {
+        "author": about.get("creator") or about.get("name", ""),
+        "created": about.get("pubDate") or about.get("updated") or about.get("lastBuildDate", ""),
+        "language": about.get("language") or root.get(_LANGUAGE, ""),
+    }
+    return LoadedDocument(tuple(blocks), title=about.get("title", ""), metadata=metadata)
+
+
+def _metadata(root: "Element") -> dict[str, Any]:
+    """Authors, date and language of an article or book (JATS, DocBook)."""
+    names = [
+        " ".join(text for part in _NAME_PARTS if (text := _said(author, part)))
+        for author in islice(_authors(root), MAX_AUTHORS)
+    ]
+    dated = next((element for element in root.iter() if _name(element) in _DATES), None)
+    parts = [] if dated is None else [_said(dated, part) for part in ("year", "month", "day")]
+    whole = "-".join(part.zfill(2) for part in parts if part)
+    return {
+        "authors": names,
+        "created": whole or ("" if dated is None else _text(dated)),
+        "language": root.get(_LANGUAGE, ""),
+    }
+
+
+def _authors(root: "Element") -> Iterator["Element"]:
+    for element in root.iter():
+        is_author = element.get("contrib-type") == "author" or _name(element) == "author"
+        if is_author and _said(element, "surname"):
+            yield element
+
+
+def _said(element: "Element", name: str) -> str:
+    return next((_text(inner) for inner in element.iter() if _name(inner) == name), "")
 
 
 def _entry_blocks(entry: "Element") -> Iterator[Block]:

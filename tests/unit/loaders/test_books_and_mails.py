@@ -132,7 +132,7 @@ def test_a_mail_gives_its_headers_and_its_text() -> None:
     document = loaded(bytes(mail()), "a.eml")
     assert document.title == "Grüße"
     assert document.metadata == {
-        "from": "Ann <ann@example.org>", "to": "bob@example.org",
+        "from": "Ann <ann@example.org>", "to": "bob@example.org", "author": "Ann",
         "created": "2024-01-02T03:04:05+01:00", "attachments": [],
     }  # fmt: skip
     assert texts(document) == [

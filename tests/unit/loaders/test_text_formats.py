@@ -91,6 +91,7 @@ def test_subtitles_stand_under_the_time_at_which_they_begin() -> None:
     cues = [f"{n}\n0{n}:12:31,500 --> 0{n}:12:40,000\n{LINE * 3}" for n in range(5)]
     document = loaded("\n\n".join(cues), "a.srt")
     assert times(document) == [("00:12:31",), ("02:12:31",), ("04:12:31",)]
+    assert times(loaded("1\n500:12:31,500 --> 500:12:40,000\nWords", "a.srt")) == [()]
 
 
 def test_subviewer_and_substation_subtitles_are_read() -> None:
@@ -231,7 +232,7 @@ def test_notebooks_give_markdown_and_code_without_outputs() -> None:
         Block("# not a title\nprint(1)"),
     )
     assert document.title == "My notebook"
-    assert document.metadata == {"language": "python"}
+    assert document.metadata == {"programming_language": "python"}
 
 
 def test_notebooks_of_format_3_are_read() -> None:

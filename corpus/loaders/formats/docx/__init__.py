@@ -55,7 +55,8 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if body is None:
             raise UnreadableFile("The Word file has no document body.")
         stated = core_properties(archive)
-        reader = _Reader(Styles(archive), Numbering(archive))
+        styles = Styles(archive)
+        reader = _Reader(styles, Numbering(archive))
         blocks = reader.blocks(body)
         for kind, name in relations(archive, part).values():
             if kind in _NOTES:
@@ -69,7 +70,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         blocks=tuple(blocks),
         title=stated.pop("title", "") or reader.title,
         tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata=stated,
+        metadata={"language": styles.language, **stated},
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
+_LANGUAGE = f"{W}docDefaults/{W}rPrDefault/{W}rPr/{W}lang"
 _HEADING_NAME = re.compile(r"heading\s*([1-9])$", re.I)
 # Word's outline levels are 0 to 8 for headings, 9 for body text; ours 1 to 6, and 0.
 _OUTLINE_BODY = 9
@@ -38,10 +39,16 @@ class Style:
 
 
 class Styles:
-    """The paragraph styles of a document by their ids."""
+    """The paragraph styles of a document by their ids.
+
+    Attributes:
+        language: In which text is where nothing else says so; may be empty.
+    """
 
     def __init__(self, archive: ZipFile) -> None:
         root = read_xml(archive, "word/styles.xml")
+        language = None if root is None else root.find(_LANGUAGE)
+        self.language = "" if language is None else language.get(W + "val", "")
         found = () if root is None else root.iter(W + "style")
         self._elements = {style.get(W + "styleId", ""): style for style in found}
         self._known = {"": Style()}

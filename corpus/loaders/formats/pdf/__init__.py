@@ -19,6 +19,8 @@ PRELOAD = ("pypdfium2", "pypdfium2.raw")
 _MAX_PAGES = 20_000
 _MAX_OUTLINE = 5_000
 # PDF allows names of 127 bytes.
+# The tag of a language, in UTF-16; none is as long.
+_LANGUAGE_UNITS = 64
 _FONT_NAME_BYTES = 128
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?([Zz]|[+-]\d\d'?\d\d)?")
 _STATED = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
@@ -52,8 +54,19 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     return LoadedDocument(
         blocks=tuple(blocks),
         title=title_of(stated.get("Title", ""), pages, filename=filename),
-        metadata=_metadata(stated, page_count),
+        metadata={**_metadata(stated, page_count), "language": _language(pdf)},
     )
+
+
+def _language(pdf: "PdfDocument") -> str:
+    """What the document's catalogue says of its language."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    units = (ctypes.c_ushort * _LANGUAGE_UNITS)()
+    size = raw.FPDFCatalog_GetLanguage(pdf, units, ctypes.sizeof(units))
+    # Where it is longer than that, nothing is written.
+    stated = bytes(units)[:size] if size <= ctypes.sizeof(units) else b""
+    return stated.decode("utf-16-le", "replace").rstrip("\0")
 
 
 def _reason(error: str) -> str:

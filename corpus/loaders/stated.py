@@ -1,0 +1,181 @@
+"""What files state of themselves, in one form: who wrote it, when, in which language. Pure.
+
+Author, created, modified and language are metadata that filters are asked for; formats and their
+programs write them in many ways. All that is stated is cut to what a document may carry.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from email.utils import getaddresses, parsedate_to_datetime
+from locale import windows_locale
+from typing import Any
+
+from corpus.storable import MAX_DEPTH
+
+# Of a description; a title has fewer.
+MAX_TEXT_CHARS = 2_000
+MAX_KEY_CHARS = 100
+# Columns of a table are stated too.
+MAX_ENTRIES = 1_000
+MAX_AUTHOR_CHARS = 200
+MAX_AUTHORS = 50
+# What is outside of it is the beginning of a program's calendar, or a mistake.
+YEARS = range(1000, 2200)
+
+_AUTHOR_KEYS = ("author", "authors", "creator", "from")
+_LANGUAGE_KEYS = ("language", "lang", "locale")
+# What programs put there where nobody has said his name.
+_NOBODY = frozenset(
+    "admin administrator anonymous (anonymous) author openpyxl owner python-docx root unknown user "
+    "none n/a microsoft-office-user".split()
+)
+_ADDRESS = re.compile(r"https?://", re.I)
+
+_LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_@.]\w.*)?\Z", re.S)
+# Of three letters, as libraries write them, those of two.
+_SHORT_LANGUAGES = dict(
+    pair.split(":")
+    for pair in (
+        "ara:ar bul:bg cat:ca ces:cs cze:cs chi:zh zho:zh dan:da deu:de ger:de dut:nl nld:nl "
+        "ell:el gre:el eng:en est:et eus:eu fas:fa per:fa fin:fi fra:fr fre:fr gle:ga glg:gl "
+        "heb:he hin:hi hrv:hr hun:hu hye:hy ice:is isl:is ind:id ita:it jpn:ja kor:ko lat:la "
+        "lav:lv lit:lt may:ms msa:ms nor:no pol:pl por:pt ron:ro rum:ro rus:ru slk:sk slo:sk "
+        "slv:sl spa:es srp:sr swe:sv tam:ta tha:th tur:tr ukr:uk urd:ur vie:vi"
+    ).split()
+)
+# Not known, several, none.
+_NO_LANGUAGES = frozenset(("und", "mul", "zxx", "xx", "mis"))
+
+_ISO = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)"
+    r"(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?)?)?\Z"
+)
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        "jan feb mar apr may jun jul aug sep oct nov dec".split(), start=1
+    )
+}
+# 3 March 2024, 3. Mar. 2024; March 3, 2024; 03.03.2024; 2024/3/3.
+_SPELT = (
+    (re.compile(r"(\d{1,2})\.?\s+([A-Za-z]{3})[a-z]*\.?,?\s+(\d{4})\b"), (3, 2, 1)),
+    (re.compile(r"([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"), (3, 1, 2)),
+    (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})\b"), (3, 2, 1)),
+    (re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b"), (1, 2, 3)),
+)
+
+
+def in_one_form(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Bring what a file states into bounds, and what filters ask for into one form.
+
+    Returns:
+        The metadata. ``author`` is a name or a list of them, ``created`` and ``modified`` are dates
+        or times of ISO 8601, ``language`` is that of the text by two or three small letters; each
+        is left out where nothing of that kind is stated.
+    """
+    metadata: dict[str, Any] = _bounded(dict(stated), MAX_DEPTH)
+    languages = [language_of(metadata.pop(key, "")) for key in _LANGUAGE_KEYS]
+    found = {
+        "author": _author(metadata),
+        "language": next(filter(None, languages), ""),
+        **{key: moment_of(metadata.pop(key, "")) for key in ("created", "modified")},
+    }
+    return {**metadata, **{key: value for key, value in found.items() if value}}
+
+
+def _bounded(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return value[:MAX_TEXT_CHARS].rstrip()
+    if isinstance(value, dict) and depth:
+        kept = list(value.items())[:MAX_ENTRIES]
+        return {str(key)[:MAX_KEY_CHARS]: _bounded(each, depth - 1) for key, each in kept}
+    if isinstance(value, list | tuple):
+        return [_bounded(each, depth - 1) for each in value[:MAX_ENTRIES]] if depth else []
+    return None if isinstance(value, dict) else value
+
+
+def _author(metadata: dict[str, Any]) -> str | list[str]:
+    """Who wrote it, by the first key that says so; a sender stays stated as such too."""
+    for key in _AUTHOR_KEYS:
+        stated = metadata.get(key) if key == "from" else metadata.pop(key, None)
+        names = [name for each in _listed(stated) if (name := _name(each, key))]
+        if names:
+            unique = list(dict.fromkeys(names))[:MAX_AUTHORS]
+            return unique if len(unique) > 1 else unique[0]
+    return ""
+
+
+def _listed(stated: Any) -> list[Any]:
+    return stated if isinstance(stated, list) else [stated]
+
+
+def _name(stated: Any, key: str) -> str:
+    """A person's name in a line; nothing for an address of the web, or where it names nobody."""
+    if isinstance(stated, dict):
+        stated = stated.get("name")
+    text = " ".join(stated.split()) if isinstance(stated, str) else ""
+    if key == "from":
+        name, address = (getaddresses([text]) or [("", "")])[0]
+        text = name or address
+    if _ADDRESS.match(text) or text.lower().replace(" ", "-") in _NOBODY:
+        return ""
+    return text[:MAX_AUTHOR_CHARS].rstrip()
+
+
+def language_of(stated: Any) -> str:
+    """The language that a tag (``de-CH``, ``ger``) or Windows' number of one names, or empty."""
+    if isinstance(stated, list):
+        stated = stated[0] if stated else ""
+    if isinstance(stated, int):
+        stated = windows_locale.get(stated, "")
+    found = _LANGUAGE.match(stated.strip()) if isinstance(stated, str) else None
+    code = found[1].lower() if found else ""
+    return "" if code in _NO_LANGUAGES else _SHORT_LANGUAGES.get(code, code)
+
+
+def moment_of(stated: Any) -> str:
+    """A date, a part of one (``2024-03``), or a time, in ISO 8601; empty for what is none."""
+    text = " ".join(str(stated).split())[:MAX_KEY_CHARS]
+    return next(filter(None, (read(text) for read in _READERS)), "")
+
+
+def _iso(text: str) -> str:
+    found = _ISO.match(text)
+    if not found or int(found[1]) not in YEARS:
+        return ""
+    year, month, day, time, zone = found.groups()
+    moment = "-".join(part for part in (year, month, day) if part)
+    if time:
+        moment += f"T{time if time.count(':') > 1 else time + ':00'}{zone or ''}"
+    return moment if first_moment(moment) else ""
+
+
+def _mail_date(text: str) -> str:
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return ""
+    return moment.isoformat() if moment.year in YEARS else ""
+
+
+def _spelt(text: str) -> str:
+    for pattern, places in _SPELT:
+        found = pattern.match(text)
+        if found:
+            year, month, day = (found[place] for place in places)
+            number = _MONTHS.get(month.lower(), 0) if month.isalpha() else int(month)
+            return _iso(f"{year}-{number:02}-{int(day):02}")
+    return ""
+
+
+_READERS: tuple[Callable[[str], str], ...] = (_iso, _spelt, _mail_date)
+
+
+def first_moment(stated: str) -> datetime | None:
+    """The moment at which what ``moment_of`` returns begins; None if the calendar has none such."""
+    filled = stated + "-01" * (2 - stated.count("-")) if len(stated) < len("2024-01-01") else stated
+    try:
+        return datetime.fromisoformat(filled)
+    except ValueError:
+        return None

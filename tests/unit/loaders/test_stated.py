@@ -1,0 +1,164 @@
+"""What files state of themselves: who wrote it, when, in which language."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from corpus.ingestion import Attributes
+from corpus.loaders.base import LoadedDocument
+from corpus.loaders.stated import (
+    MAX_AUTHORS,
+    MAX_ENTRIES,
+    MAX_KEY_CHARS,
+    MAX_TEXT_CHARS,
+    first_moment,
+    in_one_form,
+    language_of,
+    moment_of,
+)
+from tests.unit.loaders import office97_files as old
+from tests.unit.loaders.sample_files import loaded
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+
+@pytest.mark.parametrize(
+    ("stated", "moment"),
+    [
+        ("2013-12-23T23:15:00Z", "2013-12-23T23:15:00Z"),
+        ("2026-06-09 14:50:11.888942000+02:00", "2026-06-09T14:50:11+02:00"),
+        ("2024-01-02T03:04", "2024-01-02T03:04:00"),
+        (2024, "2024"),
+        ("2024-03", "2024-03"),
+        ("3. Mar. 2024", "2024-03-03"),
+        ("March 3rd, 2024, noon", "2024-03-03"),
+        ("24.12.2024", "2024-12-24"),
+        ("2024/3/4", "2024-03-04"),
+        ("Wed, 20 May 2026 10:30:00 +0000", "2026-05-20T10:30:00+00:00"),
+    ],
+)
+def test_dates_are_brought_into_one_form(stated: object, moment: str) -> None:
+    assert moment_of(stated) == moment
+    assert first_moment(moment) is not None
+
+
+@pytest.mark.parametrize(
+    "stated",
+    ["", None, "soon", "0001-01-01", "9999-12-31", "2024-02-31", "12 Foo 2024", "31/12/2024",
+     "1" * 9, "2024-01-01T00:00:00+99:99", "Wed, 20 May 0999 10:30:00 +0000", "Wed, 99 May",
+     "x" * 10**6],
+)  # fmt: skip
+def test_what_is_no_date_of_a_document_is_none(stated: object) -> None:
+    assert moment_of(stated) == ""
+
+
+@pytest.mark.parametrize(
+    ("stated", "language"),
+    [
+        ("de-CH", "de"), ("EN_us", "en"), ("ger", "de"), ("gsw", "gsw"), (["fr", "de"], "fr"),
+        (0x0407, "de"), ("und", ""), ("python", ""), ("x" * 10**6, ""), ([], ""),
+        (None, ""), (-1, ""),
+    ],
+)  # fmt: skip
+def test_languages_are_told_by_their_tags(stated: object, language: str) -> None:
+    assert language_of(stated) == language
+
+
+@pytest.mark.parametrize(
+    ("stated", "author"),
+    [
+        ({"author": " Ada\nL. "}, "Ada L."),
+        ({"authors": ["Ada", {"name": "Bo"}, "Ada", {}, 5]}, ["Ada", "Bo"]),
+        ({"author": "https://example.org/ada", "creator": "Ada"}, "Ada"),
+        ({"author": "python-docx"}, None),
+        ({"author": "Microsoft Office User"}, None),
+        ({"from": '"L., Ada" <ada@example.org>'}, "L., Ada"),
+        ({"from": "ada@example.org"}, "ada@example.org"),
+    ],
+)
+def test_authors_are_people(stated: dict[str, Any], author: object) -> None:
+    assert in_one_form(stated).get("author") == author
+
+
+def test_what_a_hostile_file_states_stays_in_bounds() -> None:
+    deep: Any = "end"
+    for _ in range(99):
+        deep = {"a": [deep]}
+    metadata = in_one_form(
+        {
+            "description": "x" * 10**6,
+            "k" * 10**6: 1,
+            "authors": [f"Author {n}" for n in range(10**4)],
+            "rows": list(range(10**5)),
+            "deep": deep,
+            **{f"key {n}": n for n in range(10**4)},
+        }
+    )
+    assert len(metadata["description"]) == MAX_TEXT_CHARS
+    assert max(map(len, metadata)) == MAX_KEY_CHARS
+    assert len(metadata["author"]) == MAX_AUTHORS
+    assert len(metadata["rows"]) == MAX_ENTRIES
+    assert len(metadata) <= MAX_ENTRIES
+    assert '"end"' not in str(metadata["deep"])
+    assert in_one_form({"a": [[[[]]]], "b": {"c": None}}) == {"a": [[[[]]]], "b": {"c": None}}
+
+
+def test_what_is_given_with_a_file_wins_over_what_it_states() -> None:
+    stated = LoadedDocument((), metadata={"created": "2024-03", "author": "Ada"})
+    given = Attributes(user_created_at=datetime(2020, 1, 1, tzinfo=UTC), metadata={"author": "Bo"})
+    assert given.filled_by(stated, media_type="").user_created_at == given.user_created_at
+    assert given.filled_by(stated, media_type="").metadata["author"] == "Bo"
+    filled = Attributes().filled_by(stated, media_type="")
+    assert filled.user_created_at == datetime(2024, 3, 1, tzinfo=UTC)
+    assert Attributes().filled_by(LoadedDocument(()), media_type="").user_created_at is None
+
+
+def test_each_format_states_author_date_and_language() -> None:
+    for content, filename, stated in (
+        (
+            '<html lang="de-CH"><meta name=dcterms.creator content=Ada>'
+            "<meta name=citation_publication_date content=2024/3/4><p>Text",
+            "a.html", ("Ada", "2024-03-04", "de"),
+        ),
+        (
+            "---\nauthors: [Ada, Bo]\ndate: 2024-03-04\nlang: ger\n---\nText",
+            "a.md", (["Ada", "Bo"], "2024-03-04", "de"),
+        ),
+        (
+            "Title\n=====\n\n:Author: Ada\n:Date: March 4, 2024\n:Language: de\n\nText",
+            "a.rst", ("Ada", "2024-03-04", "de"),
+        ),
+        (
+            "= Title\nAda L. <ada@example.org>\nv1.2, 2024-03-04\n:lang: de\n:toc:\n\nText",
+            "a.adoc", ("Ada L.", "2024-03-04", "de"),
+        ),
+        (
+            "= Title\n:author: Ada\n:revdate: 2024\n:lang: de\n\nText",
+            "a.adoc", ("Ada", "2024", "de"),
+        ),
+        ("Text\n= Title\n:author: Ada", "a.adoc", (None, None, None)),
+        (
+            "From: Ada <a@example.org>\nDate: Mon, 4 Mar 2024 05:06:07 +0000\n"
+            "Content-Language: de\n\nText",
+            "a.eml", ("Ada", "2024-03-04T05:06:07+00:00", "de"),
+        ),
+        (
+            '<article xml:lang="de"><front><contrib contrib-type="author"><name>'
+            "<surname>L</surname><given-names>Ada</given-names></name></contrib><pub-date><day>4</day><month>3</month>"
+            "<year>2024</year></pub-date></front><body><p>Text</p></body></article>",
+            "a.xml", ("Ada L", "2024-03-04", "de"),
+        ),
+        (
+            "<rss><channel><language>de</language><pubDate>Mon, 4 Mar 2024 05:06:07 GMT</pubDate>"
+            "<item><title>Text</title></item></channel></rss>",
+            "a.rss", (None, "2024-03-04T05:06:07+00:00", "de"),
+        ),
+        (old.doc(("Text\r", old.TEXT, b"")), "a.doc", (None, None, "de")),
+        (r"{\rtf1\deflang1031{\info{\author Ada}{\creatim\yr2024\mo3\dy4}}Text\par}", "a.rtf",
+         ("Ada", "2024-03-04", "de")),
+    ):  # fmt: skip
+        found = loaded(content, filename).metadata
+        assert (found.get("author"), found.get("created"), found.get("language")) == stated, (
+            filename
+        )
