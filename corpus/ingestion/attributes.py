@@ -53,6 +53,7 @@ class Attributes:
             file_hash=file.file_hash,
             last_modified=file.last_modified,
             size_bytes=len(file.content),
+            metadata={"includes": list(file.includes)} if file.includes else {},
             **given,
         )
 

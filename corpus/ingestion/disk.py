@@ -4,8 +4,8 @@ import errno
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -29,15 +29,25 @@ class StillWritten(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file as it was read; ``path`` is absolute."""
+    """A file as it was read; ``path`` is absolute.
+
+    Attributes:
+        content: With what it includes.
+        includes: The hashes of the files that it includes, by their paths from its folder.
+        own_sha256: Its own hash, where it includes others.
+    """
 
     path: Path
     content: bytes
     last_modified: datetime
+    includes: Mapping[str, str] = field(default_factory=dict)
+    own_sha256: str = ""
 
     @property
     def file_hash(self) -> str:
-        return sha256(self.content).hexdigest()
+        """Return the hash of its bytes, or of its hash and those of all that it includes."""
+        hashes = "\n".join([self.own_sha256, *self.includes.values()]).encode()
+        return sha256(hashes if self.includes else self.content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

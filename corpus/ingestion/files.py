@@ -12,7 +12,8 @@ from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
 from corpus.ingestion.attributes import Attributes
-from corpus.ingestion.disk import FileContent, StillWritten, read_file, reason_of, why_unkept
+from corpus.ingestion.disk import FileContent, StillWritten, reason_of, why_unkept
+from corpus.ingestion.includes import read_whole
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import (
@@ -49,7 +50,7 @@ def has_moved(document: Document, *, options: "SyncOptions") -> bool:
 
 def _still_holds(document: Document, path: Path, *, root: Path) -> bool:
     try:
-        file = read_file(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        file = read_whole(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
     except (*GONE, LinkFound):
         return False
     except (PkbError, OSError):
@@ -180,7 +181,7 @@ def sync_file(
         OSError: It cannot be read; its document says so.
     """
     try:
-        file = read_file(
+        file = read_whole(
             path,
             root=options.root_of(path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,

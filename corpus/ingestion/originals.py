@@ -1,12 +1,14 @@
 """The files that documents were made from, as long as they are what they were."""
 
+import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from django.conf import settings
 
 from corpus.errors import OriginalChanged, OriginalNotFound, PkbError
-from corpus.ingestion.disk import read_file
+from corpus.ingestion.disk import FileContent, read_file
 from corpus.ingestion.sent_files import path_of
 from corpus.loaders import registry
 from corpus.models import Document
@@ -40,9 +42,28 @@ def read_original(document: Document) -> bytes:
         raise OriginalChanged("A link stands where the file was; sync it again.") from exc
     except (PkbError, OSError) as exc:
         raise OriginalNotFound("The document's file is gone, or cannot be read.") from exc
-    if file.path != path or file.file_hash != document.file_hash:
+    if file.path != path or not _is_same(file, document):
         raise OriginalChanged("The file has changed since it was taken in; sync it again.")
     return file.content
+
+
+def _is_same(file: FileContent, document: Document) -> bool:
+    """Tell whether a file is the one of the document, and what it includes is what it was."""
+    if file.file_hash == document.file_hash:
+        return True
+    names = document.metadata.get("includes")
+    hashes = {}
+    for name in names if isinstance(names, list) else ():
+        path = Path(os.path.normpath(file.path.parent / str(name)))
+        try:
+            included = read_file(
+                path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES
+            )
+        except (PkbError, OSError):
+            return False
+        hashes[name] = included.file_hash
+    whole = replace(file, includes=hashes, own_sha256=file.file_hash)
+    return whole.file_hash == document.file_hash
 
 
 def has_original(document: Document) -> bool:

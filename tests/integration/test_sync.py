@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from corpus.errors import BackendError
+from corpus.errors import BackendError, OriginalChanged
+from corpus.ingestion.originals import read_original
 from corpus.invariants import find_violations
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
@@ -60,6 +61,24 @@ def test_new_files_come_in(folder: Path, collection: Collection) -> None:
     assert found.ingested_at is not None
     assert found.source == "disk"
     assert [tag.name for tag in found.tags.all()] == ["coast"]
+
+
+@pytest.mark.usefixtures("cheap_model")
+def test_a_file_is_replaced_when_a_file_that_it_includes_changes(
+    folder: Path, collection: Collection
+) -> None:
+    (folder / "index.md").write_text("# All\n\n```{include} deep/b.txt\n```\n")
+    sync(folder, collection)
+    whole = document("index.md")
+    assert BAKERY in whole.raw_text
+    assert whole.metadata["includes"] == ["deep/b.txt"]
+    assert read_original(whole).endswith(b"b.txt\n```\n")
+    (folder / "deep" / "b.txt").write_text(LIGHTHOUSE)
+    with pytest.raises(OriginalChanged):
+        read_original(whole)
+    assert outcomes(sync(folder, collection))["index.md"] == "replaced"
+    assert LIGHTHOUSE in document("index.md").raw_text
+    assert outcomes(sync(folder, collection))["index.md"] == "unchanged"
 
 
 def test_a_second_sync_loads_and_encodes_nothing(

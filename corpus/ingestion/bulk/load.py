@@ -12,7 +12,8 @@ from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunks import cut_chunks
-from corpus.ingestion.disk import Found, printable, read_file, reason_of
+from corpus.ingestion.disk import Found, printable, reason_of
+from corpus.ingestion.includes import read_whole
 from corpus.ingestion.normal_form import join_blocks
 from corpus.ingestion.store import Version
 from corpus.loaders import LoaderLimits, load_file
@@ -47,7 +48,7 @@ def cut_file(
     limits = LoaderLimits(
         max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
     )
-    file = read_file(path, root=root, max_bytes=limits.max_file_bytes)
+    file = read_whole(path, root=root, max_bytes=limits.max_file_bytes)
     loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
     text, outline = join_blocks(loaded.blocks)
     if not text:

@@ -23,7 +23,6 @@ from corpus.ingestion.disk import (
     find_files,
     is_bare,
     printable,
-    read_file,
     why_unkept,
 )
 from corpus.ingestion.files import (
@@ -34,6 +33,7 @@ from corpus.ingestion.files import (
     settings_sha256,
     sync_file,
 )
+from corpus.ingestion.includes import read_whole
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.ingestion.selection import count_kinds
@@ -205,7 +205,7 @@ def look_at(found: Found, options: SyncOptions) -> Listed:
         return Listed(path, failure=failure_of(found.error), has_document=False)
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
-        file = read_file(
+        file = read_whole(
             found.path,
             root=options.root_of(found.path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,

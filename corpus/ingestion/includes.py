@@ -1,0 +1,187 @@
+"""Files that say which others belong into them: ``{include}`` of MyST, ``.. include::`` of reST.
+
+What is included lies below the same folder, is opened like any file of it, and stands in the text
+in place of the lines that name it. The hash of such a file is made of all of them, so that a change
+of one is a change of it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from corpus.errors import PkbError
+from corpus.ingestion.disk import FileContent, read_file
+from corpus.loaders import registry
+from corpus.loaders.charset import decode
+from corpus.loaders.formats.markdown import split_front_matter
+from corpus.loaders.formats.plain import unified
+
+# As deep as includes go into each other, and as many as there are in all.
+MAX_DEPTH = 10
+MAX_INCLUDES = 1_000
+
+_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,}|:{3,})[ ]*(?:\{include\}[ \t]+(\S.*))?")
+_DIRECTIVE = re.compile(r"\.\. include::[ \t]+(\S.*)")
+_OPTION = re.compile(r"[ \t]*:([a-z-]+):[ \t]*(.*)")
+# With them it is shown as it is, and is no part of the text.
+_LITERAL = frozenset(("literal", "code", "parser"))
+# Of other schemes, of the program's own folder, or from a root that only the program knows.
+_ELSEWHERE = re.compile(r"/|<|~|[a-z]+://", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """The lines ``start:end`` of a text, which are to be those of a file.
+
+    Attributes:
+        options: Such as ``start-after``.
+    """
+
+    start: int
+    end: int
+    name: str
+    options: dict[str, str]
+
+
+def read_whole(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> FileContent:
+    """Read a file with what it includes; arguments and errors are those of ``read_file``.
+
+    What is not there, not below ``root``, hidden or too much stays named and is not included.
+    """
+    file = read_file(path, root=root, max_bytes=max_bytes, quiet_s=quiet_s)
+    find = _FINDERS.get(registry.MEDIA_TYPE_OF_EXTENSION.get(path.suffix.lower()[1:], ""))
+    if find is None or b"include" not in file.content:
+        return file
+    reader = _Reader(path.parent, root, find, left_bytes=max_bytes - len(file.content))
+    try:
+        text = reader.expand(unified(decode(file.content)), path, ())
+    except PkbError:  # it is no text, and its loader says so
+        return file
+    if not reader.hashes:
+        return file
+    return replace(file, content=text.encode(), own_sha256=file.file_hash, includes=reader.hashes)
+
+
+class _Reader:
+    """Reads files that others include, each once.
+
+    Attributes:
+        hashes: Of the files read, by their paths from the first one's folder.
+    """
+
+    def __init__(self, folder: Path, root: Path, find: "Finder", *, left_bytes: int) -> None:
+        self.hashes: dict[str, str] = {}
+        self._folder = folder
+        self._root = root
+        self._find = find
+        self._texts: dict[Path, str] = {}
+        self._left_bytes = left_bytes
+        self._left = MAX_INCLUDES
+
+    def expand(self, text: str, path: Path, above: tuple[Path, ...]) -> str:
+        """Put what is included in place of the lines that name it.
+
+        Args:
+            path: Of the file with this text.
+            above: The files that include it, which it cannot include.
+        """
+        lines = text.split("\n")
+        pieces: list[str] = []
+        done = 0
+        for include in self._find(lines):
+            inner = self._included(include, path, (*above, path))
+            if inner is not None:
+                pieces += [*lines[done : include.start], inner]
+                done = include.end
+        return "\n".join([*pieces, *lines[done:]])
+
+    def _included(self, include: Include, path: Path, above: tuple[Path, ...]) -> str | None:
+        target = self._target(path, include.name)
+        if target is None or target in above or len(above) > MAX_DEPTH:
+            return None
+        if _LITERAL & include.options.keys() or not self._left:
+            return None
+        self._left -= 1
+        text = self._text(target)
+        if text is None:
+            return None
+        self._left_bytes -= len(text.encode())
+        return self.expand(_part(text, include.options), target, above)
+
+    def _target(self, path: Path, name: str) -> Path | None:
+        if _ELSEWHERE.match(name) or "\0" in name:
+            return None
+        target = Path(os.path.normpath(path.parent / name))
+        if not target.is_relative_to(self._root):
+            return None
+        below = target.relative_to(self._root).parts
+        return None if any(part.startswith(".") for part in below) else target
+
+    def _text(self, path: Path) -> str | None:
+        """The text of a file, without its front matter; None of what cannot be read."""
+        if path not in self._texts:
+            try:
+                file = read_file(path, root=self._root, max_bytes=max(self._left_bytes, 0))
+                self._texts[path] = split_front_matter(unified(decode(file.content)))[1]
+            except (PkbError, OSError):
+                return None
+            self.hashes[os.path.relpath(path, self._folder)] = file.file_hash
+        text = self._texts[path]
+        return text if len(text.encode()) <= self._left_bytes else None
+
+
+def _part(text: str, options: dict[str, str]) -> str:
+    """What of a file is wanted."""
+    lines = text.split("\n")
+    start, end = (_line(options.get(name, "")) for name in ("start-line", "end-line"))
+    text = "\n".join(lines[slice(start, end)])
+    _, found, behind = text.partition(options.get("start-after") or "\0")
+    text = behind if found else text
+    return text.partition(options.get("end-before") or "\0")[0].strip("\n")
+
+
+def _line(stated: str) -> int | None:
+    return int(stated) if re.fullmatch(r"-?\d{1,6}", stated) else None
+
+
+def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
+    """The fences that include; none within another fence, where they are shown."""
+    fence = name = ""
+    options: dict[str, str] = {}
+    start = 0
+    for number, line in enumerate(lines):
+        found = _FENCE.match(line)
+        if not fence:
+            if found and (found[2] or not found[1].startswith(":")):
+                fence, name, options, start = found[1], (found[2] or "").strip(), {}, number
+        elif found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+            if name:
+                yield Include(start, number + 1, name, options)
+            fence = ""
+        elif option := _OPTION.match(line):
+            options[option[1]] = option[2].strip()
+
+
+def _find_in_rest(lines: list[str]) -> Iterator[Include]:
+    """The directives that include and stand at the margin; what is further in may be an example."""
+    for number, line in enumerate(lines):
+        found = _DIRECTIVE.match(line)
+        if not found:
+            continue
+        end = number + 1
+        options: dict[str, str] = {}
+        while (
+            end < len(lines) and lines[end][:1].isspace() and (option := _OPTION.match(lines[end]))
+        ):
+            options[option[1]] = option[2].strip()
+            end += 1
+        yield Include(number, end, found[1].strip(), options)
+
+
+Finder = Callable[[list[str]], Iterator[Include]]
+_FINDERS: dict[str, Finder] = {
+    registry.MARKDOWN: _find_in_markdown,
+    registry.RESTRUCTUREDTEXT: _find_in_rest,
+}
