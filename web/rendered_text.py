@@ -9,6 +9,7 @@ from html import escape
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
+from web.light_markup import LIGHT, read_light_markup
 from web.markdown import Element, Part, Piece, read_markdown
 from web.tables import WITH_TABLES, read_tables
 
@@ -46,8 +47,9 @@ def render(
 
     Args:
         text: Of a document, in its stored form.
-        media_type: Of the document; ``text/markdown`` is rendered; of formats whose tables
-            are stored as rows between bars these are tables; all else is shown as it is.
+        media_type: Of the document; ``text/markdown`` is rendered; of reStructuredText and
+            AsciiDoc what is within lines; of formats whose tables are stored as rows between bars
+            these are tables; all else is shown as it is.
         offset: Where the text begins in its document.
         marks: Spans in characters of the document, outer ones first.
         inserted: HTML that is put in as it is, and behind which character of the document.
@@ -81,6 +83,8 @@ _IS_INLINE = re.compile(r"</?(?:a|code|em|strong)\b")
 def _read(text: str, media_type: str) -> list[Part]:
     if media_type == MARKDOWN:
         return read_markdown(text)
+    if media_type in LIGHT:
+        return read_light_markup(text, media_type)
     return read_tables(text) if media_type in WITH_TABLES else [Piece(0, len(text), text)]
 
 

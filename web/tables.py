@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from corpus.loaders.registry import (
     CSV,
+    DOC,
     DOCX,
     EMAIL,
     EPUB,
@@ -15,14 +16,20 @@ from corpus.loaders.registry import (
     ODP,
     ODS,
     ODT,
+    OUTLOOK,
     PPTX,
+    RTF,
     TSV,
+    XLS,
+    XLSB,
     XLSX,
 )  # fmt: skip
 from web.markdown import TABLE, TABLE_END, Element, Part, Piece
 
 # Of these, texts have tables so.
-WITH_TABLES = frozenset({HTML, DOCX, PPTX, XLSX, CSV, TSV, ODT, ODS, ODP, EPUB, EMAIL})
+WITH_TABLES = frozenset(
+    {HTML, DOC, DOCX, RTF, PPTX, XLS, XLSB, XLSX, CSV, TSV, ODT, ODS, ODP, EPUB, EMAIL, OUTLOOK}
+)
 _ROWS = re.compile(r"^\| .* \|(?:\n\| .* \|)*$", re.MULTILINE)
 _DASHES = re.compile(r"\|(?: --- \|)+")
 _CELL = re.compile(r"(?:\\\||[^|])*")

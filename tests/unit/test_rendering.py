@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from web.light_markup import read_light_markup
 from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 from web.tables import read_tables
@@ -205,6 +206,77 @@ def test_tables_of_files_are_tables_and_their_cells_plain_text() -> None:
     assert shown("| alone |", media_type="text/csv").text == "| alone |"
     assert shown(FEES, media_type=PLAIN).text == FEES
     assert visible_text(FEES, media_type="text/html").endswith("Dinghy 12 *a* End | of it")
+
+
+REST = """.. note:: Mind ``x`` and :class:`~a.Model`, :ref:`the docs <topics>`.
+
+`Site <https://a.example/x>`_, `no <java:x>`_, *this* **bold** 2 * 3 * 4::
+
+    $ make *all*
+
+.. code-block:: python
+
+    f(*a, *b)
+
+End `it`."""
+ASCIIDOC = """= Title
+[source,python]
+----
+f(*a, *b)
+----
+Use `x`, *bold*, _this_, https://a.example[the site] and <<id,that>>, snake_case_name.
+.Listing
+End."""
+
+
+def test_restructuredtext_is_shown_without_its_marks() -> None:
+    found = shown(REST, media_type="text/x-rst")
+    assert found.text == (
+        "note Mind x and a.Model, the docs.\n\nSite, no, this bold 2 * 3 * 4:\n\n"
+        "    $ make *all*\n\n\n    f(*a, *b)\n\nEnd it."
+    )
+    tags = [tag for tag, _ in found.elements]
+    assert tags == ["strong", "code", "code", "a", "em", "strong"]
+    start, end = REST.index("Site"), REST.index(", `no")
+    assert shown(REST, (start, end), media_type="text/x-rst").marked == "Site"
+
+
+def test_asciidoc_is_shown_without_its_marks() -> None:
+    found = shown(ASCIIDOC, media_type="text/asciidoc")
+    assert found.text == (
+        "Title\nf(*a, *b)\nUse x, bold, this, the site and that, snake_case_name.\nListing\nEnd."
+    )
+    assert [tag for tag, _ in found.elements] == ["strong", "code", "strong", "em", "a", "strong"]
+    assert visible_text(ASCIIDOC, media_type="text/asciidoc").startswith("Title f(*a, *b) Use x,")
+
+
+LIGHT_SNIPPETS = [
+    "``", "`", "*", "**", "_", "__", ":ref:`", "<", ">", "<a>`_", "::", ".. note::", ".. code::",
+    "\n", "\n\n", "    ", "= ", "----", "\n----\n", "[", "]", "https://x.example[", "<<a,", "word",
+    " ", "é", "<b>", "&amp;", "[source]", "+", ".T", "javascript:x[",
+]  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(LIGHT_SNIPPETS), max_size=14).map("".join),
+    st.sampled_from(["text/x-rst", "text/asciidoc"]),
+    st.integers(0, 60),
+    st.integers(0, 60),
+)
+def test_what_is_shown_of_light_markup_is_of_its_text(
+    source: str, media_type: str, one: int, other: int
+) -> None:
+    place = 0
+    for part in read_light_markup(source, media_type):
+        if isinstance(part, Piece):
+            assert place <= part.start < part.end <= len(source)
+            assert source[part.start : part.end] == part.text
+            place = part.end
+    start, end = sorted((min(one, len(source)), min(other, len(source))))
+    found = shown(source, (start, end), media_type=media_type)
+    assert all(set(attrs) <= ALLOWED[tag] for tag, attrs in found.elements)
+    marked = iter(source[start:end])
+    assert all(letter in marked for letter in found.marked)
 
 
 @given(st.text(st.sampled_from("|\\\n -ab&<"), max_size=60), st.integers(0, 60), st.integers(0, 60))

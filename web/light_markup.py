@@ -1,0 +1,164 @@
+"""Read reStructuredText and AsciiDoc as their readers see them, line by line as written. Pure.
+
+No parser of these tells at which character a word stands, which a marked span needs; so only what
+is plain from a line is made an element: code, emphasis, links, the names of what stands below. What
+is not known stays as it is written.
+"""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import NamedTuple
+
+from corpus.loaders.registry import ASCIIDOC, RESTRUCTUREDTEXT
+from web.markdown import Element, Part, Piece
+
+LIGHT = frozenset({RESTRUCTUREDTEXT, ASCIIDOC})
+_SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+# Within a paragraph; longer ones are shown as they are written.
+_IN_TICKS = r"(?:[^`\n]|\n(?!\s*\n)){1,300}?"
+_REST = re.compile(
+    rf"(?P<code>``)(?P<code_text>(?:[^\n]|\n(?!\s*\n)){{1,300}}?)``"
+    rf"|:(?P<role>[a-z][\w:+.-]{{0,40}}):`~?!?(?P<role_text>{_IN_TICKS})`"
+    rf"|(?<![\w`])`(?P<link_text>{_IN_TICKS})`(?P<link>__?|(?![\w`]))"
+    r"|(?<![\w*])\*\*(?P<strong_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*\*(?![\w*])"
+    r"|(?<![\w*])\*(?P<em_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*(?![\w*])"
+)
+_ASCIIDOC = re.compile(
+    r"(?P<code>(?<![\w`])`)(?P<code_text>(?=\S)[^`\n]{1,300}?(?<=\S))`(?![\w`])"
+    r"|(?:link:|(?<![\w:/]))(?P<link>(?:https?|mailto):[^\s\[\]]{1,500})\[(?P<link_text>[^\]\n]{1,300})\]"
+    r"|<<[^<>,\n]{1,200},(?P<role_text>[^<>\n]{1,300})>>"
+    r"|(?<![\w*])\*(?P<strong_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*(?![\w*])"
+    r"|(?<![\w_])_(?P<em_text>(?=\S)[^_\n]{1,300}?(?<=\S))_(?![\w_])"
+)
+# Words with the address or name behind them, of which they alone are shown.
+_TARGET = re.compile(r"(.*?)\s*<([^<>]+)>\Z", re.DOTALL)
+_WORDS_ONLY = frozenset(("ref", "doc", "term", "numref", "any", "title"))
+_DIRECTIVE = re.compile(r"([ \t]*)\.\. ([\w:+-]+)::(?=[ \t]|$)")
+_CODE_DIRECTIVES = frozenset(("code", "code-block", "sourcecode", "highlight", "parsed-literal"))
+_HEADING = re.compile(r"(={1,6}|#{1,6}|\.(?=\w))[ \t]*(?=\S)(.*)")
+_FENCE = re.compile(r"(?:-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|--)[ \t]*\Z")
+_LISTING_FENCES = ("-", ".", "+")
+_ATTRIBUTES = re.compile(r"\[[\w#.,%\"'=\[\] -]*\][ \t]*\Z|\+[ \t]*\Z")
+
+
+class _Line(NamedTuple):
+    """A line with its break, and what to show of it.
+
+    Attributes:
+        shown: Half-open parts of the source, each with the element around it, or none.
+        is_text: It is text, in which mark-up is looked for.
+    """
+
+    shown: tuple[tuple[int, int, str], ...]
+    is_text: bool = False
+
+
+def read_light_markup(source: str, media_type: str) -> list[Part]:
+    """Return what is shown of a text in reStructuredText or AsciiDoc; any text is read."""
+    is_rest = media_type == RESTRUCTUREDTEXT
+    pattern = _REST if is_rest else _ASCIIDOC
+    parts: list[Part] = []
+    text_from = place = 0
+    for line in _rest_lines(source) if is_rest else _asciidoc_lines(source):
+        if not line.is_text:
+            parts += _inline(source, text_from, place, pattern)
+            for start, end, tag in line.shown:
+                parts += _tagged(source, start, end, tag)
+            text_from = line.shown[-1][1]
+        place = line.shown[-1][1]
+    return [*parts, *_inline(source, text_from, place, pattern)]
+
+
+def _rest_lines(source: str) -> Iterator[_Line]:
+    """Literal blocks as they are, directives by their name, all else as text."""
+    margin: int | None = None
+    for start, end, line in _numbered(source):
+        indent = len(line) - len(line.lstrip())
+        if margin is not None and (not line.strip() or indent > margin):
+            yield _Line(((start, end, ""),))
+            continue
+        margin = None
+        directive = _DIRECTIVE.match(line)
+        if directive:
+            if directive[2] in _CODE_DIRECTIVES:
+                margin = indent
+                yield _Line(((end, end, ""),))
+                continue
+            name = (start + directive.start(2), start + directive.end(2), "strong")
+            rest = name[1] + len("::")
+            yield _Line(((start, start + indent, ""), name, (rest, rest, "")))
+            yield _Line(((rest, end, ""),), is_text=True)
+        elif line.rstrip().endswith("::"):
+            margin = indent
+            yield _Line(((start, start + len(line.rstrip()) - 1, ""),), is_text=True)
+            yield _Line(((start + len(line), end, ""),))
+        else:
+            yield _Line(((start, end, ""),), is_text=True)
+
+
+def _asciidoc_lines(source: str) -> Iterator[_Line]:
+    """Listings as they are, titles in bold, without fences and attributes; all else as text."""
+    fence = ""
+    for start, end, line in _numbered(source):
+        bare = line.rstrip()
+        if _FENCE.match(bare) and bare in (fence or bare):
+            fence = "" if fence else bare
+            yield _Line(((end, end, ""),))
+        elif fence.startswith(_LISTING_FENCES):
+            yield _Line(((start, end, ""),))
+        elif title := _HEADING.match(line):
+            begin = start + title.start(2)
+            yield _Line(((begin, start + len(line), "strong"), (start + len(line), end, "")))
+        elif _ATTRIBUTES.match(line):
+            yield _Line(((end, end, ""),))
+        else:
+            yield _Line(((start, end, ""),), is_text=True)
+
+
+def _numbered(source: str) -> Iterator[tuple[int, int, str]]:
+    start = 0
+    for line in source.split("\n"):
+        end = min(start + len(line) + 1, len(source))
+        yield start, end, line
+        start = end
+
+
+def _inline(source: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Part]:
+    """What is marked up within text."""
+    place = start
+    for found in pattern.finditer(source, start, end):
+        yield from _tagged(source, place, found.start(), "")
+        yield from _marked_up(source, found)
+        place = found.end()
+    yield from _tagged(source, place, end, "")
+
+
+def _marked_up(source: str, found: re.Match[str]) -> Iterator[Part]:
+    kind = next(name for name in _KINDS if found[f"{name}_text"] is not None)
+    start, end = found.span(f"{kind}_text")
+    groups = found.groupdict()
+    address = groups.get("link") or ""
+    target = _TARGET.match(found[f"{kind}_text"]) if kind in {"role", "link"} else None
+    if target and target[1]:
+        end, address = start + target.end(1), target[2]
+    if kind == "link" and _SAFE_ADDRESS.match(address):
+        rest = 'rel="noreferrer noopener nofollow" target="_blank"'
+        yield Element(f'<a href="{escape(address)}" {rest}>')
+        yield from _tagged(source, start, end, "")
+        yield Element("</a>")
+        return
+    role = groups.get("role")
+    is_code = role is not None and role.rpartition(":")[2] not in _WORDS_ONLY
+    yield from _tagged(source, start, end, "code" if is_code else _TAGS.get(kind, ""))
+
+
+_TAGS = {"code": "code", "strong": "strong", "em": "em"}
+_KINDS = ("code", "role", "link", "strong", "em")
+
+
+def _tagged(source: str, start: int, end: int, tag: str) -> Iterator[Part]:
+    if start < end:
+        yield from [Element(f"<{tag}>")] * bool(tag)
+        yield Piece(start, end, source[start:end])
+        yield from [Element(f"</{tag}>")] * bool(tag)
