@@ -66,10 +66,10 @@ def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_ou
     for head, content in messages:
         thread.add(head, content)
     first = thread.heads[0]
-    senders = (header_text(message, "From") for message in thread.heads)
+    senders = (_sender(message) for message in thread.heads)
     stated = {
         **_stated(first),
-        "participants": list(dict.fromkeys(filter(None, senders))),
+        "senders": list(dict.fromkeys(filter(None, senders))),
         "message_count": len(thread.heads),
         **({"left_out": left_out} if left_out else {}),
     }
@@ -92,11 +92,18 @@ def _stated(message: Message) -> dict[str, Any]:
     subject = header_text(message, "Subject")
     stated = {
         "from": header_text(message, "From"),
-        "date": sent_at.isoformat() if sent_at else "",
+        "sender": _sender(message),
+        # All of one zone: so they are ordered as texts are.
+        "date": sent_at.astimezone(UTC).isoformat() if sent_at else "",
         "subject": subject,
         "thread": bare_subject(subject),
     }
     return {name: value for name, value in stated.items() if value}
+
+
+def _sender(message: Message) -> str:
+    """Return the bare address, by which filters compare."""
+    return email.utils.parseaddr(header_text(message, "From"))[1].lower()
 
 
 def _sent_at(message: Message) -> datetime | None:

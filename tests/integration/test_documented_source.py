@@ -1,0 +1,43 @@
+"""The source that docs/sources.md shows how to write."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from corpus.jobs.run import advance_job
+from corpus.models import Document
+from corpus.sources import configuration
+from corpus.watched.sources import sync_source
+from tests.factories import BAKERY, LIGHTHOUSE
+
+PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("cheap_model")
+def test_the_documented_source_is_mirrored(
+    settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shown,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    module = ModuleType("journal_source")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(shown, module.__dict__)  # noqa: S102  (our own page)
+    monkeypatch.setitem(configuration.KINDS, "journal", module.__name__)
+    journal, file = tmp_path / "journal.jsonl", tmp_path / "sources.yaml"
+    file.write_text(f"- {{name: diary, kind: journal, path: {journal}}}")
+    settings.PKB_SOURCES = configuration.read_sources(file, environment={})
+
+    def sync(**days: str) -> dict[str, str]:
+        rows = ({"day": day, "text": text, "changed": text[:9]} for day, text in days.items())
+        journal.write_text("\n".join(map(json.dumps, rows)))
+        assert advance_job(sync_source("diary").pk)
+        return dict(Document.objects.values_list("title", "raw_text"))
+
+    assert sync(monday=LIGHTHOUSE) == {"monday": LIGHTHOUSE}
+    assert sync(monday=BAKERY, friday=LIGHTHOUSE) == {"monday": BAKERY, "friday": LIGHTHOUSE}
+    assert sync(friday=LIGHTHOUSE) == {"friday": LIGHTHOUSE}
