@@ -30,10 +30,8 @@ def root_names() -> dict[str, Path]:
 
 
 def shown_path(path: str) -> str:
-    """Return a path as clients see it; the address of a page is as it is."""
-    if path.startswith(("https://", "http://")):
-        return path
-    return _shorten(path, _paths())
+    """Return a path as clients see it; an address in another program is none, and stays."""
+    return _shorten(path, _paths()) if path.startswith("/") else path
 
 
 def shown_address(source_uri: str, *, file_path: str) -> str:

@@ -137,8 +137,11 @@ def start_source_sync(
         emptied: The source may have nothing: it was emptied on purpose.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
-    running = syncs_of(found.name).unfinished().filter(is_background=True).first()
-    if running is not None and background:
+    running = syncs_of(found.name).unfinished().first()
+    if running is not None:
+        if emptied:
+            running.arguments = {**running.arguments, "emptied": True}
+            running.save(update_fields=["arguments"])
         return running
     job = Job.objects.create(
         kind=Job.Kind.SOURCE,

@@ -11,6 +11,7 @@ from corpus.errors import SourceUnavailable
 from corpus.ingestion.mirrored import documents_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.source import find_source, list_versions, open_source, plan_entries
+from corpus.jobs.leases import held
 from corpus.jobs.states import close_left_behind
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
@@ -49,8 +50,10 @@ class Command(BaseCommand):
             return
         close_left_behind()
         report = Report(self, as_json=options["json"], is_sync=True)
-        with Interruption() as interruption:
-            job = sync_source(found.name, emptied=options["emptied"], background=False)
+        job = sync_source(found.name, emptied=options["emptied"], background=False)
+        with Interruption() as interruption, held(job.pk) as is_mine:
+            if not is_mine:
+                raise CommandError(f"A worker is at it: job {job.pk}.", returncode=1)
             run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)
         report.add_errors(job)
         report.close()
