@@ -1,7 +1,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from corpus.api import collections, documents, ingest, jobs, originals, rules, sources, tags
+from corpus.api import collections, documents, ingest, jobs, originals, rules, sites, sources, tags
 
 
 class NameConverter(StringConverter):
@@ -21,6 +21,9 @@ urlpatterns = [
     path("jobs/<uuid:job_id>", jobs.JobView.as_view(), name="job"),
     path("jobs/<uuid:job_id>/retry", jobs.JobRetryView.as_view(), name="job_retry"),
     path("jobs/<uuid:job_id>/cancel", jobs.JobCancelView.as_view(), name="job_cancel"),
+    path("sites", sites.SitesView.as_view(), name="sites"),
+    path("sites/<uuid:site_id>", sites.SiteView.as_view(), name="site"),
+    path("sites/<uuid:site_id>/refresh", sites.SiteRefreshView.as_view(), name="site_refresh"),
     path("collections", collections.CollectionsView.as_view(), name="collections"),
     path("collections/<name:name>", collections.CollectionView.as_view(), name="collection"),
     path("documents", documents.DocumentsView.as_view(), name="documents"),

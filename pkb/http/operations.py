@@ -123,6 +123,16 @@ OPERATIONS = {
     "POST /sources/{}/sync": Operation(
         "sync_source", "Jobs", "Mirror a source", {"emptied": False}
     ),
+    "GET /sites": Operation("list_sites", "Documents", "List sites that are kept in step"),
+    "POST /sites": Operation(
+        "keep_site",
+        "Documents",
+        "Bring in a site or a page, and keep it in step",
+        {"url": "https://docs.example.org/guide/", "depth": 2, "every_hours": 24},
+    ),
+    "GET /sites/{}": Operation("get_site", "Documents", "Read a site"),
+    "DELETE /sites/{}": Operation("remove_site", "Documents", "Keep a site no more"),
+    "POST /sites/{}/refresh": Operation("refresh_site", "Documents", "Bring a site in anew"),
     "POST /create": Operation(
         "create_index", "Index scripts", "Make an index", {"index_name": "manuals"}
     ),

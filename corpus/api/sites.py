@@ -1,0 +1,145 @@
+"""The doors to sites that are kept in step, with what they take and show."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.api.jobs import JobShown, shown_job
+from corpus.api.pagination import ByCreation
+from corpus.errors import (
+    CollectionNotFound,
+    Errors,
+    FetchingOff,
+    SiteNotFound,
+    UnprocessableContent,
+)
+from corpus.models import DEFAULT_COLLECTION, Collection, Job, Site
+from corpus.sites.kept import (
+    DEFAULT_DEPTH,
+    DEFAULT_PAGES,
+    MAX_DEPTH,
+    MAX_HOURS,
+    Limits,
+    check_fetching,
+    find_site,
+    keep_site,
+    refresh_site,
+    remove_site,
+)
+from corpus.tags import normalize_tags
+
+
+class KeepSite(serializers.Serializer[Any]):
+    url = Text(max_length=2048, help_text="where it begins: what lies in its folder belongs to it")
+    crawl = Truth(default=True, help_text="false: that one page")
+    depth = Whole(
+        default=DEFAULT_DEPTH, min_value=0, max_value=MAX_DEPTH, help_text="links from the first"
+    )
+    max_pages = Whole(
+        default=DEFAULT_PAGES, min_value=1, max_value=100_000, help_text="at most, each time"
+    )
+    every_hours = Whole(
+        default=None, allow_null=True, min_value=1, max_value=MAX_HOURS,
+        help_text="between two refreshes; null: on demand",
+    )  # fmt: skip
+    collection = CollectionName(default=DEFAULT_COLLECTION)
+    tags = TagList(default=list)
+
+
+class SiteShown(serializers.ModelSerializer[Site]):
+    url = serializers.CharField(source="address")
+    crawl = serializers.BooleanField(source="is_whole")
+    collection = serializers.CharField(source="collection.name")
+    tags = serializers.ListField(child=serializers.CharField())
+    job_id = serializers.UUIDField(allow_null=True, help_text="the last one")
+    status = serializers.ChoiceField(
+        Job.Status.choices, source="job.status", default=None, allow_null=True, help_text="its"
+    )
+
+    class Meta:
+        model = Site
+        fields = [
+            "id", "url", "crawl", "depth", "max_pages", "every_hours", "due_at", "collection",
+            "tags", "job_id", "status", "request_count", "received_bytes", "created_at",
+        ]  # fmt: skip
+
+
+class RemovalChoice(serializers.Serializer[Any]):
+    with_documents = serializers.BooleanField(default=False, help_text="remove them, too")
+
+
+class SitesView(generics.ListAPIView[Site]):
+    """The sites and pages that are kept in step."""
+
+    errors: ClassVar[Errors] = {
+        "get": [FetchingOff],
+        "post": [FetchingOff, CollectionNotFound, UnprocessableContent],
+    }
+    serializer_class = SiteShown
+    pagination_class = ByCreation
+
+    def get_queryset(self) -> QuerySet[Site]:
+        check_fetching()
+        return Site.objects.select_related("collection", "job")
+
+    @extend_schema(request=KeepSite, responses={201: SiteShown, 200: SiteShown})
+    def post(self, request: Request) -> Response:
+        """Keep a site or a page, and begin to bring it in."""
+        form = KeepSite(data=request.data)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        limits = Limits(
+            is_whole=given["crawl"],
+            depth=given["depth"],
+            max_pages=given["max_pages"],
+            every_hours=given["every_hours"],
+        )
+        check_fetching()
+        site, is_new = keep_site(
+            given["url"],
+            limits,
+            collection=Collection.objects.named(given["collection"]),
+            tags=normalize_tags(given["tags"]),
+        )
+        refresh_site(site.pk)
+        shown = SiteShown(find_site(site.pk))
+        return Response(shown.data, status=201 if is_new else 200)
+
+
+class SiteView(APIView):
+    """One site."""
+
+    errors: ClassVar[Errors] = {
+        "get": [FetchingOff, SiteNotFound],
+        "delete": [FetchingOff, SiteNotFound],
+    }
+
+    @extend_schema(responses={200: SiteShown})
+    def get(self, request: Request, site_id: UUID) -> Response:
+        check_fetching()
+        return Response(SiteShown(find_site(site_id)).data)
+
+    @extend_schema(parameters=[RemovalChoice], responses={204: None})
+    def delete(self, request: Request, site_id: UUID) -> Response:
+        check_fetching()
+        choice = RemovalChoice(data=request.query_params)
+        choice.is_valid(raise_exception=True)
+        remove_site(site_id, with_documents=choice.validated_data["with_documents"])
+        return Response(status=204)
+
+
+class SiteRefreshView(APIView):
+    """Bring a site in as it is today, unless that is being done."""
+
+    errors: ClassVar[Errors] = {"post": [FetchingOff, SiteNotFound]}
+
+    @extend_schema(request=None, responses={202: JobShown})
+    def post(self, request: Request, site_id: UUID) -> Response:
+        return shown_job(request, refresh_site(site_id))
