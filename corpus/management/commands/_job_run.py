@@ -50,12 +50,14 @@ class Interruption(AbstractContextManager["Interruption"]):
 def run_job_here(
     job: Job, *, workers: int, report: Report, should_stop: Callable[[], bool]
 ) -> None:
-    """Run a sync to its end in this process, or in ``workers`` processes that it looks after."""
+    """Run a job to its end in this process, or in ``workers`` processes that it looks after."""
     with held(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
             seen = Seen(job)
-            waiting = job.items.pending().values_list("path", flat=True)
-            report.expect(waiting, file_count=job.items.count())
+            # How many pages a site has shows while they come.
+            if job.kind != Job.Kind.CRAWL:
+                waiting = job.items.pending().values_list("path", flat=True)
+                report.expect(waiting, file_count=job.items.count())
             for item in seen.new_items():
                 report.add(item.path, _result(item))
             ended = (

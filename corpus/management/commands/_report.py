@@ -21,6 +21,7 @@ NAME_CHARS = 32
 
 _OF_INGEST = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
 _OF_SYNC = (*_OF_INGEST, Outcome.RENAMED, Outcome.REMOVED)
+_IF_ANY = (Outcome.REDIRECTED, Outcome.SKIPPED, Outcome.REFUSED)
 
 
 class Report:
@@ -104,8 +105,7 @@ class Report:
 
     def _sums(self) -> str:
         shown = [*(_OF_SYNC if self._is_sync else _OF_INGEST)]
-        if self.counts[Outcome.REFUSED]:
-            shown.append(Outcome.REFUSED)
+        shown += [each for each in _IF_ANY if self.counts[each]]
         parts = ", ".join(f"{self.counts[each]} {each}" for each in [*shown, Outcome.FAILED])
         sums = [f"{self.counts.total()} files: {parts}"]
         if self._is_sync:

@@ -20,6 +20,7 @@ from corpus.jobs.states import close_left_behind
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
+from corpus.management.commands._sites import add_site_arguments, bring_in_here, read_limits
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.public_web import is_address
 from corpus.tags import normalize_tags
@@ -74,6 +75,7 @@ class Command(BaseCommand):
             help="store nothing; name the files, with --sync what would become of each",
         )
         parser.add_argument("--json", action="store_true", help="one JSON line a file")
+        add_site_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -88,33 +90,48 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._foretell(collection, wanted, as_json=options["json"])
             return
-        report = Report(self, as_json=options["json"], is_sync=options["sync"])
+        limits = read_limits(options)
+        is_mirror = options["sync"] or limits is not None
+        report = Report(self, as_json=options["json"], is_sync=is_mirror)
+        attributes = Attributes(source=options["source"], tags=tags)
         if STDIN in options["paths"]:
-            attributes = Attributes(source=options["source"], tags=tags)
             report.add("-", _ingest_stdin(collection, attributes))
-        for url in addresses:
-            attributes = Attributes(source=options["source"], tags=tags)
-            report.add(url, _ingest_address(url, collection, attributes))
-        if paths:
-            self._ingest(collection, wanted, options["workers"], report)
-        report.close()
-        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
-        if report.counts[Outcome.FAILED] + refused:
-            raise SystemExit(1)
-
-    def _ingest(
-        self, collection: Collection, wanted: SyncOptions, workers: int, report: Report
-    ) -> None:
         close_left_behind()
         with Interruption() as interruption:
-            job = start_sync(collection, wanted, background=False)
-            run_job_here(job, workers=workers, report=report, should_stop=interruption.is_set)
+            for url in addresses:
+                if limits is None:
+                    report.add(url, _ingest_address(url, collection, attributes))
+                elif not interruption.is_set():
+                    bring_in_here(
+                        url, limits, collection=collection, tags=tags, report=report,
+                        should_stop=interruption.is_set,
+                    )  # fmt: skip
+            if paths:
+                self._ingest(collection, wanted, options["workers"], report, interruption)
+        self._end(report, interruption, allow_refused=options["allow_refused"])
+
+    def _ingest(
+        self,
+        collection: Collection,
+        wanted: SyncOptions,
+        workers: int,
+        report: Report,
+        interruption: Interruption,
+    ) -> None:
+        job = start_sync(collection, wanted, background=False)
+        run_job_here(job, workers=workers, report=report, should_stop=interruption.is_set)
+        if not interruption.is_set():
+            report.add_errors(job)
+
+    def _end(self, report: Report, interruption: Interruption, *, allow_refused: bool) -> None:
+        report.close()
         if interruption.is_set():
-            report.close()
             again = shlex.join(["manage.py", *sys.argv[1:]])
             self.stderr.write(f"Stopped. What is in stays in. To go on, run again: {again}")
             raise SystemExit(130)
-        report.add_errors(job)
+        refused = 0 if allow_refused else report.counts[Outcome.REFUSED]
+        if report.counts[Outcome.FAILED] + refused:
+            raise SystemExit(1)
 
     def _foretell(self, collection: Collection, wanted: SyncOptions, *, as_json: bool) -> None:
         if wanted.mirror:
@@ -159,6 +176,10 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
     missing = [str(path) for path in paths if not path.exists()]
     if missing:
         raise CommandError(f"No such file: {', '.join(missing)}", returncode=2)
+    if not any(is_address(str(place)) for place in options["paths"]) and (
+        options["crawl"] or options["every"]
+    ):
+        raise CommandError("--crawl and --every are of addresses.", returncode=2)
     if options["sync"] and not (len(options["paths"]) == 1 and paths and paths[0].is_dir()):
         raise CommandError("--sync mirrors exactly one folder.", returncode=2)
     if not 1 <= options["workers"] <= MAX_WORKERS:

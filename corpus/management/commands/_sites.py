@@ -1,0 +1,87 @@
+"""What `manage.py ingest` does with addresses that are to be kept in step."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from corpus.errors import PkbError
+from corpus.ingestion.files import failure_of
+from corpus.management.commands._job_run import run_job_here
+from corpus.management.commands._report import Report
+from corpus.models import Collection, Job
+from corpus.sites.kept import (
+    DEFAULT_DEPTH,
+    DEFAULT_PAGES,
+    MAX_DEPTH,
+    MAX_HOURS,
+    Limits,
+    keep_site,
+    refresh_site,
+)
+
+_EVERY = re.compile(r"(\d{1,4})([hd]?)")
+_HOURS = {"h": 1, "": 1, "d": 24}
+
+
+def add_site_arguments(parser: CommandParser) -> None:
+    group = parser.add_argument_group("of addresses")
+    group.add_argument(
+        "--crawl",
+        action="store_true",
+        help="take the site in that begins there: by its sitemap, and by links in its folder",
+    )
+    group.add_argument("--depth", type=int, default=DEFAULT_DEPTH, help="links from the first page")
+    group.add_argument("--max-pages", type=int, default=DEFAULT_PAGES, help="asked for at most")
+    group.add_argument(
+        "--every", default="", metavar="24h", help="have workers refresh it so often: 24h, 7d"
+    )
+
+
+def read_limits(options: dict[str, Any]) -> Limits | None:
+    """Return how addresses are kept in step; None where they are taken in once.
+
+    Raises:
+        CommandError: Something is out of bounds.
+    """
+    if not 0 <= options["depth"] <= MAX_DEPTH:
+        raise CommandError(f"--depth is 0 to {MAX_DEPTH}.", returncode=2)
+    if options["max_pages"] < 1:
+        raise CommandError("--max-pages is 1 or more.", returncode=2)
+    every_hours = _read_hours(options["every"])
+    if not options["crawl"] and every_hours is None:
+        return None
+    return Limits(options["crawl"], options["depth"], options["max_pages"], every_hours)
+
+
+def _read_hours(given: str) -> int | None:
+    if not given:
+        return None
+    found = _EVERY.fullmatch(given)
+    hours = int(found[1]) * _HOURS[found[2]] if found else 0
+    if not 1 <= hours <= MAX_HOURS:
+        raise CommandError(f"--every is 1h to {MAX_HOURS}h, or in days: 7d.", returncode=2)
+    return hours
+
+
+def bring_in_here(
+    url: str,
+    limits: Limits,
+    *,
+    collection: Collection,
+    tags: tuple[str, ...],
+    report: Report,
+    should_stop: Callable[[], bool],
+) -> None:
+    """Keep an address, and bring in what belongs to it, in this process."""
+    try:
+        site, _ = keep_site(url, limits, collection=collection, tags=tags)
+    except PkbError as exc:
+        report.add(url, failure_of(exc))
+        return
+    job: Job = refresh_site(site.pk, background=False)
+    if job.is_background:
+        raise CommandError(f"A worker is bringing {url} in: job {job.pk}.", returncode=1)
+    run_job_here(job, workers=1, report=report, should_stop=should_stop)
+    report.add_errors(job)
