@@ -13,6 +13,7 @@ from corpus.languages import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import DEFAULT_COLLECTION, NAME_PATTERN, Collection, Document, Job
 from corpus.models.document_lists import SORTS
+from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 
 MODES = [
@@ -143,6 +144,31 @@ class PasteForm(_Target):
 
 class FolderForm(_Target):
     content_path = forms.CharField(max_length=4096, strip=False)
+
+
+EVERY = [("", "on demand"), ("1", "every hour"), ("24", "every day"), ("168", "every week")]
+
+
+class SiteForm(_Target):
+    url = forms.CharField(max_length=2048)
+    what = forms.ChoiceField(choices=[("page", "page"), ("site", "site")])
+    depth = forms.IntegerField(min_value=0, max_value=MAX_DEPTH, required=False)
+    max_pages = forms.IntegerField(min_value=1, max_value=100_000, required=False)
+    every_hours = forms.ChoiceField(choices=EVERY, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        depth, pages, hours = (given.get(name) for name in ("depth", "max_pages", "every_hours"))
+        return {
+            **given,
+            "depth": DEFAULT_DEPTH if depth is None else depth,
+            "max_pages": pages or DEFAULT_PAGES,
+            "every_hours": int(hours) if hours else None,
+        }
+
+
+class RemoveSiteForm(PageForm):
+    with_documents = forms.BooleanField(required=False)
 
 
 class CollectionForm(PageForm):

@@ -14,6 +14,7 @@ from web.views import (
     quality,
     rules,
     search,
+    sites,
 )
 
 app_name = "web"
@@ -39,6 +40,9 @@ urlpatterns = [
     path("ui/library/watched/<int:folder_id>/sync", folders.sync_watched, name="sync_watched"),
     path("ui/library/watched/<int:folder_id>/stop", folders.unwatch, name="unwatch_folder"),
     path("ui/library/sources/<str:name>/sync", folders.sync_source, name="sync_source"),
+    path("ui/library/sites", sites.keep, name="keep_site"),
+    path("ui/library/sites/<uuid:site_id>/refresh", sites.refresh, name="refresh_site"),
+    path("ui/library/sites/<uuid:site_id>/remove", sites.remove, name="remove_site"),
     path("ui/library/bulk", bulk.bulk, name="bulk"),
     path("ui/library/clear", library.clear, name="clear_finished"),
     path("ui/rules", rules.rules, name="rules"),

@@ -14,13 +14,15 @@ from corpus.ingestion import Attributes, ingest_text
 from corpus.jobs.uploads import start_upload
 from corpus.languages import LANGUAGES
 from corpus.loaders.registry import FORMATS
-from corpus.models import Collection, Document, Tag, WatchedFolder
+from corpus.models import Collection, Document, Site, Tag, WatchedFolder
 from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
+from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES
 from corpus.watched.folders import is_anybody_watching
 from corpus.watched.sources import source_states
 from web.forms import (
+    EVERY,
     CollectionForm,
     LibraryFilter,
     PasteForm,
@@ -86,9 +88,20 @@ def library(request: HttpRequest) -> HttpResponse:
         "watched": watched,
         "sources": source_states(),
         "is_watching": bool(watched) and is_anybody_watching(),
+        **addresses(),
         "new_collection": new_collection_choices(),
     }
     return render(request, "web/library.html", shown)
+
+
+def addresses() -> dict[str, Any]:
+    """Return what the library shows of addresses, where they may be fetched."""
+    if settings.PKB_FETCH == "off":
+        return {}
+    return {
+        "sites": Site.objects.select_related("collection", "job"),
+        "new_site": {"every": EVERY, "depth": DEFAULT_DEPTH, "max_pages": DEFAULT_PAGES},
+    }
 
 
 def filtered(given: dict[str, Any]) -> DocumentQuerySet:

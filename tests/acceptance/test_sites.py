@@ -1,0 +1,186 @@
+"""Sites are kept in step by the API, the command and the library."""
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from rest_framework.test import APIClient
+
+from corpus.jobs.run import advance_job
+from corpus.models import Collection, Document, Job
+from corpus.models import Site as KeptSite
+from corpus.sites.kept import Limits, keep_site
+from tests.factories import BAKERY, LIGHTHOUSE
+from tests.site_server import Site, page, serving
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model", "fetching")]
+URL = "https://docs.example.org/guide/"
+
+
+@pytest.fixture
+def fetching(settings: Any) -> None:
+    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
+    settings.PKB_CRAWL_DELAY_S = 0
+    settings.PKB_TOKEN_VECTORS = "off"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving() as site:
+        site.has("/", page("Coast", LIGHTHOUSE, "/a", "/b"))
+        site.has("/a", page("Lindow", BAKERY))
+        site.leads("/b", "/a")
+        yield site
+
+
+# The API
+
+
+def test_a_site_is_kept_refreshed_and_removed(api: APIClient) -> None:
+    body = {"url": f"{URL}#top", "depth": 1, "every_hours": 24, "tags": ["Docs "]}
+    reply = api.post("/sites", body, format="json")
+    kept = reply.json()
+    assert reply.status_code == 201, kept
+    expected = {"url": URL, "crawl": True, "depth": 1, "max_pages": 500, "every_hours": 24,
+                "tags": ["docs"], "collection": "default", "status": "queued"}  # fmt: skip
+    assert expected.items() <= kept.items()
+    assert kept["due_at"] > kept["created_at"]
+    assert api.get(f"/sites/{kept['id']}").json() == kept
+    assert api.get("/sites").json() == {"results": [kept], "next": None}
+    # While it is being brought in no other job is begun.
+    reply = api.post(f"/sites/{kept['id']}/refresh")
+    assert (reply.status_code, reply.json()["id"]) == (202, kept["job_id"])
+    assert reply.json()["kind"] == "crawl"
+    again = api.post("/sites", {"url": URL, "depth": 3}, format="json")
+    assert (again.status_code, again.json()["depth"], again.json()["due_at"]) == (200, 3, None)
+    assert api.delete(f"/sites/{kept['id']}?with_documents=true").status_code == 204
+    assert Job.objects.get().status == "cancelled"
+    for reply in (api.get(f"/sites/{kept['id']}"), api.delete(f"/sites/{kept['id']}"),
+                  api.post(f"/sites/{kept['id']}/refresh")):  # fmt: skip
+        assert (reply.status_code, reply.json()["error"]) == (404, "site_not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "error"),
+    [
+        ({}, 400, "invalid_input"),
+        ({"url": URL, "depth": 11}, 400, "invalid_input"),
+        ({"url": URL, "max_pages": 20_000}, 400, "invalid_input"),
+        ({"url": URL, "every_hours": 0}, 400, "invalid_input"),
+        ({"url": URL, "crawl": "yes"}, 400, "invalid_input"),
+        ({"url": "file:///etc/passwd"}, 422, "not_fetched"),
+        ({"url": "https://u:p@docs.example.org/"}, 422, "not_fetched"),
+        ({"url": URL, "collection": "nowhere"}, 404, "collection_not_found"),
+    ],
+)
+def test_a_wrong_site_is_not_kept(
+    api: APIClient, body: dict[str, Any], status: int, error: str
+) -> None:
+    reply = api.post("/sites", body, format="json")
+    assert (reply.status_code, reply.json()["error"]) == (status, error)
+    assert not KeptSite.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
+    api: APIClient, client: Client, settings: Any
+) -> None:
+    site, _ = keep_site(URL, Limits(), collection=Collection.objects.named("default"))
+    settings.PKB_FETCH = "off"
+    one = f"/sites/{site.pk}"
+    replies = [
+        api.get("/sites"), api.post("/sites", {"url": URL}, format="json"), api.get(one),
+        api.delete(one), api.post(f"{one}/refresh"),
+    ]  # fmt: skip
+    assert {(reply.status_code, reply.json()["error"]) for reply in replies} == {
+        (403, "fetching_off")
+    }
+    library = client.get("/ui/library").content.decode()
+    assert "Add an address" not in library
+    assert URL not in library
+    sent = {"url": URL, "what": "site"}
+    assert client.post("/ui/library/sites", sent).status_code == 403
+    assert client.post(f"/ui/library/sites/{site.pk}/remove").status_code == 403
+    assert KeptSite.objects.count() == 1
+    assert not Job.objects.exists()
+
+
+# The command
+
+
+def ingest(*arguments: str) -> str:
+    out = StringIO()
+    call_command("ingest", *arguments, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def test_the_command_brings_a_site_in_and_keeps_it(site: Site) -> None:
+    arguments = (f"{site.url}/", "--crawl", "--every", "2d", "--tag", "coast")
+    assert "2 added, 0 replaced" in (said := ingest(*arguments))
+    assert "1 redirected" in said
+    kept = KeptSite.objects.get(job__status="succeeded")
+    assert (kept.every_hours, kept.tags) == (48, ["coast"])
+    assert "2 unchanged" in ingest(*arguments)
+    site.says("/a", b"", 410)
+    assert "1 removed" in ingest(*arguments)
+    assert Document.objects.get().tags.get().name == "coast"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("README.md", "--crawl"),
+        ("README.md", "--every", "24h"),
+        (URL, "--crawl", "--every", "often"),
+        (URL, "--every", "0h"),
+        (URL, "--crawl", "--depth", "11"),
+        (URL, "--crawl", "--max-pages", "0"),
+    ],
+)
+def test_wrong_usage_of_the_command_is_told(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError) as told:
+        ingest(*arguments)
+    assert told.value.returncode == 2
+
+
+def test_the_command_leaves_a_site_to_the_worker_that_has_it(site: Site, api: APIClient) -> None:
+    api.post("/sites", {"url": f"{site.url}/"}, format="json")
+    with pytest.raises(CommandError, match="A worker is bringing"):
+        ingest(f"{site.url}/", "--crawl")
+
+
+# The library
+
+
+def section(client: Client) -> str:
+    library = client.get("/ui/library").content.decode()
+    return library.partition('id="sites"')[2].partition("</section>")[0]
+
+
+def test_the_library_keeps_refreshes_stops_and_removes_sites(site: Site, client: Client) -> None:
+    assert "Add an address" in client.get("/ui/library").content.decode()
+    sent = {"url": f"{site.url}/a", "what": "page", "every_hours": "24", "tags": "coast"}
+    assert client.post("/ui/library/sites", sent).status_code == 302
+    kept = KeptSite.objects.get()
+    shown = section(client)
+    assert "one page, every day, into default" in shown
+    assert "Stop</button>" in shown
+    client.post(f"/ui/jobs/{kept.job_id}/cancel", {"from": "library"})
+    assert "Refresh</button>" in section(client)
+    client.post(f"/ui/library/sites/{kept.pk}/refresh")
+    kept.refresh_from_db()
+    assert kept.job_id
+    assert advance_job(kept.job_id)
+    assert "1 of 1, 1 request," in section(client)
+    assert f"Bring in {site.url}/a" in client.get(f"/ui/jobs/{kept.job_id}").content.decode()
+    client.post(f"/ui/library/sites/{kept.pk}/remove", {"with_documents": "on"})
+    assert (section(client), Document.objects.count()) == ("", 0)
+    sent |= {"what": "site", "depth": "1", "max_pages": "9", "every_hours": ""}
+    client.post("/ui/library/sites", sent)
+    assert "the site, 1 links deep, 9 pages at most, on demand" in section(client)
+    assert client.post("/ui/library/sites", {"url": URL}).status_code == 400
+    assert client.post(f"/ui/library/sites/{uuid4()}/refresh").status_code == 404

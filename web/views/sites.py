@@ -1,0 +1,44 @@
+"""Addresses: one page, or a whole site, kept in step with what they are."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from corpus.models import Collection
+from corpus.sites.kept import Limits, check_fetching, keep_site, refresh_site, remove_site
+from web.forms import RemoveSiteForm, SiteForm
+
+
+@require_POST
+def keep(request: HttpRequest) -> HttpResponse:
+    """Keep a page or a site, and begin to bring it in."""
+    check_fetching()
+    given = SiteForm.read(request.POST)
+    limits = Limits(
+        is_whole=given["what"] == "site",
+        depth=given["depth"],
+        max_pages=given["max_pages"],
+        every_hours=given["every_hours"],
+    )
+    collection = Collection.objects.named(given["collection"])
+    site, _ = keep_site(given["url"], limits, collection=collection, tags=given["tags"])
+    refresh_site(site.pk)
+    return redirect("web:library")
+
+
+@require_POST
+def refresh(request: HttpRequest, site_id: UUID) -> HttpResponse:
+    """Bring a site in as it is today."""
+    refresh_site(site_id)
+    return redirect("web:library")
+
+
+@require_POST
+def remove(request: HttpRequest, site_id: UUID) -> HttpResponse:
+    """Keep a site no more; its documents go if that was asked for."""
+    check_fetching()
+    given = RemoveSiteForm.read(request.POST)
+    remove_site(site_id, with_documents=given["with_documents"])
+    return redirect("web:library")
