@@ -71,6 +71,10 @@ def photograph(page: Page, folder: Path, look: str) -> None:
 def photograph_library(page: Page, folder: Path, look: str) -> None:
     page.goto("/ui/library")
     shoot(page, folder, "library", look)
+    if page.locator("#sites").count():
+        page.get_by_text("Add an address").click()
+        shoot(page, folder, "sites", look)
+        page.goto("/ui/library")
     for box in (0, 2):
         page.locator("td.pick input").nth(box).check()
     page.evaluate("document.querySelector('#filter').scrollIntoView()")

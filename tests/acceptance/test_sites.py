@@ -181,6 +181,6 @@ def test_the_library_keeps_refreshes_stops_and_removes_sites(site: Site, client:
     assert (section(client), Document.objects.count()) == ("", 0)
     sent |= {"what": "site", "depth": "1", "max_pages": "9", "every_hours": ""}
     client.post("/ui/library/sites", sent)
-    assert "the site, 1 links deep, 9 pages at most, on demand" in section(client)
+    assert "the site, 1 link deep, 9 pages at most, on demand" in section(client)
     assert client.post("/ui/library/sites", {"url": URL}).status_code == 400
     assert client.post(f"/ui/library/sites/{uuid4()}/refresh").status_code == 404

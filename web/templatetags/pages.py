@@ -232,7 +232,8 @@ def watch_state(folder: WatchedFolder) -> str:
 @register.filter
 def site_limits(site: Site) -> str:
     """What is brought in of a site, and how often, in words."""
-    what = f"the site, {site.depth} links deep, {site.max_pages} pages at most"
+    links = "link" if site.depth == 1 else "links"
+    what = f"the site, {site.depth} {links} deep, {site.max_pages} pages at most"
     hours = site.every_hours
     every = {1: "every hour", 24: "every day", 168: "every week"}.get(
         hours or 0, f"every {hours} hours"
