@@ -15,7 +15,7 @@ from django.db.models.functions import MD5
 
 from corpus.crawl.robots import MAX_BYTES, Rules, read_robots
 from corpus.crawl.scope import Scope, kind_without_text, page_key, tidy
-from corpus.crawl.visits import MAX_DELAY_S, ask_file
+from corpus.crawl.visits import MAX_DELAY_S, ask_file, is_given_up
 from corpus.errors import NotFetched, TooLarge, UnreadableFile
 from corpus.loaders.site_files import MAX_SITEMAP_BYTES
 from corpus.loaders.sites import Sitemap, find_entries
@@ -85,7 +85,7 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
     scope = Scope.of(site.address)
     seen: dict[str, None] = {}
     for sitemap in _sitemaps(site, rules):
-        found = (tidy(entry) for entry in sitemap.pages)
+        found = (tidy_of(site, entry) for entry in sitemap.pages)
         for address in found:
             if address not in seen and _is_wanted(address, scope):
                 seen[address] = None
@@ -96,10 +96,11 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
 
 def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
     root = _root(site)
-    named = dict.fromkeys(tidy(each, root) for each in (*rules.sitemaps, "/sitemap.xml"))
+    stated = (*rules.sitemaps, "/sitemap.xml")
+    named = dict.fromkeys(tidy_of(site, each, root) for each in stated)
     waiting = [(each, 1) for each in named]
     asked: set[str] = set()
-    while waiting and len(asked) < MAX_SITEMAPS:
+    while waiting and len(asked) < MAX_SITEMAPS and not is_given_up(site):
         address, nesting = waiting.pop(0)
         # One of another host nobody has named but the site.
         if Scope(site.host, "/").holds(address) and address not in asked:
@@ -108,7 +109,9 @@ def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
                 sitemap = find_entries(ask_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content)
                 yield sitemap
                 if nesting < MAX_NESTING:
-                    waiting += [(tidy(each, root), nesting + 1) for each in sitemap.sitemaps]
+                    waiting += [
+                        (tidy_of(site, each, root), nesting + 1) for each in sitemap.sitemaps
+                    ]
 
 
 def follow(job: Job, site: Site, page: SitePage) -> None:
@@ -124,8 +127,16 @@ def follow(job: Job, site: Site, page: SitePage) -> None:
 def links_kept(site: Site, links: Iterable[str], *, base: str) -> list[str]:
     """Return the links of a page that lead to others of the site, tidy, each once."""
     scope = Scope.of(site.address)
-    found = dict.fromkeys(tidy(each, base) for each in links)
+    found = dict.fromkeys(tidy_of(site, each, base) for each in links)
     return [each for each in found if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
+
+
+def tidy_of(site: Site, address: str, base: str = "") -> str:
+    """Return the tidy address; of a site that is asked by https, so are pages named by http."""
+    found = tidy(address, base)
+    if found.startswith(f"http://{site.host}/") and site.address.startswith("https://"):
+        return found.replace("http://", "https://", 1)
+    return found
 
 
 def _is_wanted(address: str, scope: Scope) -> bool:

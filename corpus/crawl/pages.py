@@ -12,7 +12,15 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.crawl.frontier import add_pages, follow, links_kept, open_site, page_of, rules_of
+from corpus.crawl.frontier import (
+    add_pages,
+    follow,
+    links_kept,
+    open_site,
+    page_of,
+    rules_of,
+    tidy_of,
+)
 from corpus.crawl.scope import Scope, is_same_path, page_key, tidy
 from corpus.crawl.visits import ask, is_given_up
 from corpus.errors import (
@@ -81,7 +89,7 @@ def _visit_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResul
 
 def _names_it_anew(reason: NotFetched | TooLarge, page: SitePage, before: Document | None) -> bool:
     """Go by another address of the same page from now on, such as one with https, if that is it."""
-    target = tidy(reason.target) if isinstance(reason, Redirected) else ""
+    target = tidy_of(page.site, reason.target) if isinstance(reason, Redirected) else ""
     if page_key(target) != page_key(page.address) or target == page.address:
         return False
     with transaction.atomic():
@@ -120,7 +128,15 @@ def _visit_alone(site: Site) -> ItemResult:
         if before and exc.answered in _GONE:
             return _remove(before)
         raise
+    if before and fetched and tidy(fetched.url) != _came_from(before):
+        return _failed(f"It leads to {fetched.url} now: name that address.", before)
     return _store(fetched, site, site.address, before)
+
+
+def _came_from(document: Document) -> str:
+    """Return where redirects led when it was taken in."""
+    stated = document.metadata.get(FETCHED)
+    return tidy(str(stated.get("url", ""))) if isinstance(stated, dict) else ""
 
 
 def _failed(reason: str, document: Document | None = None) -> ItemResult:
@@ -144,7 +160,7 @@ def _why_ended(job: Job, site: Site) -> str:
 def _go_on(found: Redirected, job: Job, page: SitePage, before: Document | None) -> ItemResult:
     """List where a page leads to; it is another page, and this one keeps what it has."""
     site = page.site
-    target = tidy(found.target)
+    target = tidy_of(site, found.target)
     is_first = page_key(page.address) == page_key(site.address)
     if not target or not Scope.of(site.address).holds(target):
         if not is_first and before is None:
@@ -223,7 +239,7 @@ def _read_links(fetched: Fetched, job: Job, page: SitePage) -> bool:
     found = find_links(fetched.content)
     base = tidy(found.base, page.address) or page.address
     links = links_kept(page.site, found.links, base=base)
-    named = tidy(found.canonical, base) if found.canonical else ""
+    named = tidy_of(page.site, found.canonical, base) if found.canonical else ""
     is_other = (
         bool(named)
         and page_key(named) != page_key(page.address)

@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from corpus.crawl.scope import host_of, tidy
-from corpus.errors import BackendUnavailable, NotFetched, Redirected
+from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
 from corpus.public_web import MAX_REDIRECTS, TOTAL_S, Fetched, fetch
 
@@ -57,6 +57,9 @@ def ask(
             )
         except NotFetched as exc:
             _note(site, failure=exc)
+            raise
+        except TooLarge:
+            _note(site, received_bytes=max_bytes)
             raise
         _note(site, received_bytes=len(fetched.content) if fetched else 0)
         return fetched

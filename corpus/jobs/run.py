@@ -1,7 +1,7 @@
 """Run a job: list its items, end them one by one, finish it."""
 
-from collections.abc import Callable, Iterator
-from time import sleep
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic, sleep
 from uuid import UUID
 
 from django.db import transaction
@@ -13,11 +13,13 @@ from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
 from corpus.jobs.states import close_job
 from corpus.models import Job, JobItem
-from corpus.queue import is_awaited
+from corpus.queue import enqueue_job, is_awaited
 
 ShouldStop = Callable[[], bool]
 # So often it is asked whether others wait while a job rests.
 REST_STEP_S = 0.5
+# What takes no model is begun at once, and goes on in a worker after so long.
+AT_ONCE_S = 1.0
 
 
 def never() -> bool:
@@ -46,6 +48,15 @@ def advance_job(
         for _ in run_items(job, should_stop=lambda: should_stop() or is_turn_over()):
             pass
         return finish_job(job)
+
+
+def advance_at_once(jobs: Iterable[Job]) -> None:
+    """Run jobs in the time of a request; what is left of them is for the workers."""
+    ends = monotonic() + AT_ONCE_S
+    for job in jobs:
+        if not advance_job(job.pk, is_turn_over=lambda: monotonic() > ends):
+            # A worker that took it meanwhile left it to us.
+            enqueue_job(job.pk)
 
 
 def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:

@@ -6,13 +6,14 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from corpus.crawl.scope import host_of, tidy
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
 from corpus.jobs.history import forget_jobs
 from corpus.jobs.kinds.crawl import start_crawl
+from corpus.jobs.kinds.edit import Act, start_edit
+from corpus.jobs.run import advance_at_once
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Document, Job, Site
 from corpus.public_web import check_address
@@ -132,24 +133,26 @@ def refresh_due_sites() -> None:
         refresh_site(key)
 
 
-@transaction.atomic
 def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
     """Keep a site no more; its documents stay unless they are to go, too.
+
+    That is begun at once, and a job that workers go on with.
 
     Raises:
         SiteNotFound: There is none of that id.
     """
-    site = find_site(site_id)
-    jobs = Job.objects.unfinished().filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
-    for job in jobs:
-        cancel_job(job.pk)
-    if with_documents:
-        documents_of(site).only("pk", "collection").delete()
-    site.delete()
+    with transaction.atomic():
+        site = find_site(site_id)
+        jobs = Job.objects.unfinished().filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
+        for job in jobs:
+            cancel_job(job.pk)
+        deletions = start_edit(_documents_of(site), Act.DELETE) if with_documents else []
+        site.delete()
+    advance_at_once(deletions)
 
 
-def documents_of(site: Site) -> "QuerySet[Document]":
+def _documents_of(site: Site) -> set[UUID]:
     """Return what was taken in from a site."""
-    if site.is_whole:
-        return Document.objects.filter(site_pages__site=site)
-    return Document.objects.filter(collection=site.collection_id, source_uri=site.address)
+    of_page = Document.objects.filter(collection=site.collection_id, source_uri=site.address)
+    of_pages = Document.objects.filter(site_pages__site=site)
+    return {*of_page.values_list("pk", flat=True), *of_pages.values_list("pk", flat=True)}

@@ -7,10 +7,14 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from corpus.catalogue import create_collection, delete_collection
 from corpus.crawl import visits
+from corpus.crawl.frontier import links_kept
+from corpus.ingestion import move_to_collection
 from corpus.invariants import find_violations
 from corpus.jobs import run as run_of_jobs
 from corpus.jobs.run import advance_job
@@ -311,6 +315,14 @@ def test_a_page_that_is_found_under_another_name_of_itself_is_taken_there(site: 
         assert stored(site) == {"/", "/docs/"}
 
 
+def test_a_site_of_https_is_not_left_for_http(site: Site) -> None:
+    collection = Collection.objects.named("default")
+    kept, _ = keep_site("https://coast.example/docs/", Limits(), collection=collection)
+    links = ["http://coast.example/docs/a", "/docs/b", "http://coast.example:8080/docs/c"]
+    found = links_kept(kept, links, base=kept.address)
+    assert found == ["https://coast.example/docs/a", "https://coast.example/docs/b"]
+
+
 def test_a_start_that_leads_elsewhere_names_the_address(site: Site) -> None:
     site.leads("/", "https://www.coast.example/")
     (error,) = crawl(site).errors
@@ -336,9 +348,14 @@ def test_a_page_alone_is_kept_in_step(site: Site) -> None:
     site.forget()
     assert outcomes(crawl(site, "/a", is_whole=False), site) == {"/a": "unchanged"}
     assert counts(site) == (1, 0)
+    there = site.pages["/a"]
     site.says("/a", b"", 500)
     assert crawl(site, "/a", is_whole=False).status == "failed"
-    assert stored(site) == {"/a"}
+    site.leads("/a", "/b", 302)
+    assert "/b now: name that" in crawl(site, "/a", is_whole=False).errors[0]["reason"]
+    site.pages["/a"] = there
+    assert crawl(site, "/a", is_whole=False).status == "succeeded"
+    assert Document.objects.get().title == "Bavoke"
     del site.pages["/a"]
     assert outcomes(crawl(site, "/a", is_whole=False), site) == {"/a": "removed"}
     assert stored(site) == set()
@@ -375,3 +392,13 @@ def test_a_site_that_is_removed_leaves_its_documents_unless_told(site: Site) -> 
     remove_site(KeptSite.objects.get().pk, with_documents=True)
     assert stored(site) == set()
     assert list(find_violations()) == []
+
+
+def test_a_collection_goes_with_its_sites(site: Site) -> None:
+    other = create_collection("other")
+    kept, _ = keep_site(f"{site.url}/", Limits(), collection=other)
+    run(refresh_site(kept.pk))
+    move_to_collection(Document.objects.get(title="Bavoke"), Collection.objects.named("default"))
+    delete_collection("other")
+    connection.check_constraints()
+    assert (KeptSite.objects.count(), stored(site)) == (0, {"/a"})

@@ -1,6 +1,5 @@
 """What is done at once to documents that were selected in the library."""
 
-from time import monotonic
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -9,13 +8,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from corpus.jobs.kinds.edit import Act, start_edit
-from corpus.jobs.run import advance_job
-from corpus.models import Document, Job
+from corpus.jobs.run import advance_at_once
+from corpus.models import Document
 from qa import models
 from web.forms import BulkForm
 
-# What takes no model is begun at once, and goes on in a worker after so long.
-TURN_S = 1.0
+# What takes no model.
 QUICK = {Act.TAG, Act.UNTAG, Act.DELETE}
 TITLES_SHOWN = 20
 
@@ -29,15 +27,8 @@ def bulk(request: HttpRequest) -> HttpResponse:
         return render(request, "web/delete_documents.html", _deletion(given))
     jobs = start_edit(given["id"], act, tags=given["tags"], collection=given["to"])
     if act in QUICK:
-        begin(jobs)
+        advance_at_once(jobs)
     return redirect(f"{reverse('web:library')}?{QueryDict(given['back']).urlencode()}")
-
-
-def begin(jobs: list[Job]) -> None:
-    """Run the jobs in the time of a request; what is left of them the workers have already."""
-    ends = monotonic() + TURN_S
-    for job in jobs:
-        advance_job(job.pk, is_turn_over=lambda: monotonic() > ends)
 
 
 def _deletion(given: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit import start_tagging
+from corpus.jobs.run import advance_at_once
 from corpus.models import Collection, Rule
 from corpus.rules import (
     FIELDS,
@@ -22,7 +23,6 @@ from corpus.rules import (
 )
 from corpus.rules.matching import SHOWN
 from web.forms import RuleForm
-from web.views.bulk import begin
 
 
 @require_safe
@@ -49,7 +49,7 @@ def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
     except (InvalidInput, CollectionNotFound, RuleExists) as exc:
         return _show(request, kept, given, problem=exc)
     jobs = start_tagging(saved) if act == "apply" else []
-    begin(jobs)
+    advance_at_once(jobs)
     return redirect("web:job", jobs[0].pk) if len(jobs) == 1 else redirect("web:rules")
 
 
