@@ -1,12 +1,13 @@
 """Back up an installation, restore it elsewhere, and ask both the same: time, memory, answers.
 
     PYTHONPATH=. .venv/bin/python benchmarks/backup.py VAR WORK [--queries FILE] [--without-vectors]
-        [--database URL]
+        [--database URL] [--kills N --database URL]
 
 VAR is the PKB_DATA_DIR of a filled installation, WORK an empty folder for what is made. The
 restored one is on an embedded Postgres of its own, or in the empty database URL, from where it is
 then moved to an embedded one again. FILE has lines of JSON with ``text``, gzipped; without it the
-first words of chunks are asked, spread over all.
+first words of chunks are asked, spread over all. With ``--kills`` nothing is asked: restores into
+the empty database are killed at random moments, and one then runs to its end.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import gzip
 import json
 import logging
 import os
+import random
 import subprocess
 import sys
 import time
@@ -21,10 +23,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 ROOT = Path(__file__).parents[1]
 QUERY_COUNT = 100
 QUERY_WORDS = 12
 K = 10
+# What a restore of some thousand chunks takes.
+LONGEST_S = 20.0
 
 
 def main() -> None:
@@ -34,13 +40,17 @@ def main() -> None:
     parser.add_argument("--queries", type=Path)
     parser.add_argument("--without-vectors", action="store_true", help="by `export`, embedded anew")
     parser.add_argument("--database", help="address of an empty database to go by")
+    parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--ask", action="store_true", help="only write the results to WORK")
     options = parser.parse_args()
     if options.ask:
         options.work.write_text(json.dumps(ask_all(options.queries)))
         return
     options.work.mkdir(parents=True, exist_ok=True)
-    drill(options)
+    if options.kills:
+        kill_restores(options)
+    else:
+        drill(options)
 
 
 def drill(options: argparse.Namespace) -> None:
@@ -60,6 +70,52 @@ def drill(options: argparse.Namespace) -> None:
         measured("restore", ["manage.py", "restore", str(folder)], target)
         measured("verify", ["manage.py", "verify"], target)
         compare(before, results(target, options, f"after-{number}"))
+
+
+def kill_restores(options: argparse.Namespace) -> None:
+    """Kill restores, the first ones within what one takes; nothing may be left of any."""
+    taken = options.work / "taken"
+    models = {"PKB_MODEL_DIR": str(options.var.resolve() / "models")}
+    take_out({"PKB_DATA_DIR": str(options.var.resolve()), **models}, taken, without_vectors=False)
+    [folder] = taken.iterdir()
+    target = {"PKB_DATA_DIR": str(options.work / "outside"), "DATABASE_URL": options.database}
+    measured("migrate", ["manage.py", "migrate", "--verbosity", "0"], target)
+    draw, latest_s = random.Random(options.kills), LONGEST_S  # noqa: S311
+    for number in range(options.kills):
+        after_s = draw.uniform(0.2, 1) * latest_s
+        command = [sys.executable, "manage.py", "restore", str(folder)]
+        process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **target})
+        try:
+            process.wait(after_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        count = stored_count(options.database)
+        print(f"kill {number}: after {after_s:.1f} s, exit {process.returncode}, {count} documents")
+        if process.returncode == 0:
+            # It was whole before it could be killed: the next are killed sooner.
+            latest_s = after_s
+            empty(options.database)
+        elif count:
+            raise SystemExit("A restore that was killed left documents.")
+    measured("restore", ["manage.py", "restore", str(folder)], target)
+    measured("verify", ["manage.py", "verify"], target)
+
+
+def stored_count(database: str) -> int:
+    # What the killed one had open is rolled back once its server process notes its end.
+    with psycopg.connect(database) as reader:
+        row = reader.execute("SELECT count(*) FROM corpus_document").fetchone()
+    return row[0] if row else 0
+
+
+def empty(database: str) -> None:
+    with psycopg.connect(database) as writer:
+        tables = writer.execute(
+            "SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()"
+            " AND tablename !~ '^(procrastinate|django_migrations)'"
+        ).fetchall()
+        writer.execute("TRUNCATE " + ", ".join(name for (name,) in tables))
 
 
 def take_out(source: dict[str, str], taken: Path, without_vectors: bool) -> None:

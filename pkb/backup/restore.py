@@ -2,7 +2,7 @@
 
 import gzip
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from psycopg import sql
 from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed import queue_lacking
 from corpus.lexical import compact_term_counts
-from corpus.models import Collection, Job
+from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.roots.names import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.backup.manifest import (
@@ -35,7 +35,7 @@ from pkb.backup.rows import read_rows
 from pkb.backup.tables import COLLECTION, MADE_BY_MIGRATION, Selection, carried_tables
 
 Target = tuple[str, str | None]
-# An empty installation holds these: what migrations make, and the collection `default`.
+# An empty installation has rows in these: what migrations make, and the collection `default`.
 _MAY_BE_THERE = frozenset({COLLECTION, *MADE_BY_MIGRATION})
 # Of two restores the second finds what the first has brought.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7273)"
@@ -65,17 +65,17 @@ def restore_from(folder: Path) -> Restored:
         OSError: The same of uploads.
     """
     manifest = read_manifest(folder)
-    check_files(folder, manifest)
     back = steps_back(manifest.migrations)
+    require_empty()
+    check_files(folder, manifest)
     _migrate()
     if back:
         with transaction.atomic(durable=True):
-            _clear(_all_tables(), manifest)
+            _clear(manifest)
         # Not within our transaction: some build indexes beside those of others.
         MigrationExecutor(connection).migrate(back)
     with transaction.atomic(durable=True):
-        # Of an older pkb only its own tables are there.
-        _clear(manifest.rows if back else _all_tables(), manifest)
+        _clear(manifest)
         _load(folder, manifest)
         jobs = [] if back else _complete()
     if back:
@@ -83,7 +83,8 @@ def restore_from(folder: Path) -> Restored:
         jobs = _complete()
     compact_term_counts()
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+        names = sql.SQL(", ").join(map(sql.Identifier, manifest.rows))
+        cursor.execute(sql.SQL("ANALYZE {}").format(names))
     return Restored(manifest, jobs)
 
 
@@ -109,30 +110,39 @@ def steps_back(recorded: dict[str, str]) -> list[Target]:
     return changed + [(app, None) for app in own if app not in recorded]
 
 
-def _all_tables() -> list[str]:
-    return [table.name for table in carried_tables(Selection(vectors=True, secrets=True))]
-
-
-def _clear(tables: Iterable[str], manifest: Manifest) -> None:
-    """Remove what an empty installation holds, as far as it is to come.
-
-    Raises:
-        BackupError: One of the tables holds something else; they are named.
-    """
+def _clear(manifest: Manifest) -> None:
+    """Remove what an empty installation holds, as far as it is to come."""
+    require_empty()
     with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME)
-        filled = [name for name in tables if name not in _MAY_BE_THERE and _has_rows(cursor, name)]
-        if filled:
-            raise BackupError(
-                f"This installation is not empty ({', '.join(sorted(filled))}): restore into a new"
-                " one, such as another PKB_DATA_DIR."
-            )
         for name in _MAY_BE_THERE & manifest.rows.keys():
             cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
 
 
+def require_empty() -> None:
+    """Refuse an installation that holds anything, whatever state its tables are in.
+
+    Raises:
+        BackupError: The tables are named.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
+        there = connection.introspection.table_names(cursor)
+        carried = carried_tables(Selection(vectors=True, secrets=True))
+        names = {table.name for table in carried} & set(there) - set(MADE_BY_MIGRATION)
+        filled = [name for name in sorted(names) if _has_rows(cursor, name)]
+    if filled:
+        raise BackupError(
+            f"This installation is not empty ({', '.join(filled)}): restore into a new one, such as"
+            " another PKB_DATA_DIR, before its first start."
+        )
+
+
 def _has_rows(cursor: Any, name: str) -> bool:
-    cursor.execute(sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(name)))
+    made = sql.SQL("WHERE name <> {}").format(sql.Literal(DEFAULT_COLLECTION))
+    query = sql.SQL("SELECT EXISTS (SELECT FROM {} {})").format(
+        sql.Identifier(name), made if name == COLLECTION else sql.SQL("")
+    )
+    cursor.execute(query)
     return bool(cursor.fetchone()[0])
 
 

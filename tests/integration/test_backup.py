@@ -180,6 +180,12 @@ def test_what_is_not_whole_is_refused_by_name_and_changes_nothing(
         assert rows() == before
 
     refused("not empty .*corpus_document")
+    destroy()
+    before = rows()
+    Collection.objects.create(name="mine", embedding_model="m", dimension=8, chunk_size=200)
+    with pytest.raises(BackupError, match=r"not empty \(corpus_collection\)"):
+        restore_from(folder)
+    Collection.objects.get(name="mine").delete()
     for path, damaged in (
         (chunks, chunks.read_bytes().replace(b"\x00", b"\x01", 1)),
         (chunks, chunks.read_bytes()[:100]),
