@@ -39,6 +39,12 @@ Target = tuple[str, str | None]
 _MAY_BE_THERE = frozenset({COLLECTION, *MADE_BY_MIGRATION})
 # Of two restores the second finds what the first has brought.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7273)"
+_SEQUENCES = """
+SELECT column_name, pg_get_serial_sequence(quote_ident(table_name), column_name)
+  FROM information_schema.columns
+ WHERE table_schema = current_schema() AND table_name = %s
+   AND pg_get_serial_sequence(quote_ident(table_name), column_name) IS NOT NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +162,7 @@ def _load(folder: Path, manifest: Manifest) -> None:
             count = read_rows(table.name, table.columns, lines)
         if count != table.rows:
             raise BackupError(f"{table.file.path} has {count} rows and not {table.rows}.")
-        _set_sequence(table.name, table.columns)
+        _set_sequences(table.name)
     _bring_uploads(folder)
     rename_folder(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
     for model, dimension in _models(manifest):
@@ -165,16 +171,14 @@ def _load(folder: Path, manifest: Manifest) -> None:
         _copy(folder / SECRET_KEY, settings.DATA_DIR / SECRET_KEY)
 
 
-def _set_sequence(name: str, columns: Sequence[str]) -> None:
-    """Have new rows numbered from the greatest number on that came."""
-    if "id" not in columns:
-        return
+def _set_sequences(name: str) -> None:
+    """Have new rows of a table numbered from the greatest number on that came."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_get_serial_sequence(quote_ident(%s), 'id')", [name])
-        sequence = cursor.fetchone()[0]
-        if sequence is not None:
-            statement = sql.SQL("SELECT setval(%s, max(id)) FROM {} HAVING max(id) IS NOT NULL")
-            cursor.execute(statement.format(sql.Identifier(name)), [sequence])
+        cursor.execute(_SEQUENCES, [name])
+        for column, sequence in cursor.fetchall():
+            statement = "SELECT setval(%s, max({0})) FROM {1} HAVING max({0}) IS NOT NULL"
+            names = sql.Identifier(column), sql.Identifier(name)
+            cursor.execute(sql.SQL(statement).format(*names), [sequence])
 
 
 def _models(manifest: Manifest) -> list[tuple[str, int]]:
