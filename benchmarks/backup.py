@@ -124,15 +124,19 @@ def take_out(source: dict[str, str], taken: Path, without_vectors: bool) -> None
 
 
 def measured(name: str, command: list[str], environment: dict[str, str]) -> None:
-    """Run a command, and print what it says, its time, and the most memory that it held."""
+    """Run a command; print what it says, its time, CPU, and the most memory that it held."""
     started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={**os.environ, **environment}
     )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    took_s = time.perf_counter() - started
-    print(f"{name}: {took_s:.1f} s, {usage.ru_maxrss / 1024:.0f} MiB, exit {process.returncode}")
+    took_s, cpu_s = time.perf_counter() - started, usage.ru_utime + usage.ru_stime
+    print(
+        f"{name}: {took_s:.1f} s, its own CPU {cpu_s:.1f} s, {usage.ru_maxrss / 1024:.0f} MiB,"
+        f" exit {process.returncode}",
+        flush=True,
+    )
     if process.returncode:
         raise SystemExit(1)
 
