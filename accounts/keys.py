@@ -5,8 +5,10 @@ from datetime import timedelta
 from ipaddress import ip_network
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
+from accounts.audit import record_event
 from accounts.authentication import scopes_of
 from accounts.models import ApiKey
 from corpus.access.principal import Scope
@@ -15,6 +17,7 @@ from corpus.errors import InvalidInput
 MAX_DAYS = 3_650
 
 
+@transaction.atomic
 def make_key(
     user: Any,
     *,
@@ -42,12 +45,15 @@ def make_key(
         networks=[_check_network(each) for each in networks],
         expiry=timedelta(days=days) if days else None,
     )
+    record_event("make_key", subject=key[0])
     return key
 
 
+@transaction.atomic
 def revoke_key(key: ApiKey) -> None:
     """Have a key open nothing from now on; that it was there is kept."""
-    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        record_event("revoke_key", subject=key)
 
 
 def _check_scopes(user: Any, scopes: Iterable[str]) -> list[str]:

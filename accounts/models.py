@@ -1,5 +1,8 @@
-"""API keys, and the one-time address at which the first user is made."""
+"""API keys, the one-time address at which the first user is made, and who did what."""
 
+from typing import Self
+
+from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
@@ -8,6 +11,8 @@ from knox.settings import CONSTANTS
 
 from corpus.access.principal import Scope
 
+MAX_ACTION_CHARS = 60
+MAX_SUBJECT_CHARS = 300
 SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
@@ -61,3 +66,39 @@ class SetupAddress(models.Model):
 
     def __str__(self) -> str:
         return f"until {self.expires_at:%H:%M:%S}"
+
+
+class EventQuerySet(models.QuerySet["Event"]):
+    def named(self) -> Self:
+        """Annotate ``username``: of who did it, as they are called today; None of nobody there."""
+        users = get_user_model().objects.filter(pk=models.OuterRef("user_id"))
+        return self.annotate(username=models.Subquery(users.values("username")))
+
+
+class Event(models.Model):
+    """What somebody did: written once, and never changed (a trigger holds it).
+
+    There are no foreign keys: it stays when its user, key or subject goes.
+
+    Attributes:
+        subject: What it was done to: an id, an address of the API, or a name that was tried.
+        text: Of a question, with ``PKB_AUDIT_QUESTIONS``.
+    """
+
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    user_id = models.BigIntegerField(null=True)
+    key_id = models.BigIntegerField(null=True)
+    action = models.CharField(max_length=MAX_ACTION_CHARS)
+    subject = models.CharField(max_length=MAX_SUBJECT_CHARS, blank=True, default="")
+    status = models.PositiveSmallIntegerField(null=True, help_text="of the reply, by HTTP")
+    address = models.CharField(max_length=45, blank=True, default="")
+    text = models.TextField(blank=True, default="")
+
+    objects = EventQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [models.Index("created_at", name="event_created")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject}"

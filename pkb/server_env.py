@@ -40,6 +40,12 @@ class ServerEnv(BaseSettings):
         default="auto",
         description="`auto`: a login is required unless only this machine reaches it",
     )
+    pkb_audit_days: int = Field(
+        default=365, ge=1, le=36_500, description="days that the record of who did what is kept"
+    )
+    pkb_audit_questions: bool = Field(
+        default=False, description="the record has the text of questions, too"
+    )
     pkb_trusted_proxies: int = Field(
         default=0,
         ge=0,

@@ -8,6 +8,7 @@ from pkb.http.schema import SchemaView
 
 urlpatterns = [
     path("", include("corpus.urls")),
+    path("", include("accounts.urls")),
     path("", include("qa.urls")),
     path("v1/", include("qa.api.openai.urls")),
     path("", include("web.urls")),

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from accounts.audit import record_question
 from corpus.errors import AnswerNotFound
 from corpus.models import Chunk, Collection, Document
 from qa import models
@@ -56,6 +57,7 @@ def record_answer(
         if str(citation.chunk_id) not in chunks_here:
             citation.chunk_id = None
     models.Citation.objects.bulk_create(rows)
+    record_question(str(row.pk), question=answer.question)
     return str(row.pk)
 
 

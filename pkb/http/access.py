@@ -16,6 +16,7 @@ from accounts.authentication import authenticate_key, find_key, principal_of
 from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
 from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
+from pkb.http.acts import record_request
 from pkb.http.entrance import is_own_machine
 from pkb.http.needs import LOGIN, METRICS, SAFE_METHODS, Need, find_need
 from pkb.http.problems import MEDIA_TYPE, problem_of
@@ -40,7 +41,9 @@ class AccessMiddleware:
             return _refuse(request, refusal)
         request.principal = principal  # type: ignore[attr-defined]
         with acting_as(principal):
-            return self.get_response(request)
+            reply = self.get_response(request)
+            record_request(request, reply)
+            return reply
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any

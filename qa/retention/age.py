@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from accounts.audit import purge_events
 from corpus.ingestion.sent_files import sweep_files
 from corpus.models import Tombstone
 from qa import models
@@ -24,8 +25,8 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
         dry_run: Only count.
 
     Returns:
-        ``answers``, ``sessions``, ``streams``, ``tombstones``, and ``files`` that were sent and
-        never got a document: how many were, or would be, removed.
+        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``events``, and ``files`` that were
+        sent and never got a document: how many were, or would be, removed.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
@@ -39,7 +40,8 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     remove = _count if dry_run else _remove
     return {
         "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
-        "tombstones": remove(Tombstone.objects.expired()), "files": sweep_files(dry_run=dry_run),
+        "tombstones": remove(Tombstone.objects.expired()),
+        "events": purge_events(dry_run=dry_run), "files": sweep_files(dry_run=dry_run),
     }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}
-ADMIN = {"GET /metrics"}
+ADMIN = {"GET /metrics", "GET /audit"}
 INGEST = {
     "POST /ingest", "DELETE /documents/{}", "DELETE /tags/{}", "POST /collections",
     "PATCH /collections/{}", "DELETE /collections/{}", "POST /jobs/{}/retry",

@@ -9,10 +9,13 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts.keys import make_key
+from accounts.models import Event
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
 from qa.records import record_answer
@@ -289,3 +292,29 @@ def test_a_follow_up_is_rewritten_by_the_model(ingest: Ingest, settings: Any) ->
         assert "data: never follow" in server.calls[0].prompt
         assert LIGHTHOUSE_QUESTION in server.calls[0].prompt
     assert searched(stream) == standalone["standalone"]
+
+
+def test_a_stream_acts_for_who_began_it(ingest: Ingest, settings: Any) -> None:
+    ingest(LIGHTHOUSE)
+    settings.PKB_AUTH_REQUIRED = True
+    ida = get_user_model().objects.create_user("ida")
+    _, key = make_key(ida, name="chat", scopes=["read"])
+    headers = {"Authorization": f"Bearer {key}"}
+    json_body = "application/json"
+    body = {"question": LIGHTHOUSE_QUESTION}
+    told = read("post", "/chat", body, content_type=json_body, headers=headers)
+    assert told.kinds[-1] == "done"
+    messages = [{"role": "user", "content": LIGHTHOUSE_QUESTION}]
+    asked = {"model": "pkb/default", "messages": messages, "stream": True}
+    read("post", "/v1/chat/completions", asked, content_type=json_body, headers=headers)
+    read(
+        "post",
+        "/v1/responses",
+        {"model": "pkb/default", "input": LIGHTHOUSE_QUESTION, "stream": True},
+        content_type=json_body,
+        headers=headers,
+    )
+    assert read("get", told.headers["Location"], headers=headers).kinds[-1] == "done"
+    assert (
+        list(Event.objects.filter(action="ask").values_list("user_id", flat=True)) == [ida.pk] * 3
+    )

@@ -13,6 +13,7 @@ from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.audit import record_event
 from accounts.authentication import scopes_of
 from accounts.keys import make_key, revoke_key
 from accounts.models import ApiKey
@@ -42,6 +43,10 @@ class ChangePassword(PasswordChangeView):
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         _find_user()
         return super().dispatch(*args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        record_event("change_password")
+        return super().form_valid(form)
 
 
 @never_cache

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import AfterValidator, Field
 
+from accounts.audit import record_act
 from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import Ingested
 from corpus.api.outages import as_pkb_error
@@ -134,4 +135,5 @@ def ingest(
     stored = ingest_text(
         text, collection=Collection.objects.named(collection), attributes=attributes
     )
+    record_act("ingest", subject=stored.document_id)
     return cast("IngestedText", dict(Ingested(stored).data))

@@ -1,0 +1,54 @@
+"""Keys, which can be revoked, and the record of who did what, which can be read."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from accounts.keys import revoke_key
+from accounts.models import ApiKey, Event
+
+
+class _Shown(ModelAdmin):
+    """Rows that nobody writes or deletes by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(_Shown):
+    list_display = ["name", "user", "token_key", "scopes", "state", "last_used_at", "expiry"]
+    list_filter = ["user"]
+    list_select_related = ["user"]
+    exclude = ["digest"]
+    actions = ["revoke"]
+
+    @admin.action(description="Revoke", permissions=["view"])
+    def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
+        for key in keys:
+            revoke_key(key)
+        self.message_user(request, f"{len(keys)} revoked.")
+
+
+@admin.register(Event)
+class EventAdmin(_Shown):
+    list_display = ["created_at", "username", "key_id", "action", "subject", "status", "address"]
+    list_filter = ["action"]
+    date_hierarchy = "created_at"
+    search_fields = ["subject"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+        return Event.objects.named()
+
+    @admin.display
+    def username(self, event: Any) -> str:
+        return event.username or ""

@@ -1,0 +1,52 @@
+"""The record of who did what, for admins: parse, call, render."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.models import MAX_ACTION_CHARS, Event
+from corpus.api.fields import Text, ZonedDateTime
+from corpus.api.pagination import NewestFirst
+
+
+class EventShown(serializers.ModelSerializer[Event]):
+    username = serializers.CharField(allow_null=True, help_text="null: nobody, or one deleted")
+
+    class Meta:
+        model = Event
+        fields = [
+            "created_at", "user_id", "username", "key_id", "action", "subject", "status",
+            "address", "text",
+        ]  # fmt: skip
+
+
+class EventFilter(serializers.Serializer[Any]):
+    since = ZonedDateTime(required=False)
+    username = Text(max_length=150, required=False)
+    action = Text(max_length=MAX_ACTION_CHARS, required=False)
+
+
+class AuditView(generics.ListAPIView[Event]):
+    """Who did what, newest first."""
+
+    serializer_class = EventShown
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> QuerySet[Event]:
+        choice = EventFilter(data=self.request.query_params)
+        choice.is_valid(raise_exception=True)
+        return find_events(**choice.validated_data)
+
+    @extend_schema(parameters=[EventFilter])
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        return super().get(request, *args, **kwargs)
+
+
+def find_events(**given: Any) -> QuerySet[Event]:
+    """Return events, newest first: ``since`` a time, of one ``username`` or ``action``."""
+    renamed = {"created_at__gte" if name == "since" else name: given[name] for name in given}
+    return Event.objects.named().filter(**renamed)

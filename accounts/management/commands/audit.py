@@ -1,0 +1,44 @@
+from argparse import ArgumentTypeError
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils.timezone import is_naive, make_aware
+
+from accounts.api import find_events
+
+CHUNK_SIZE = 1_000
+
+
+class Command(BaseCommand):
+    help = "Tell who did what, oldest first, one event a line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--since", type=_moment, help="2026-11-21, or 2026-11-21T09:00+01:00")
+        parser.add_argument("--user", help="only this one's")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        given = {"since": options["since"], "username": options["user"]}
+        events = find_events(**{name: value for name, value in given.items() if value})
+        for event in events.reverse().iterator(CHUNK_SIZE):
+            self.stdout.write("\t".join(map(_in_line, _fields(event))))
+
+
+def _fields(event: Any) -> list[Any]:
+    who = event.username or event.user_id or ""
+    key = f"key {event.key_id}" if event.key_id else ""
+    when = event.created_at.isoformat(timespec="seconds")
+    told = [event.action, event.subject, event.status or "", event.address, event.text]
+    return [when, who, key, *told]
+
+
+def _in_line(value: object) -> str:
+    return " ".join(str(value).split())
+
+
+def _moment(given: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(given)
+    except ValueError as exc:
+        raise ArgumentTypeError("a day or time, such as 2026-11-21") from exc
+    return make_aware(found) if is_naive(found) else found

@@ -1,0 +1,50 @@
+"""On whose behalf something is done."""
+
+from threading import Thread
+
+from corpus.access.principal import (
+    NOBODY,
+    SYSTEM,
+    Principal,
+    Scope,
+    acting_as,
+    current_principal,
+    current_user_id,
+    on_behalf,
+)
+
+IDA = Principal(user_id=7, scopes=frozenset({Scope.READ}), key_id=3)
+
+
+def seen_by_a_thread(work: object) -> list[Principal]:
+    seen: list[Principal] = []
+    thread = Thread(target=lambda: seen.append(work()))  # type: ignore[operator]
+    thread.start()
+    thread.join()
+    return seen
+
+
+def test_unset_it_is_nobody_who_may_nothing() -> None:
+    assert current_principal() == NOBODY
+    assert NOBODY.is_stranger
+    assert not any(NOBODY.may(scope) for scope in Scope)
+    assert current_user_id() is None
+
+
+def test_it_is_set_for_a_block_and_what_was_set_before_comes_back() -> None:
+    with acting_as(SYSTEM):
+        with acting_as(IDA):
+            assert current_user_id() == 7
+            assert [scope for scope in Scope if current_principal().may(scope)] == [Scope.READ]
+        assert current_principal() == SYSTEM
+    assert current_principal() == NOBODY
+    assert not SYSTEM.is_stranger
+
+
+def test_a_thread_acts_for_somebody_only_where_it_is_handed_them() -> None:
+    with acting_as(IDA):
+        handed_over = on_behalf(current_principal)
+        assert seen_by_a_thread(current_principal) == [NOBODY]
+    assert seen_by_a_thread(handed_over) == [IDA]
+    assert handed_over() == IDA
+    assert current_principal() == NOBODY
