@@ -32,7 +32,10 @@ class ApiKeyAdmin(_Shown):
     exclude = ["digest"]
     actions = ["revoke"]
 
-    @admin.action(description="Revoke", permissions=["view"])
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("accounts.change_apikey")
+
+    @admin.action(description="Revoke", permissions=["revoke"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         for key in keys:
             revoke_key(key)

@@ -1,5 +1,6 @@
 """Who sends a request: the user of its key, or of its session."""
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -16,6 +17,8 @@ from corpus.errors import NotLoggedIn
 
 # That a key is in use is noted this often, and not at each request.
 USE_NOTED_EVERY = timedelta(minutes=1)
+# As knox makes them by our settings: what looks otherwise is not looked up.
+_FORM = re.compile(r"pkb_[0-9a-f]{64}")
 # One that can be refused for another reason must not tell that it exists.
 _REFUSAL = "The key is unknown, expired or revoked, or may not come from this address."
 
@@ -30,18 +33,16 @@ class KeyAuthentication(TokenAuthentication):
 def find_key(headers: Mapping[str, str]) -> str | None:
     """Return the key that a request brings; None where it brings none.
 
+    What else than a key stands in Authorization is a proxy's matter, as browsers send it along
+    with our own pages' requests.
+
     Args:
         headers: By names in lower case.
-
-    Raises:
-        NotLoggedIn: There is something in its place that is no key.
     """
-    if "authorization" in headers:
-        kind, _, key = headers["authorization"].strip().partition(" ")
-        if kind.lower() != "bearer" or not key.strip():
-            raise NotLoggedIn("Authorization takes: Bearer KEY.")
-        return key.strip()
-    return headers.get("x-api-key", "").strip() or None
+    kind, _, key = headers.get("authorization", "").strip().partition(" ")
+    if kind.lower() != "bearer":
+        key = headers.get("x-api-key", "")
+    return key.strip() or None
 
 
 def authenticate_key(key: str, *, address: str) -> Principal:
@@ -53,6 +54,8 @@ def authenticate_key(key: str, *, address: str) -> Principal:
     Raises:
         NotLoggedIn: It opens nothing, or not from there.
     """
+    if not _FORM.fullmatch(key):
+        raise NotLoggedIn(_REFUSAL)
     try:
         user, found = KeyAuthentication().authenticate_credentials(key.encode())
     except AuthenticationFailed as exc:

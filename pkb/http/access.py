@@ -84,7 +84,8 @@ def admit(request: HttpRequest) -> Principal:
 
 
 def _find_principal(request: HttpRequest, need: Need) -> Principal:
-    key = None if need.is_page else find_key({k.lower(): v for k, v in request.headers.items()})
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    key = None if need.is_page else find_key(headers)
     if key is not None:
         return authenticate_key(key, address=client_address(request))
     # Without the cookie there is nothing to look up.

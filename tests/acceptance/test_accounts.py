@@ -141,7 +141,7 @@ def test_a_key_is_taken_in_either_header_and_no_other_way(key: MakeKey) -> None:
     one = key("read")
     client = APIClient()
     assert client.get("/documents", headers={"X-API-Key": one}).status_code == 200
-    for wrong in (f"Basic {one}", "Bearer", one):
+    for wrong in (f"Basic {one}", "Bearer", one, f"Bearer {one} {one}", f"Bearer {one[:-1]}"):
         reply = client.get("/documents", headers={"Authorization": wrong})
         assert reply.status_code == 401
         assert one not in reply.content.decode()
