@@ -47,7 +47,7 @@ def say_of_backups() -> str:
 
 
 # What is not named here, the queue of the workers among it, comes after what is.
-SECTIONS = ["corpus", "qa", "evaluation", "auth"]
+SECTIONS = ["corpus", "qa", "evaluation", "auth", "accounts"]
 MODELS = [
     "Document", "Collection", "Tag", "Rule", "Chunk", "Embedding", "Job", "JobItem",
     "CollectionMap", "Answer", "Feedback", "Session",

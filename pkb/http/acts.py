@@ -11,7 +11,7 @@ from corpus.access.principal import Scope
 from pkb.http.needs import SAFE_METHODS, find_need
 from pkb.http.operations import OPERATIONS
 
-_CONVERTER = re.compile(r"<[^>]*>")
+_CONVERTER = re.compile(r"<[^<>]*>")
 # Of replies, what they made or began, by which it is found again.
 _NAMES = ("document_id", "job_id", "id", "name")
 

@@ -12,7 +12,7 @@ class Cost(StrEnum):
 
     ANSWER = "answer"  # a question or a claim: models take all cores
     SEARCH = "search"  # or a file that is read, and a page of it drawn: a core, for a moment
-    ENCODE = "encode"  # a text or file that is taken in, embedded or ranked
+    ENCODE = "encode"  # a text or file that is taken in, embedded or ranked; a password
     REPLAY = "replay"  # a stream that is read again: hardly anything, but for minutes
     LIGHT = "light"  # whatever else
 
@@ -29,6 +29,8 @@ _PATHS: Mapping[Cost, Iterable[str]] = {
     Cost.ENCODE: (
         "/ingest", "/encode_doc", "/v1/embeddings", "/v1/rerank",
         "/ui/library/upload", "/ui/library/paste",
+        # To try a password takes a core for .2 s, whoever sends it.
+        "/ui/login", "/ui/setup", "/ui/password", "/admin/login/",
     ),
 }  # fmt: skip
 _COSTS = {path: cost for cost, paths in _PATHS.items() for path in paths}

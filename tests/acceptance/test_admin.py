@@ -257,7 +257,7 @@ def test_sections_come_by_use(admin_client: Client) -> None:
     sections = admin_client.get(reverse("admin:index")).context["app_list"]
     assert [section["name"] for section in sections] == [
         "Knowledge base", "Questions and answers", "Evaluation",
-        "Authentication and Authorization", "Procrastinate",
+        "Authentication and Authorization", "Accounts", "Procrastinate",
     ]  # fmt: skip
     assert [str(model["name"]) for model in sections[0]["models"]][:3] == [
         "Documents", "Collections", "Tags",

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from accounts.addresses import find_client, is_within
+from pkb.http.costs import Cost, cost_of
 from pkb.http.entrance import check_entrance, is_own_machine
 from pkb.http.exposure import Exposure
 from pkb.http.refusals import Refused
@@ -110,3 +111,8 @@ def test_what_a_proxy_of_this_machine_sends_did_not_begin_here() -> None:
     assert is_own_machine("127.0.0.1", names={"host"})
     assert not is_own_machine("127.0.0.1", names={"host", "x-forwarded-for"})
     assert not is_own_machine("192.0.2.7", names={"host"})
+
+
+@pytest.mark.parametrize("path", ["/ui/login", "/admin/login/", "/ui/setup", "/ui/password"])
+def test_passwords_are_tried_few_at_once(path: str) -> None:
+    assert cost_of("POST", path) == Cost.ENCODE
