@@ -7,8 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
@@ -21,7 +23,7 @@ from corpus.errors import NotAllowed, NotLoggedIn
 from corpus.models import Collection, Job
 from pkb.http.operations import OPERATIONS
 from qa.api.mcp.server import build_server
-from qa.api.mcp.transport import admit_agent
+from qa.api.mcp.transport import admit_agent, serve_mcp
 
 pytestmark = pytest.mark.django_db
 
@@ -263,3 +265,22 @@ def test_agents_need_a_key_and_get_the_tools_of_its_scopes(key: MakeKey) -> None
     for wrong in ({}, {"authorization": "Bearer wrong"}, {"x-api-key": "wrong"}):
         with pytest.raises(NotLoggedIn):
             admit_agent(wrong, peer="127.0.0.1")
+
+
+@pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}])
+def test_an_agent_without_a_key_is_told_how_to_come_back(sent: dict[str, str]) -> None:
+    async def call() -> httpx.Response:
+        door = httpx.ASGITransport(serve_mcp)
+        async with httpx.AsyncClient(transport=door, base_url="http://testserver") as client:
+            return await client.post("/mcp", json={}, headers=sent)
+
+    reply = asyncio.run(call())
+    assert (reply.status_code, reply.json()["error"]) == (401, "unauthorized")
+    assert reply.headers["WWW-Authenticate"] == 'Bearer realm="pkb"'
+    assert reply.headers["Content-Type"] == "application/problem+json"
+
+
+def test_over_stdin_an_agent_needs_the_key_of_its_environment(settings: Any) -> None:
+    for settings.PKB_API_KEY in ("", "wrong"):
+        with pytest.raises(CommandError, match="PKB_API_KEY: "):
+            call_command("mcp")
