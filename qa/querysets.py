@@ -69,8 +69,10 @@ class SessionQuerySet(LockableQuerySet["Session"]):
         """Keep conversations that are kept, with ``first_question`` and ``question_count``."""
         said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
         first = said.order_by("created_at", "pk").values("answer__question")[:1]
+        # A look-up for each row that is shown: a join would count for all of them first.
+        count = said.order_by().values("session").annotate(count=Count("pk")).values("count")
         rows = self.filter(Exists(said), is_kept=True)
-        return rows.annotate(first_question=Subquery(first), question_count=Count("messages"))
+        return rows.annotate(first_question=Subquery(first), question_count=Subquery(count))
 
     def mentioning(self, text: str) -> Self:
         """Keep those whose name, questions or answers have these characters, in any case."""

@@ -1,6 +1,6 @@
 """What a page shows of a stored answer: its words in their places, its sources, how sure it is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -14,9 +14,10 @@ from django.utils.safestring import SafeString, mark_safe
 from corpus.models import Document
 from qa import models
 from qa.context import EXTRACTIVE
-from qa.conversations import read_passages
+from qa.conversations import find_passages, pointed_at, read_passages
+from qa.conversations.passages import Place
 from qa.questions import is_greeting, tell_abstention
-from qa.types import ClosePassage
+from qa.types import ClosePassage, Passage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
@@ -62,6 +63,8 @@ class Source:
     @property
     def name(self) -> str:
         """The title, else the last part of the address."""
+        if self.state == "selected":
+            return "Selected text"
         last = unquote(self.source_uri.rstrip("/").rsplit("/", 1)[-1])
         return self.title or last or "Document"
 
@@ -127,63 +130,88 @@ def read_turns(answers: Iterable[models.Answer]) -> list[Turn]:
     """Return what to show of answers that were read with ``shown``."""
     answers = list(answers)
     cited = (c.document_id for answer in answers for c in answer.citations.all())
-    named = {key for key in cited if key is not None}
-    spans = [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
-    named |= {UUID(span["document_id"]) for span in spans}
-    media_types = read_media_types(named)
-    return [_read_turn(answer, media_types) for answer in answers]
+    spans = pointed_at(answers)
+    media_types = read_media_types({*filter(None, cited), *(s["document_id"] for s in spans)})
+    reader = _TurnReader(media_types, find_passages(spans))
+    return [reader.read(answer) for answer in answers]
 
 
-def read_media_types(documents: Iterable[UUID | str]) -> dict[UUID, str]:
-    """Return the media types of documents that are there."""
-    return dict(Document.objects.filter(pk__in=set(documents)).values_list("pk", "media_type"))
+def read_media_types(documents: Iterable[UUID | str]) -> dict[str, str]:
+    """Return the media types of documents that are there, by their ids."""
+    rows = Document.objects.filter(pk__in=set(documents)).values_list("pk", "media_type")
+    return {str(key): media_type for key, media_type in rows}
 
 
-def _read_turn(answer: models.Answer, media_types: dict[UUID, str]) -> Turn:
-    cited = sorted(answer.citations.all(), key=lambda c: (c.answer_start, c.ordinal))
-    count = len(cited)
-    others = _close_sources(answer.disagreement, media_types, first=count + 1)
-    if answer.kind != models.Answer.Kind.ANSWER:
-        notice = tell_abstention(answer.question) if answer.kind == "abstained" else ""
-        near = [span for span in answer.closest if span["score"] >= _least_near(answer)]
-        return Turn(answer, sources=_close_sources(near, media_types, first=1), notice=notice)
-    sources = [
-        _source(answer, citation, number, media_types)
-        for number, citation in enumerate(cited, start=1)
-    ]
-    if answer.answerer == EXTRACTIVE:
-        groups = groupby(sources, key=lambda source: (source.document_id, source.title))
-        return Turn(answer, passages=[list(group) for _, group in groups], disagreement=others)
-    return Turn(answer, text=_text(answer, cited, sources), sources=sources, disagreement=others)
+class _TurnReader:
+    """Reads answers with what was looked up for all of them."""
+
+    def __init__(self, media_types: dict[str, str], passages: Mapping[Place, Passage]) -> None:
+        self._media_types = media_types
+        self._passages = passages
+
+    def read(self, answer: models.Answer) -> Turn:
+        if answer.kind != models.Answer.Kind.ANSWER:
+            notice = tell_abstention(answer.question) if answer.kind == "abstained" else ""
+            near = [span for span in answer.closest if span["score"] >= _least_near(answer)]
+            return Turn(answer, sources=self._point_to(near, first=1), notice=notice)
+        cited = sorted(answer.citations.all(), key=lambda c: (c.answer_start, c.ordinal))
+        others = self._point_to(answer.disagreement, first=len(cited) + 1)
+        sources = [self._quote(answer, each, number) for number, each in enumerate(cited, start=1)]
+        if answer.answerer == EXTRACTIVE:
+            groups = groupby(sources, key=lambda source: (source.document_id, source.name))
+            return Turn(answer, passages=[list(group) for _, group in groups], disagreement=others)
+        text = _text(answer, cited, sources)
+        return Turn(answer, text=text, sources=sources, disagreement=others)
+
+    def _quote(self, answer: models.Answer, citation: Any, number: int) -> Source:
+        said = answer.text[citation.answer_start : citation.answer_end]
+        is_said = answer.answerer != EXTRACTIVE and said == citation.quote
+        media_type = self._media_type(citation)
+        return _source(
+            citation,
+            citation,
+            number=number,
+            media_type=media_type,
+            html=SafeString() if is_said else _quote_in_place(answer, citation, media_type),
+            answer_end=citation.answer_end,
+            state=_state(citation),
+            support=citation.support,
+        )
+
+    def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:
+        found = enumerate(read_passages(spans, self._passages), start=first)
+        return [self._point(close, number) for number, close in found]
+
+    def _point(self, close: ClosePassage, number: int) -> Source:
+        media_type = self._media_type(close.passage)
+        html = as_block(
+            render(close.quote, media_type=media_type, offset=close.start_char), media_type
+        )
+        return _source(close.passage, close, number=number, media_type=media_type, html=html)
+
+    def _media_type(self, origin: Any) -> str:
+        return self._media_types.get(str(origin.document_id), PLAIN)
+
+
+def _source(origin: Any, quoted: Any, *, media_type: str, **fields: Any) -> Source:
+    """Show what is quoted, a span of the document that its origin names."""
+    return Source(
+        title=origin.title,
+        source_uri=origin.source_uri,
+        heading_path=origin.heading_path,
+        page=origin.page,
+        document_id=origin.document_id,
+        content_sha256=origin.content_sha256,
+        start=quoted.start_char,
+        end=quoted.end_char,
+        quote=visible_text(quoted.quote, media_type=media_type),
+        **fields,
+    )
 
 
 def _least_near(answer: models.Answer) -> float:
     """The chance of answering from which on a passage is shown where nothing is claimed."""
     return 0.0 if answer.kind == "unsure" else float(settings.PKB_ABSTAIN_BELOW) * NEAR_SHARE
-
-
-def _source(
-    answer: models.Answer, citation: Any, number: int, media_types: dict[UUID, str]
-) -> Source:
-    said = answer.text[citation.answer_start : citation.answer_end]
-    is_said = answer.answerer != EXTRACTIVE and said == citation.quote
-    media_type = media_types.get(citation.document_id, PLAIN)
-    return Source(
-        number=number,
-        title="Selected text" if citation.is_selected else citation.title,
-        source_uri=citation.source_uri,
-        heading_path=citation.heading_path,
-        page=citation.page,
-        document_id=citation.document_id,
-        start=citation.start_char,
-        end=citation.end_char,
-        content_sha256=citation.content_sha256,
-        quote=visible_text(citation.quote, media_type=media_type),
-        answer_end=citation.answer_end,
-        state=_state(citation),
-        support=citation.support,
-        html=as_block("", media_type) if is_said else _quote_in_place(answer, citation, media_type),
-    )
 
 
 def _state(citation: Any) -> str:
@@ -231,32 +259,6 @@ def as_block(html: str, media_type: str) -> SafeString:
     """In ``html`` all text of documents is escaped."""
     name = "rendered" if media_type == MARKDOWN else "text"
     return format_html('<div class="{}">{}</div>', name, mark_safe(html)) if html else SafeString()  # noqa: S308
-
-
-def _close_sources(
-    spans: Sequence[dict[str, Any]], media_types: dict[UUID, str], *, first: int
-) -> list[Source]:
-    found = enumerate(read_passages(spans), start=first)
-    return [_close_source(close, number, media_types) for number, close in found]
-
-
-def _close_source(close: ClosePassage, number: int, media_types: dict[UUID, str]) -> Source:
-    passage = close.passage
-    media_type = media_types.get(UUID(passage.document_id), PLAIN)
-    html = render(close.quote, media_type=media_type, offset=close.start_char)
-    return Source(
-        number=number,
-        title=passage.title,
-        source_uri=passage.source_uri,
-        heading_path=passage.heading_path,
-        page=passage.page,
-        document_id=passage.document_id,
-        start=close.start_char,
-        end=close.end_char,
-        content_sha256=passage.content_sha256,
-        quote=visible_text(close.quote, media_type=media_type),
-        html=as_block(html, media_type),
-    )
 
 
 def _text(answer: models.Answer, cited: Sequence[Any], sources: Sequence[Source]) -> SafeString:

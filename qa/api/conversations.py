@@ -15,7 +15,13 @@ from corpus.api.pagination import NewestFirst
 from corpus.errors import Errors, SessionNotFound
 from qa import models
 from qa.api.serializers import StoredAnswerShown
-from qa.conversations import delete_session, find_session, rename_session
+from qa.conversations import (
+    delete_session,
+    find_passages,
+    find_session,
+    pointed_at,
+    rename_session,
+)
 from qa.models import Session
 
 MAX_NAME_CHARS = 200
@@ -44,7 +50,9 @@ class WholeSessionShown(SessionShown):
 
     @extend_schema_field(StoredAnswerShown(many=True))
     def get_answers(self, session: Session) -> Any:
-        return StoredAnswerShown(models.Answer.objects.said_in(session).shown(), many=True).data
+        answers = list(models.Answer.objects.said_in(session).shown())
+        context = {"passages": find_passages(pointed_at(answers))}
+        return StoredAnswerShown(answers, many=True, context=context).data
 
 
 class SessionsQuery(serializers.Serializer[Any]):

@@ -3,6 +3,7 @@
 What one family of endpoints alone takes and shows stands beside its views.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -137,11 +138,15 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
 
     @extend_schema_field(ClosestShown(many=True))
     def get_closest(self, answer: models.Answer) -> Any:
-        return ClosestShown(read_passages(answer.closest), many=True).data
+        return ClosestShown(self._read(answer.closest), many=True).data
 
     @extend_schema_field(ClosestShown(many=True, allow_null=True))
     def get_disagreement(self, answer: models.Answer) -> Any:
-        return ClosestShown(read_passages(answer.disagreement), many=True).data or None
+        return ClosestShown(self._read(answer.disagreement), many=True).data or None
+
+    def _read(self, spans: Sequence[Mapping[str, Any]]) -> list[ClosePassage]:
+        """Whoever shows many answers has found the passages of all of them."""
+        return read_passages(spans, self.context.get("passages"))
 
     def get_notice(self, answer: models.Answer) -> str | None:
         return tell_abstention(answer.question) if answer.kind == "abstained" else None

@@ -1,32 +1,72 @@
 """Passages that an answer points to and does not quote, read from their documents of today."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
+
+from django.db import connection
 
 from corpus.models import Chunk
+from qa.models import Answer
 from qa.search.hybrid import passage_of
-from qa.types import ClosePassage
+from qa.types import ClosePassage, Passage
+
+# A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.
+Span = Mapping[str, Any]
+# What of a span says where it is: all but the score.
+Place = tuple[str, str, int, int]
+
+_CHUNKS = """
+SELECT place.number, around.id
+  FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[]) WITH ORDINALITY
+       AS place (document_id, content_sha256, start_char, end_char, number)
+  JOIN corpus_document d ON d.id = place.document_id AND d.content_sha256 = place.content_sha256
+ CROSS JOIN LATERAL (
+       SELECT c.id FROM corpus_chunk c
+        WHERE c.document_id = d.id
+          AND c.start_char <= place.start_char AND c.end_char >= place.end_char
+        ORDER BY c.ordinal LIMIT 1) around
+"""
 
 
-def read_passages(spans: Iterable[dict[str, Any]]) -> list[ClosePassage]:
+def read_passages(
+    spans: Sequence[Span], found: Mapping[Place, Passage] | None = None
+) -> list[ClosePassage]:
     """Return the passages that stored spans stand for, in their order.
 
     What was deleted, replaced or cut anew since is left out: nothing was claimed of it.
+
+    Args:
+        found: What ``find_passages`` found for these and others; looked up anew if not given.
     """
-    found = (_read(span) for span in spans)
-    return [passage for passage in found if passage is not None]
+    found = find_passages(spans) if found is None else found
+    return [
+        ClosePassage(found[place], span["start_char"], span["end_char"], span["score"])
+        for span in spans
+        if (place := _place(span)) in found
+    ]
 
 
-def _read(span: dict[str, Any]) -> ClosePassage | None:
-    start, end = span["start_char"], span["end_char"]
-    around = Chunk.objects.with_document().filter(
-        document=span["document_id"],
-        document__content_sha256=span["content_sha256"],
-        start_char__lte=start,
-        end_char__gte=end,
-    )
-    chunk = around.first()
-    if chunk is None:
-        return None
-    passage = passage_of(chunk, score=span["score"], similarity=0.0)
-    return ClosePassage(passage, start, end, span["score"])
+def pointed_at(answers: Iterable[Answer]) -> list[Span]:
+    """Return the spans that answers point to and do not quote."""
+    return [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
+
+
+def find_passages(spans: Iterable[Span]) -> dict[Place, Passage]:
+    """Return the passages around spans that still stand; two statements for however many."""
+    places = list(dict.fromkeys(map(_place, spans)))
+    if not places:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
+        around: dict[int, UUID] = dict(cursor.fetchall())
+    chunks = Chunk.objects.with_document().in_bulk(set(around.values()))
+    return {
+        places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
+        for number, key in around.items()
+        if key in chunks
+    }
+
+
+def _place(span: Span) -> Place:
+    return span["document_id"], span["content_sha256"], span["start_char"], span["end_char"]

@@ -6,8 +6,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -16,7 +17,7 @@ from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.models import Chunk, Collection
 from qa import models
 from qa.context import build_context
-from qa.conversations import delete_session, read_passages, suggest_questions
+from qa.conversations import delete_session
 from qa.models import ChatStream, Feedback, Message, Session
 from qa.records import record_answer
 from qa.retention import purge
@@ -264,6 +265,34 @@ def test_an_unsure_answer_shows_the_closest_passages_again(
     assert api.get(f"/answers/{answer_id}").json()["closest"] == []
 
 
+def test_a_long_conversation_takes_no_more_statements_than_a_short_one(
+    client: Client, api: APIClient, stored: StoredDocument, collection: Collection
+) -> None:
+    session = ask()
+    counts = []
+    for more in (1, 4):
+        for _ in range(more):
+            answer_id = keep(UNSURE_ANSWER, stored, collection)
+            Message.objects.create(session=session, answer_id=answer_id, searched="?")
+        with CaptureQueriesContext(connection) as asked:
+            assert FIRST_SENTENCE in page(client, f"/ui/chats/{session.pk}")
+            assert api.get(f"/sessions/{session.pk}").json()["answers"][-1]["closest"]
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
+
+
+def test_the_page_of_a_conversation_shows_its_last_turns(
+    client: Client, stored: StoredDocument, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ask()
+    ask("How tall is the tower?", session=session)
+    monkeypatch.setattr("web.views.conversations.MOST_TURNS", 1)
+    shown = page(client, f"/ui/chats/{session.pk}")
+    assert "1 earlier questions are in the export." in shown
+    assert shown.count('<article class="turn"') == 1
+    assert '<h2 class="question">How tall is the tower?</h2>' in shown
+
+
 @pytest.mark.parametrize(("score", "is_shown"), [(0.15, True), (0.05, False)])
 def test_an_abstention_shows_only_what_is_near_and_no_confidence(
     client: Client, stored: StoredDocument, collection: Collection, score: float, is_shown: bool
@@ -328,59 +357,6 @@ def test_a_window_of_markdown_begins_with_a_line(client: Client, collection: Col
     )
     assert '<mark class="cited" id="passage">Line 150</mark>' in panel
     assert panel.index('<div class="rendered"><p>Line ') > 0
-
-
-FAQ = """# Harbour FAQ
-
-## How do I change the default port of the harbour tool?
-
-Set HARBOUR_PORT in the environment, and restart the service. The default is 8300, as it has been
-since the first release of the tool in the spring of that year.
-
-## Is it free?
-
-It is.
-
-## Where does the harbour tool keep its backups?
-
-Backups are kept below /var/lib/harbour for thirty days, and are removed by the nightly task after
-that, unless the retention is set to another number of days by whoever runs it.
-"""
-
-
-def upload(api: APIClient) -> None:
-    file = SimpleUploadedFile("faq.md", FAQ.encode())
-    assert api.post("/ingest", {"file": file}).status_code == 201
-
-
-def test_examples_are_questions_of_the_documents_that_were_not_refused(
-    collection: Collection, ingest: Ingest, client: Client, api: APIClient
-) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
-    upload(api)
-    port, backups, *about = suggest_questions(collection, count=9)
-    assert port == "How do I change the default port of the harbour tool?"
-    assert backups == "Where does the harbour tool keep its backups?"
-    assert set(about) == {"What is Harbour FAQ about?", "What is Bavoke lighthouse about?"}
-    assert suggest_questions(collection, count=1) == [port]
-    assert f'data-ask="{port}"' in page(client, "/ui/ask")
-    models.Answer.objects.create(
-        collection=collection, question=port, confidence=0, kind="abstained"
-    )
-    assert port not in suggest_questions(collection, count=9)
-
-
-def test_every_example_is_answered(collection: Collection, ingest: Ingest, api: APIClient) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
-    upload(api)
-    for question in suggest_questions(collection, count=9):
-        ask(question)
-    assert set(models.Answer.objects.values_list("kind", flat=True)) == {"answer"}
-
-
-def test_an_empty_collection_has_no_examples(collection: Collection) -> None:
-    assert suggest_questions(collection, count=4) == []
-    assert read_passages([]) == []
 
 
 def test_what_is_not_kept_is_not_deleted_as_a_conversation() -> None:

@@ -40,13 +40,14 @@ def chats(request: HttpRequest) -> HttpResponse:
 def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """A conversation as it was, to be gone on with."""
     session = find_session(session_id)
-    answers = list(models.Answer.objects.said_in(session).shown().select_related("collection"))
+    said = models.Answer.objects.said_in(session).shown().select_related("collection")
+    answers = list(said.reverse()[:MOST_TURNS])[::-1]
     last = answers[-1].collection.name if answers else ""
     shown = {
         **composer(request, collection=last),
         "chat": session,
-        "turns": read_turns(answers[-MOST_TURNS:]),
-        "left_out_count": max(len(answers) - MOST_TURNS, 0),
+        "turns": read_turns(answers),
+        "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]
     }
     return render(request, "web/ask.html", shown)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -72,7 +71,7 @@ def search_page(given: dict[str, Any]) -> ResultPage:
             passage,
             rank,
             before.get(passage.chunk_id) if before.get(passage.chunk_id) != rank else None,
-            draw_hit(passage, given["q"], media_types.get(UUID(passage.document_id), PLAIN)),
+            draw_hit(passage, given["q"], media_types.get(passage.document_id, PLAIN)),
         )
         for rank, passage in enumerate(found.results[first : first + PAGE_SIZE], first + 1)
     ]
