@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import connection
 from pydantic import SecretStr
 
 from pkb.databases import REQUEST_WAIT_S, bound_requests, choose_postgres_dir, read_databases
 from pkb.env import Env
+from pkb.postgres.engine.base import DatabaseWrapper
 
 
 def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
@@ -64,3 +67,16 @@ def test_requests_are_cut_short_and_other_work_is_not(tmp_path: Path, settings: 
     assert options["pool"] == {
         "min_size": 0, "max_size": 7, "timeout": REQUEST_WAIT_S, "max_waiting": 7, "max_idle": 60,
     }  # fmt: skip
+
+
+@pytest.mark.skipif(settings.PKB_POSTGRES_DIR is None, reason="the tests have a server of yours")
+def test_dbshell_finds_the_embedded_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    psql = tmp_path / "psql"
+    psql.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
+    psql.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    unasked = {**connection.settings_dict, "HOST": "", "PORT": "", "USER": ""}
+    DatabaseWrapper(unasked).client.runshell(["-c", "SELECT 1"])
+    address = connection.get_connection_params()
+    given = (tmp_path / "given").read_text()
+    assert f"-U {address['user']} -h {address['host']} -p {address['port']} -c SELECT 1" in given

@@ -1,12 +1,13 @@
 """The engine ``pkb.postgres.engine``: Django's, on the embedded server, which it keeps running."""
 
 import time
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.backends.postgresql import base
+from django.db.backends.postgresql import base, client
 
 from pkb.postgres.server import EmbeddedPostgres
 
@@ -52,8 +53,18 @@ def _keeper(state_dir: Path) -> Keeper:
     return Keeper(_server(state_dir))
 
 
+class DatabaseClient(client.DatabaseClient):
+    """``manage.py dbshell``: knows the server's address once that is started."""
+
+    def runshell(self, parameters: Iterable[str]) -> None:
+        self.connection.get_connection_params()
+        super().runshell(parameters)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Starts the server before a connection is made, should nobody have done so."""
+
+    client_class = DatabaseClient
 
     def get_connection_params(self) -> dict[str, Any]:
         server = _server(settings.PKB_POSTGRES_DIR)
