@@ -13,7 +13,8 @@ from corpus.models import Version
 if TYPE_CHECKING:
     from qa.answer_question import AnsweredQuestion
 
-# The least PKB_RETENTION_DAYS: who has answers removed finds none kept longer here.
+# The least PKB_RETENTION_DAYS: who has answers removed is given none of before again. What is older
+# goes with the next question.
 LONGEST_S = 86_400.0
 
 
