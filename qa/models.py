@@ -258,6 +258,7 @@ class Feedback(models.Model):
 
     class Meta:
         ordering = ["-created_at", "id"]
+        verbose_name_plural = "feedback"
         indexes = [models.Index("review", "created_at", name="feedback_review")]
         constraints = [
             models.CheckConstraint(
