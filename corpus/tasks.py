@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 # A worker does one thing at a time: after this long another job gets its turn.
 TURN_S = 20.0
-# Where nothing could be done: another holds the job, or the embedder is not back yet.
+# Where nothing could be done: the embedder is not back yet.
 AGAIN_AFTER_S = 5
 
 

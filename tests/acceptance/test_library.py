@@ -10,14 +10,17 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.errors import PkbError
 from corpus.invariants import find_violations
+from corpus.jobs.kinds.edit import start_edit
 from corpus.jobs.run import advance_job
 from corpus.loaders import load_file
 from corpus.models import Chunk, Collection, Document, Job, TermCount
 from corpus.models.document_lists import SORTS, page_of
+from corpus.queue import RUN_JOB
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.failures import find_advice, shorten
@@ -167,6 +170,25 @@ def test_documents_are_tagged_and_untagged(client: Client, two: list[Document]) 
     assert chunk is not None
     assert [tag.name for tag in chunk.tags.all()] == ["north"]
     assert {job.status for job in Job.objects.all()} == {"succeeded"}
+
+
+def test_a_job_that_a_worker_left_to_the_page_waits_for_workers_again(
+    client: Client, two: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start_and_leave(*args: Any, **given: Any) -> list[Job]:
+        jobs = start_edit(*args, **given)
+        # A worker took it from the queue, and found that the page was at it.
+        ProcrastinateJob.objects.all()._raw_delete(using="default")
+        return jobs
+
+    monkeypatch.setattr("web.views.bulk.start_edit", start_and_leave)
+    monkeypatch.setattr("web.views.bulk.TURN_S", -1)
+    bulk(client, "tag", two, tags="coast")
+    job = Job.objects.get()
+    assert job.is_unfinished
+    assert [row.args for row in ProcrastinateJob.objects.filter(task_name=RUN_JOB)] == [
+        {"job_id": str(job.pk)}
+    ]
 
 
 def test_a_deletion_is_confirmed_first(client: Client, two: list[Document]) -> None:
