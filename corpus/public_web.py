@@ -222,22 +222,25 @@ def _headers(response: httpcore.Response) -> dict[str, str]:
 
 
 def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> bytes:
-    content = b""
+    content = bytearray()
     for piece in pieces:
         content += piece
         if len(content) > max_bytes:
             raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
     encoding = headers.get("content-encoding", "identity").lower()
     if encoding in {"identity", ""}:
-        return content
+        return bytes(content)
     if encoding not in _COMPRESSED:
         raise NotFetched(f"It comes compressed by {encoding[:20]}, which was not asked for.")
+    unpacker = zlib.decompressobj(_ANY_WRAPPER)
     try:
-        unpacked = zlib.decompressobj(_ANY_WRAPPER).decompress(content, max_bytes + 1)
+        unpacked = unpacker.decompress(content, max_bytes + 1)
     except zlib.error as exc:
         raise NotFetched("It is compressed, and damaged.") from exc
     if len(unpacked) > max_bytes:
         raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+    if not unpacker.eof:
+        raise NotFetched("It is compressed, and damaged.")
     return unpacked
 
 

@@ -208,6 +208,12 @@ def test_what_cannot_be_had_is_told(site: Site, status: int, headers: dict[str, 
         fetch(site.url, max_bytes=MAX_BYTES)
 
 
+def test_what_came_compressed_and_breaks_off_is_not_taken_for_the_whole(site: Site) -> None:
+    site.says("/", gzip.compress(b"All of it is here. " * 99)[:-12], Content_Encoding="gzip")
+    with pytest.raises(NotFetched, match="damaged"):
+        fetch(site.url, max_bytes=MAX_BYTES)
+
+
 def test_a_server_that_is_not_there_is_told(site: Site, listener: socket.socket) -> None:
     port = listener.getsockname()[1]
     listener.close()
