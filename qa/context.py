@@ -12,7 +12,6 @@ from qa.cancellation import Listener, Silent, wait_for
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
-from qa.readers.passages import read_passages
 from qa.search.hybrid import RetrievedPassages, default_retriever
 from qa.search.passage_order import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
@@ -142,14 +141,6 @@ class QAContext:
             per_document=self.per_document,
             limit=limit,
         )
-
-    def read(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages with what the reader finds in them for the question.
-
-        Raises:
-            BackendError: The reader failed.
-        """
-        return read_passages(question, passages, reader=self.reader)
 
 
 def get_answerer(name: str) -> Answerer:

@@ -22,6 +22,7 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
 from qa.proof.outline import tell_outline
 from qa.questions import find_named, is_greeting
+from qa.readers.passages import read_passages
 from qa.search.outline import find_by_name, read_sections
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Query
@@ -59,7 +60,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
         best = context.rerank(query.text, state["candidates"], limit=query.k)
-        read = context.read(query.text, best)
+        read = read_passages(query.text, best, reader=context.reader)
     return {"passages": read}
 
 

@@ -15,6 +15,7 @@ from qa.context import build_context
 from qa.fallbacks import prove_draft
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration
+from qa.readers.passages import read_passages
 from qa.types import Answer, Draft
 from tests.contracts.chat_server import QUESTION, answers, chat_server, openai, passage
 from tests.doubles import StubModel, read_as
@@ -111,7 +112,7 @@ def test_planted_text_that_is_copied_is_no_answer(obeyed: str, before: str) -> N
     """The real models and calibration: it is proved, but it answers nothing."""
     context = build_context()
     found = [replace(PASSAGES[0], text=f"{before} {PLANTED}", score=1.0), PASSAGES[1]]
-    read = context.read(QUESTION, found)
+    read = read_passages(QUESTION, found, reader=context.reader)
     with chat_server(answers(obeyed, ["S1"])) as server:
         draft = openai(server).answer(QUESTION, read)
     answer = context.prover.prove(draft, read, question=QUESTION)
