@@ -31,15 +31,13 @@ _ASCIIDOC = re.compile(
     r"|(?<![\w*])\*(?P<strong_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*(?![\w*])"
     r"|(?<![\w_])_(?P<em_text>(?=\S)[^_\n]{1,300}?(?<=\S))_(?![\w_])"
 )
-# Words with the address or name behind them, of which they alone are shown.
-_TARGET = re.compile(r"(.*?)\s*<([^<>]+)>\Z", re.DOTALL)
 _WORDS_ONLY = frozenset(("ref", "doc", "term", "numref", "any", "title"))
-_DIRECTIVE = re.compile(r"([ \t]*)\.\. ([\w:+-]+)::(?=[ \t]|$)")
+_DIRECTIVE = re.compile(r"\A([ \t]*)\.\. ([\w:+-]+)::(?=[ \t]|$)")
 _CODE_DIRECTIVES = frozenset(("code", "code-block", "sourcecode", "highlight", "parsed-literal"))
-_HEADING = re.compile(r"(={1,6}|#{1,6}|\.(?=\w))[ \t]*(?=\S)(.*)")
-_FENCE = re.compile(r"(?:-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|--)[ \t]*\Z")
+_HEADING = re.compile(r"\A(={1,6}|#{1,6}|\.(?=\w))[ \t]*(?=\S)(.*)")
+_FENCE = re.compile(r"\A(?:-{4,}|\.{4,}|\+{4,}|={4,}|\*{4,}|_{4,}|--)[ \t]*\Z")
 _LISTING_FENCES = ("-", ".", "+")
-_ATTRIBUTES = re.compile(r"\[[\w#.,%\"'=\[\] -]*\][ \t]*\Z|\+[ \t]*\Z")
+_ATTRIBUTES = re.compile(r"\A(?:\[[\w#.,%\"'=\[\] -]*\][ \t]*|\+[ \t]*)\Z")
 
 
 class _Line(NamedTuple):
@@ -139,9 +137,10 @@ def _marked_up(source: str, found: re.Match[str]) -> Iterator[Part]:
     start, end = found.span(f"{kind}_text")
     groups = found.groupdict()
     address = groups.get("link") or ""
-    target = _TARGET.match(found[f"{kind}_text"]) if kind in {"role", "link"} else None
-    if target and target[1]:
-        end, address = start + target.end(1), target[2]
+    words, bracket, target = found[f"{kind}_text"].rpartition("<")
+    # Of words with an address or name behind them, they alone are shown.
+    if kind in {"role", "link"} and bracket and words.strip() and target.endswith(">"):
+        end, address = start + len(words.rstrip()), target[:-1]
     if kind == "link" and _SAFE_ADDRESS.match(address):
         rest = 'rel="noreferrer noopener nofollow" target="_blank"'
         yield Element(f'<a href="{escape(address)}" {rest}>')

@@ -22,13 +22,13 @@ from corpus.loaders.formats.plain import unified
 MAX_DEPTH = 10
 MAX_INCLUDES = 1_000
 
-_FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,}|:{3,})[ ]*(?:\{include\}[ \t]+(\S.*))?")
-_DIRECTIVE = re.compile(r"\.\. include::[ \t]+(\S.*)")
-_OPTION = re.compile(r"[ \t]*:([a-z-]+):[ \t]*(.*)")
+_FENCE = re.compile(r"\A[ ]{0,3}(`{3,}|~{3,}|:{3,})[ ]*(?:\{include\}[ \t]+(\S.*))?")
+_DIRECTIVE = re.compile(r"\A\.\. include::[ \t]+(\S.*)")
+_OPTION = re.compile(r"\A[ \t]*:([a-z-]+):[ \t]*(.*)")
 # With them it is shown as it is, and is no part of the text.
 _LITERAL = frozenset(("literal", "code", "parser"))
 # Of other schemes, of the program's own folder, or from a root that only the program knows.
-_ELSEWHERE = re.compile(r"/|<|~|[a-z]+://", re.I)
+_ELSEWHERE = re.compile(r"\A(?:/|<|~|[a-z]+://)", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ _NOBODY = frozenset(
     "admin administrator anonymous (anonymous) author openpyxl owner python-docx root unknown user "
     "none n/a microsoft-office-user".split()
 )
-_ADDRESS = re.compile(r"https?://", re.I)
+_ADDRESS = re.compile(r"\Ahttps?://", re.I)
 
-_LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_@.]\w.*)?\Z", re.S)
+_LANGUAGE = re.compile(r"\A([A-Za-z]{2,3})(?:[-_@.]\w.*)?\Z", re.S)
 # Of three letters, as libraries write them, those of two.
 _SHORT_LANGUAGES = dict(
     pair.split(":")
@@ -48,7 +48,7 @@ _SHORT_LANGUAGES = dict(
 _NO_LANGUAGES = frozenset(("und", "mul", "zxx", "xx", "mis"))
 
 _ISO = re.compile(
-    r"(\d{4})(?:-(\d\d)(?:-(\d\d)"
+    r"\A(\d{4})(?:-(\d\d)(?:-(\d\d)"
     r"(?:[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)?\s?(Z|[+-]\d\d:?\d\d)?)?)?)?\Z"
 )
 _MONTHS = {
@@ -59,10 +59,10 @@ _MONTHS = {
 }
 # 3 March 2024, 3. Mar. 2024; March 3, 2024; 03.03.2024; 2024/3/3.
 _SPELT = (
-    (re.compile(r"(\d{1,2})\.?\s+([A-Za-z]{3})[a-z]*\.?,?\s+(\d{4})\b"), (3, 2, 1)),
-    (re.compile(r"([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"), (3, 1, 2)),
-    (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})\b"), (3, 2, 1)),
-    (re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b"), (1, 2, 3)),
+    (re.compile(r"\A(\d{1,2})\.?\s+([A-Za-z]{3})[a-z]*\.?,?\s+(\d{4})\b"), (3, 2, 1)),
+    (re.compile(r"\A([A-Za-z]{3})[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b"), (3, 1, 2)),
+    (re.compile(r"\A(\d{1,2})\.(\d{1,2})\.(\d{4})\b"), (3, 2, 1)),
+    (re.compile(r"\A(\d{4})[/.](\d{1,2})[/.](\d{1,2})\b"), (1, 2, 3)),
 )
 
 

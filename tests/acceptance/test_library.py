@@ -327,7 +327,7 @@ def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:  # no
     ("name", "content"),
     [
         ("a.pdf", b"%PDF-1.4 and nothing of the kind"),
-        ("a.rtf", b"{\\rtf1 hello}"),
+        ("a.wpd", b"\xffWPC hello"),
         ("a.txt", b""),
         ("a.docx", b"PK\x03\x04 torn"),
         ("a.xml", b"<a><b></a>"),
