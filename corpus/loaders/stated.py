@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from email.utils import getaddresses, parsedate_to_datetime
-from locale import windows_locale
 from typing import Any
 
 from corpus.storable import MAX_DEPTH
@@ -124,11 +123,9 @@ def _name(stated: Any, key: str) -> str:
 
 
 def language_of(stated: Any) -> str:
-    """The language that a tag (``de-CH``, ``ger``) or Windows' number of one names, or empty."""
+    """The language that a tag (``de-CH``, ``ger``) names, or empty."""
     if isinstance(stated, list):
         stated = stated[0] if stated else ""
-    if isinstance(stated, int):
-        stated = windows_locale.get(stated, "")
     found = _LANGUAGE.match(stated.strip()) if isinstance(stated, str) else None
     code = found[1].lower() if found else ""
     return "" if code in _NO_LANGUAGES else _SHORT_LANGUAGES.get(code, code)

@@ -95,7 +95,7 @@ def doc(
     pieces = struct.pack("<BIIIHIH", 2, 16, 0, units, 0, _TEXT_AT, 0)
     table = styles + kinds + pieces
     main = bytearray(_TEXT_AT)
-    struct.pack_into("<HH2xH2xH", main, 0, 0xA5EC, version, 0x0407, flags | 0x0200)
+    struct.pack_into("<HH6xH", main, 0, 0xA5EC, version, flags | 0x0200)
     struct.pack_into("<II", main, 0x4C, units - len(notes), len(notes))
     starts = {1: (0, len(styles)), 13: (len(styles), len(kinds)),
               33: (len(styles) + len(kinds), len(pieces))}  # fmt: skip

@@ -19,7 +19,6 @@ from corpus.loaders.formats.office97.container import (
     stated_properties,
     whole,
 )
-from corpus.loaders.stated import language_of
 
 PRELOAD = ("olefile",)
 
@@ -27,9 +26,8 @@ _MAGIC = 0xA5EC
 # Word 97; what is older has other tables.
 _FIRST_VERSION = 0x00C1
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
-# Places in the file's head: of its language, of counts of characters, of pairs of place and
-# length.
-_LANGUAGE_AT, _COUNTS_AT, _PAIRS_AT = 0x06, 0x4C, 0x9A
+# Places in the file's head: of counts of characters, and of pairs of place and length.
+_COUNTS_AT, _PAIRS_AT = 0x4C, 0x9A
 _STYLES, _PARAGRAPHS, _PIECES = 1, 13, 33
 # Main text, footnotes, headers, macros, comments, endnotes, text boxes, those of headers.
 _PARTS = 8
@@ -85,7 +83,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         table = read_stream(container, "1Table" if flags & _TABLE_1 else "0Table")
         word = _Word(main, table)
         blocks = word.flow().blocks()
-        stated = {**stated_properties(container), "language": _language(main)}
+        stated = stated_properties(container)
     keywords = stated.pop("keywords", "")
     return LoadedDocument(
         blocks=tuple(blocks),
@@ -93,11 +91,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
         metadata=stated,
     )
-
-
-def _language(main: bytes) -> str:
-    """In which the program was that wrote it, by Windows' numbers of languages."""
-    return language_of(struct.unpack_from("<H", main, _LANGUAGE_AT)[0])
 
 
 def _checked_flags(main: bytes) -> int:

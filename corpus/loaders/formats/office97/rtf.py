@@ -12,7 +12,6 @@ from typing import Any
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.formats.office97.container import Flow, charset_of, whole
-from corpus.loaders.stated import language_of
 
 _TOKEN = re.compile(
     r"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|[\r\n]+"
@@ -49,7 +48,7 @@ _CHARACTERS = {
 }  # fmt: skip
 _SYMBOLS = {"~": " ", "_": "-", "\\": "\\", "{": "{", "}": "}"}
 _PARAGRAPH_ENDS = frozenset(("par", "sect", "page", "column"))
-_SETTINGS = frozenset("pard plain ansicpg deflang f uc v intbl s outlinelevel".split())
+_SETTINGS = frozenset("pard plain ansicpg f uc v intbl s outlinelevel".split())
 _HEADING = re.compile(r"heading (\d)", re.I)
 _NO_OUTLINE = 9
 # Windows' code pages by the numbers that fonts have for them.
@@ -218,8 +217,6 @@ class _Reader:
         elif word in _SETTINGS:
             if word == "ansicpg":
                 self._charset = charset_of(value)
-            elif word == "deflang":
-                self.stated["language"] = language_of(value)
             elif word == "s":
                 self._described = value
             settings = self._settings(word, value, is_bare=number is None)
@@ -238,7 +235,7 @@ class _Reader:
             "s": {"style": value, "outline": _NO_OUTLINE},
             "outlinelevel": {"outline": value},
         }
-        return settings.get(word, {})
+        return settings[word]
 
     def _describe_font(self, word: str, value: int) -> None:
         if word == "f":
