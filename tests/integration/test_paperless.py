@@ -157,6 +157,17 @@ def test_content_that_goes_from_one_document_to_another_is_never_lost(
     assert stored() == {"1": BAKERY[:20], "2": LIGHTHOUSE[:20]}
 
 
+def test_documents_that_exchange_their_contents_are_both_there(paperless: Paperless) -> None:
+    paperless.put(1, LIGHTHOUSE)
+    paperless.put(2, BAKERY)
+    sync()
+    paperless.put(1, BAKERY, modified="2026-11-09T08:00:00Z")
+    paperless.put(2, LIGHTHOUSE, modified="2026-11-09T08:00:00Z")
+    assert outcomes(sync()) == ["added", "replaced"]
+    assert stored() == {"1": BAKERY[:20], "2": LIGHTHOUSE[:20]}
+    assert list(find_violations()) == []
+
+
 def test_a_refused_document_says_why_and_is_not_read_again(paperless: Paperless) -> None:
     paperless.put(1, "", original_file_name="empty.txt")
     job = sync()

@@ -105,6 +105,7 @@ class SourceKind(JobKind):
 
     def finish(self, job: Job) -> None:
         try:
+            self._read_again(job)
             _remove_gone(job)
         except SourceUnavailable as exc:
             job.refresh_from_db(fields=["errors"])
@@ -112,6 +113,20 @@ class SourceKind(JobKind):
             job.save(update_fields=["errors"])
         finally:
             _close(job.pk)
+
+    def _read_again(self, job: Job) -> None:
+        """Read what had the content of another document, if that has another content by now."""
+        doubles = job.items.filter(status=JobItem.Status.DONE, outcome=Outcome.UNCHANGED)
+        for item in doubles.exclude(reason="").select_related("job__collection"):
+            holders = Document.objects.filter(pk=str(item.document_id))
+            if holders.filter(ingested_at__lt=item.ended_at).exists():
+                continue
+            result = self.run(item)
+            if not result.has_failed:
+                item.outcome, item.reason = result.outcome, result.reason
+                item.document_id = UUID(result.document_id)
+                item.chunk_count, item.encoded_count = result.chunk_count, result.encoded_count
+                item.save()
 
 
 _UNKNOWN = "No source of this name is configured any more."
