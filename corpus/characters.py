@@ -57,3 +57,8 @@ def _drop_marks(run: re.Match[str]) -> str:
         if marks <= MOST_MARKS:
             kept.append(character)
     return "".join(kept)
+
+
+def folded(text: str) -> str:
+    """Return letters and digits alone, in lower case and without accents."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))

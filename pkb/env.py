@@ -253,6 +253,9 @@ class Env(ServerEnv):
     pkb_rules: Path | None = Field(
         default=None, description="file of rules that tag what comes in: YAML, TOML or JSON"
     )
+    pkb_ocr: Literal["auto", "off"] = Field(
+        default="auto", description="`auto`: pages and images without text are read by OCR"
+    )
     pkb_ingest_roots: str = Field(
         default="", description="folders that may be taken in over HTTP, separated by `:`"
     )

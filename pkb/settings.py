@@ -314,6 +314,7 @@ PKB_MAX_BODY_BYTES = env.max_body_bytes
 PKB_MAX_FILE_BYTES = env.max_file_bytes
 PKB_KEEP_ORIGINALS = env.pkb_keep_originals
 PKB_RULES = env.pkb_rules
+PKB_OCR = env.pkb_ocr
 PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
 PKB_FETCH = env.pkb_fetch
 PKB_FETCH_HOSTS = {host.strip().lower() for host in env.pkb_fetch_hosts.split(",") if host.strip()}

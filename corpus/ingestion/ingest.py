@@ -88,7 +88,7 @@ def ingest_file(
     with _traced(collection):
         with span(Step.LOAD):
             loaded, found_type = load_file(
-                content, filename=filename, media_type=media_type, limits=_limits()
+                content, filename=filename, media_type=media_type, limits=loader_limits()
             )
         with span(Step.NORMALIZE):
             normal, outline = join_blocks(loaded.blocks)
@@ -161,9 +161,12 @@ def _traced(collection: Collection) -> Iterator[None]:
         yield
 
 
-def _limits() -> LoaderLimits:
+def loader_limits() -> LoaderLimits:
+    """Return the bounds that the settings give a file."""
     return LoaderLimits(
-        max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
+        max_file_bytes=settings.PKB_MAX_FILE_BYTES,
+        max_chars=settings.PKB_MAX_FILE_CHARS,
+        ocr=settings.PKB_OCR != "off",
     )
 
 

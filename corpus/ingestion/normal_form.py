@@ -10,6 +10,7 @@ from typing import Any
 
 from corpus.characters import normalize, pieces
 from corpus.errors import BinaryText
+from corpus.ingestion.scanned_text import ScannedRun, pack_runs, runs_of, unpack_runs
 from corpus.loaders.base import Block
 from corpus.storable import MAX_DEPTH, is_storable
 
@@ -54,11 +55,13 @@ class Outline:
         headings: In order.
         pages: ``(first character, page number)``, in order; empty where there are no pages.
         labels: In order of start, an outer one before those inside it.
+        scanned: What OCR read, in order; empty where there was text.
     """
 
     headings: tuple[Heading, ...] = ()
     pages: tuple[tuple[int, int], ...] = ()
     labels: tuple[Label, ...] = ()
+    scanned: tuple[ScannedRun, ...] = ()
 
     def page_at(self, place: int) -> int | None:
         """Return the page that a character stands on; None where there are no pages."""
@@ -77,7 +80,13 @@ class Outline:
         headings = [[h.start, h.end, h.level, h.text] for h in self.headings]
         labels = [[label.start, label.end, label.text] for label in self.labels]
         pages = [list(page) for page in self.pages]
-        return {"headings": headings, "pages": pages, **({"labels": labels} if labels else {})}
+        scanned = pack_runs(self.scanned)
+        return {
+            "headings": headings,
+            "pages": pages,
+            **({"labels": labels} if labels else {}),
+            **({"scanned": scanned} if scanned else {}),
+        }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Outline":
@@ -85,6 +94,7 @@ class Outline:
             headings=tuple(Heading(*row) for row in stored.get("headings", [])),
             pages=tuple((start, page) for start, page in stored.get("pages", [])),
             labels=tuple(Label(*row) for row in stored.get("labels", [])),
+            scanned=unpack_runs(stored.get("scanned", "")),
         )
 
 
@@ -128,7 +138,7 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     """Normalize blocks and join them by one empty line.
 
     Returns:
-        The text, and where its headings, labels and pages are.
+        The text, and where its headings, labels, pages and scanned runs are.
 
     Raises:
         BinaryText: As ``normalize_text``.
@@ -140,6 +150,7 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
     labels = _Labels()
+    scanned: list[ScannedRun] = []
     start = 0
     for block in blocks:
         piece = _normal_form(block.text)
@@ -151,9 +162,10 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
+        scanned += runs_of(block.places, piece, start=start)
         texts.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
-    outline = Outline(tuple(headings), tuple(pages), labels.found())
+    outline = Outline(tuple(headings), tuple(pages), labels.found(), tuple(scanned))
     return BLOCK_SEPARATOR.join(texts), outline
 
 

@@ -2,14 +2,16 @@
 From a file to text with structure.
 
 ``load_file`` names the media type by content, name and declaration (``detecting``), reads plain
-formats in this process and all others in a child process with limits (``sandbox``). What is read
-by which module is in ``registry``; each such module is one ``corpus.loaders.base.Loader``.
+formats in this process and all others in a child process with limits (``sandbox``), and has OCR
+read the pages that are pictures (``ocr``). What is read by which module is in ``registry``; each
+such module is one ``corpus.loaders.base.Loader``.
 """
 
 from corpus.errors import EmptyDocument, TooLarge
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
+from corpus.loaders.ocr.pages import read_scans
 from corpus.loaders.read import read
 from corpus.loaders.registry import FORMATS, supported_extensions
 from corpus.loaders.sandbox import read_in_child
@@ -44,7 +46,7 @@ def load_file(
         UnsupportedMediaType: No loader reads it; the message names what is supported.
         UnreadableFile: It is broken, encrypted, hostile, or not what it claims to be.
         BinaryText: It claims to be text and holds NUL bytes.
-        EmptyDocument: It holds no text.
+        EmptyDocument: It holds no text, and OCR found none.
         TextTooLong: It holds more than ``limits.max_chars`` characters.
     """
     if len(content) > limits.max_file_bytes:
@@ -56,4 +58,9 @@ def load_file(
     detected = detect_media_type(content, filename=filename, declared=media_type, limits=limits)
     is_quick = FORMATS[detected].in_process and len(content) <= _QUICK_BYTES
     reader = read if is_quick else read_in_child
-    return reader(content, filename=filename, media_type=detected, limits=limits), detected
+    document = reader(content, filename=filename, media_type=detected, limits=limits)
+    if document.scans:
+        document = read_scans(
+            content, document, filename=filename, media_type=detected, limits=limits
+        )
+    return document, detected

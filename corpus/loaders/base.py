@@ -2,7 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+
+class Place(NamedTuple):
+    """Where a run of a block's text stands on the picture of its page, as OCR read it.
+
+    Lengths are whole ten-thousandths of the page's width, from its upper left corner.
+
+    Attributes:
+        letter_count: Letters and digits of the run, folded (``corpus.characters.folded``); the
+            runs of a block follow each other as they do in its text.
+        confidence: That OCR has of it, in [0, 1].
+        x1, y1, x2, y2: The middle of the line's height where reading begins, and where it ends.
+        height: Of the line.
+    """
+
+    letter_count: int
+    confidence: float
+    x1: int
+    y1: int
+    x2: int
+    y2: int
+    height: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +45,7 @@ class Block:
         under: What the source calls this block and its neighbours besides headings, outermost
             first: the term it defines, its caption, the header of its table. The block that says
             these words is under them too.
+        places: Of its runs, where it was read from a picture; else none.
     """
 
     text: str
@@ -27,6 +53,7 @@ class Block:
     heading_text: str = ""
     page: int | None = None
     under: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +66,8 @@ class LoadedDocument:
         metadata: JSON values that the source states about itself.
         chapter: Where the source states it, or empty.
         section: Where the source states it, or empty.
+        scans: Pages, from 1, that show something and have no text: OCR is to read them. ``blocks``
+            may then be empty.
     """
 
     blocks: tuple[Block, ...]
@@ -47,6 +76,41 @@ class LoadedDocument:
     tags: tuple[str, ...] = ()
     chapter: str = ""
     section: str = ""
+    scans: tuple[int, ...] = ()
+
+
+class Scan(NamedTuple):
+    """What OCR made of the picture of a page, of ``width`` by ``height`` pixels.
+
+    Attributes:
+        lines: That are text, as far as OCR can tell.
+        confidence: The mean of all that it found, by their length, what it could not read
+            included; None where it found nothing.
+    """
+
+    width: int
+    height: int
+    lines: "tuple[ScannedLine, ...]"
+    confidence: float | None
+
+
+class ScannedLine(NamedTuple):
+    """A run of text as it stands in a picture.
+
+    Attributes:
+        confidence: The mean of those of its letters, in [0, 1].
+        x1, y1, x2, y2: Pixels, from the upper left corner: the middle of the line's height where
+            reading begins, and where it ends.
+        height: Of the line, in pixels.
+    """
+
+    text: str
+    confidence: float
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    height: float
 
 
 class Loader(Protocol):
@@ -63,4 +127,23 @@ class Loader(Protocol):
             UnreadableFile: It is broken, encrypted, or not what it claims to be.
             EmptyDocument: It holds no text.
         """
+        ...
+
+
+@runtime_checkable
+class ScanLoader(Protocol):
+    """A loader module of files that may have scanned pages."""
+
+    def load_scanned(
+        self, content: bytes, *, filename: str, scans: Mapping[int, Scan]
+    ) -> LoadedDocument:
+        """Read a file as ``load``, with what OCR made of its pages, by number from 1.
+
+        Raises:
+            EmptyDocument: Also where OCR found no text.
+        """
+        ...
+
+    def picture_of(self, content: bytes, *, number: int) -> "ndarray[Any, Any]":
+        """Return a page for OCR: bytes of blue, green and red, by row and column."""
         ...

@@ -19,6 +19,8 @@ class LoaderLimits:
         max_ratio: Unpacked to packed size of one entry; small entries are exempt.
         max_entries: Entries of a zip-based format.
         max_attachments: Files inside a message, those of attached messages included.
+        ocr: Pages without text are read by OCR.
+        max_scanned_pages: Pages that are read so; the others stay unread, and that is said.
     """
 
     max_file_bytes: int = 50 * 2**20
@@ -32,6 +34,8 @@ class LoaderLimits:
     max_ratio: int = 100
     max_entries: int = 10_000
     max_attachments: int = 100
+    ocr: bool = True
+    max_scanned_pages: int = 1_000
 
 
 # More than any bound has; turning long numbers into integers takes time.

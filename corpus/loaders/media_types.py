@@ -16,6 +16,14 @@ _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 _RTF_MARK = b"{\\rtf"
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_IMAGE_MARKS = (
+    (b"\x89PNG\r\n\x1a\n", registry.PNG),
+    (b"\xff\xd8\xff", registry.JPEG),
+    (b"II*\x00", registry.TIFF),
+    (b"MM\x00*", registry.TIFF),
+)
+# Lengths of the header that follows the 14 bytes a bitmap begins with.
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 # PDF readers accept the header anywhere in the first kilobyte.
 _PDF_HEADER_BYTES = 1024
 # So much of a file is looked at to tell text from the rest.
@@ -98,8 +106,8 @@ def detect_media_type(
 
 def _marked_media_type(content: bytes, named: str, limits: LoaderLimits) -> str:
     """The media type of a file whose first bytes say what it is, else empty."""
-    if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
-        return registry.PDF
+    if drawn := _drawn_media_type(content):
+        return drawn
     if content.startswith(_ZIP_MARKS):
         return _zip_media_type(content, limits)
     if content.startswith(_OLE_MARK):
@@ -115,7 +123,21 @@ def _may_be_text(declared: str) -> bool:
 
 def _is_text_format(media_type: str) -> bool:
     known = registry.FORMATS.get(media_type)
-    return known is not None and not known.is_zip and media_type != registry.PDF
+    is_other = media_type == registry.PDF or media_type in registry.IMAGES
+    return known is not None and not known.is_zip and not is_other
+
+
+def _drawn_media_type(content: bytes) -> str:
+    """That of a PDF or an image, or empty."""
+    if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
+        return registry.PDF
+    for mark, media_type in _IMAGE_MARKS:
+        if content.startswith(mark):
+            return media_type
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return registry.WEBP
+    is_bitmap = content[:2] == b"BM" and int.from_bytes(content[14:18], "little") in _BMP_HEADERS
+    return registry.BMP if is_bitmap else ""
 
 
 def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Protocol, runtime_checkable
@@ -9,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.loaders import registry
 from corpus.loaders.archives import check_zip
-from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument, Scan, ScanLoader
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.labels import LINE_LEVEL, name_blocks
 from corpus.loaders.media_types import detect_media_type
@@ -36,34 +37,53 @@ class HasAttachments(Protocol):
     def attachments(self, content: bytes) -> list[Attachment]: ...
 
 
-def read(content: bytes, *, filename: str, media_type: str, limits: LoaderLimits) -> LoadedDocument:
+def read(
+    content: bytes,
+    *,
+    filename: str,
+    media_type: str,
+    limits: LoaderLimits,
+    scans: Mapping[int, Scan] | None = None,
+) -> LoadedDocument:
     """Read a file with the loader of its media type.
+
+    Args:
+        scans: What OCR made of its pages, by number from 1; None before it was asked.
 
     Raises:
         UnreadableFile: It is broken, encrypted, or a bomb.
-        EmptyDocument: It holds no text.
+        EmptyDocument: It holds no text, nor pages for OCR.
         TextTooLong: It holds more than ``limits.max_chars``.
     """
     try:
-        document = _read(content, filename, media_type, limits, depth=0)
+        document = _read(content, filename, media_type, limits, depth=0, scans=scans)
     except RecursionError as error:
         raise UnreadableFile("The file is nested too deeply.") from error
     chars = sum(len(block.text) + 2 for block in document.blocks)
     if chars > limits.max_chars:
         raise TextTooLong(f"The file holds {chars:,} characters; {limits.max_chars:,} are allowed.")
-    if not document.blocks:
+    if not document.blocks and not document.scans:
         name = registry.FORMATS[media_type].name
         raise EmptyDocument(f"The file was read as {name} and holds no text.")
     return replace(document, title=document.title or _title(document.blocks, filename))
 
 
 def _read(
-    content: bytes, filename: str, media_type: str, limits: LoaderLimits, *, depth: int
+    content: bytes,
+    filename: str,
+    media_type: str,
+    limits: LoaderLimits,
+    *,
+    depth: int,
+    scans: Mapping[int, Scan] | None = None,
 ) -> LoadedDocument:
     if registry.FORMATS[media_type].is_zip:
         check_zip(content, limits=limits)
     loader = registry.loader_for(media_type)
-    document = loader.load(content, filename=filename)
+    if scans is not None and isinstance(loader, ScanLoader):
+        document = loader.load_scanned(content, filename=filename, scans=scans)
+    else:
+        document = loader.load(content, filename=filename)
     blocks = [_clean(block) for block in document.blocks if block.text.strip()]
     if registry.FORMATS[media_type].is_prose:
         blocks = list(name_blocks(blocks))
@@ -98,6 +118,11 @@ def _read_attachment(
         document = _read(
             attachment.content, attachment.filename, entry["media_type"], limits, depth=depth + 1
         )
+        if document.scans:
+            pages = ", ".join(map(str, document.scans))
+            entry["error"] = f"Scanned, and not read inside a message: pages {pages}."
+        if not document.blocks:
+            return entry
     except PkbError as error:
         # A picture in a message must not keep the message out; the reason stays visible.
         return {**entry, "error": str(error)}

@@ -38,6 +38,12 @@ XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
 PPT = "application/vnd.ms-powerpoint"
 OUTLOOK = "application/vnd.ms-outlook"
 RTF = "application/rtf"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+WEBP = "image/webp"
+BMP = "image/bmp"
+IMAGES = (PNG, JPEG, TIFF, WEBP, BMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,11 @@ FORMATS: dict[str, Format] = {
         ("vtt", "srt", "sbv", "ass", "ssa"),
         in_process=True,
     ),
+    PNG: Format("image", "PNG image", ("png",), is_prose=True),
+    JPEG: Format("image", "JPEG image", ("jpg", "jpeg"), is_prose=True),
+    TIFF: Format("image", "TIFF image", ("tif", "tiff"), is_prose=True),
+    WEBP: Format("image", "WebP image", ("webp",), is_prose=True),
+    BMP: Format("image", "BMP image", ("bmp",), is_prose=True),
     CODE: Format("plain", "source code", tuple(_CODE_EXTENSIONS.split()), in_process=True),
 }
 
@@ -133,6 +144,8 @@ ALIASES: dict[str, str] = {
     "text/rtf": RTF,
     "text/richtext": RTF,
     "application/x-rtf": RTF,
+    "image/jpg": JPEG,
+    "image/x-ms-bmp": BMP,
 }
 
 

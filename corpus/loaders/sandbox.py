@@ -33,7 +33,7 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument, Place, Scan
 from corpus.loaders.bounds import LoaderLimits
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,8 @@ _CHUNK_BYTES = 2**20
 _MAX_IDLE = 2
 # Files that are read at once: one a core, and one whose pages come from the disk. Others wait.
 MAX_AT_WORK = (os.cpu_count() or 1) + 1
+# Pages that OCR reads at once: each needs a core, and up to a gigabyte.
+_MAX_SCANNING = 1
 # Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
 _GRACE_S = 30.0
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -122,12 +124,19 @@ class Worker:
 
 
 class Pool:
-    """The idle workers of this process, and how many may be at work."""
+    """The idle workers of this process, and how many may be at work.
 
-    def __init__(self) -> None:
+    Args:
+        max_idle: Workers that are kept.
+        max_at_work: Files, or pages for OCR, that are read at once.
+    """
+
+    def __init__(self, *, max_idle: int = _MAX_IDLE, max_at_work: int = MAX_AT_WORK) -> None:
+        self._max_idle = max_idle
+        self._max_at_work = max_at_work
         self._idle: list[Worker] = []
         self._lock = threading.Lock()
-        self.at_work = threading.BoundedSemaphore(MAX_AT_WORK)
+        self.at_work = threading.BoundedSemaphore(max_at_work)
 
     def take(self) -> tuple[Worker, bool]:
         """A worker, and whether it has just been started."""
@@ -138,7 +147,7 @@ class Pool:
 
     def give_back(self, worker: Worker) -> None:
         with self._lock:
-            if len(self._idle) < _MAX_IDLE:
+            if len(self._idle) < self._max_idle:
                 self._idle.append(worker)
                 return
         worker.close()
@@ -153,16 +162,24 @@ class Pool:
         """After a fork: the workers are the parent's, and the locks may be held there."""
         self._idle = []
         self._lock = threading.Lock()
-        self.at_work = threading.BoundedSemaphore(MAX_AT_WORK)
+        self.at_work = threading.BoundedSemaphore(self._max_at_work)
 
 
 _pool = Pool()
-atexit.register(_pool.close)
-os.register_at_fork(after_in_child=_pool.forget)
+# Workers of their own: these hold the weights.
+_scanners = Pool(max_idle=_MAX_SCANNING, max_at_work=_MAX_SCANNING)
+for _each in (_pool, _scanners):
+    atexit.register(_each.close)
+    os.register_at_fork(after_in_child=_each.forget)
 
 
 def read_in_child(
-    content: bytes, *, filename: str, media_type: str, limits: LoaderLimits
+    content: bytes,
+    *,
+    filename: str,
+    media_type: str,
+    limits: LoaderLimits,
+    scans: Mapping[int, Scan] | None = None,
 ) -> LoadedDocument:
     """As ``reading.read``, in a child process.
 
@@ -170,7 +187,9 @@ def read_in_child(
         UnreadableFile: Also where the parser crashes, or needs more time or memory than allowed.
         BackendUnavailable: No worker could be started.
     """
-    given = {"filename": filename}
+    given: dict[str, Any] = {"filename": filename}
+    if scans is not None:
+        given["scans"] = list(scans.items())
     fields, *lines = run_in_child(
         "read", content, media_type=media_type, limits=limits, given=given
     )
@@ -203,8 +222,9 @@ def run_in_child(
         "limits": asdict(limits),
         "content_bytes": len(content),
     }
-    with _pool.at_work:
-        reply, *further = _ask(request, content, within_s=limits.wall_s + _GRACE_S)
+    pool = _scanners if act == "read_scan" else _pool
+    with pool.at_work:
+        reply, *further = _ask(pool, request, content, within_s=limits.wall_s + _GRACE_S)
     if "result" in reply:
         return [reply["result"], *further]
     if "error" in reply:
@@ -214,19 +234,19 @@ def run_in_child(
     raise UnreadableFile(f"The file could not be read: {reply['failure']}.")
 
 
-def _ask(request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
+def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
     """Ask a worker; a fresh one where the first, started earlier, has gone meanwhile."""
     while True:
-        worker, is_fresh = _pool.take()
+        worker, is_fresh = pool.take()
         try:
-            return _ask_one(worker, request, content, within_s=within_s)
+            return _ask_one(pool, worker, request, content, within_s=within_s)
         except WorkerLost as error:
             if is_fresh:
                 raise BackendUnavailable("The process that reads files does not answer.") from error
 
 
 def _ask_one(
-    worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
+    pool: Pool, worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
 ) -> list[Any]:
     """Ask a worker, and keep it; one that did not answer to the end is of no more use."""
     answered = False
@@ -236,17 +256,18 @@ def _ask_one(
         return reply
     finally:
         if answered:
-            _pool.give_back(worker)
+            pool.give_back(worker)
         else:
             worker.close()
 
 
 def _document(fields: dict[str, Any], lines: list[Any]) -> LoadedDocument:
     blocks = tuple(
-        Block(text, level, words, page, tuple(under))
-        for text, level, words, page, under in chain.from_iterable(lines)
+        Block(text, level, words, page, tuple(under), tuple(Place(*place) for place in places))
+        for text, level, words, page, under, places in chain.from_iterable(lines)
     )
-    return LoadedDocument(blocks=blocks, **{**fields, "tags": tuple(fields["tags"])})
+    lists = {name: tuple(fields[name]) for name in ("tags", "scans")}
+    return LoadedDocument(blocks=blocks, **{**fields, **lists})
 
 
 def _sink(process: subprocess.Popen[bytes]) -> IO[bytes]:

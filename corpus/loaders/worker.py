@@ -26,15 +26,17 @@ import traceback
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from corpus.errors import PkbError
+from corpus.errors import PkbError, UnreadableFile
 from corpus.loaders import registry, site_files
 from corpus.loaders.archives import unpacked_bytes
+from corpus.loaders.base import Scan, ScanLoader, ScannedLine
 from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.formats.image import page as image_page
 from corpus.loaders.formats.pdf import page as pdf_page
 from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
-DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section")
+DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section", "scans")
 BLOCKS_PER_LINE = 500
 # Parsers need a few: fonts, libraries. They may write none (RLIMIT_FSIZE is 0).
 _MAX_OPEN_FILES = 64
@@ -54,18 +56,26 @@ def main() -> None:
     while line := requests.readline():
         request = json.loads(line)
         content = requests.read(request["content_bytes"])
-        _preload(request["media_type"])
+        _preload(request)
         reply = _parse_in_child(request, content)
         replies.write(len(reply).to_bytes(LENGTH_BYTES, "big") + reply)
         replies.flush()
 
 
-def _preload(media_type: str) -> None:
+def _preload(request: dict[str, Any]) -> None:
     """Import what the loader will need once, here, and not in each child."""
-    loader = registry.loader_for(media_type)
+    loader = registry.loader_for(request["media_type"])
+    if request.get("act") == "read_scan":
+        with contextlib.suppress(ImportError):
+            _ocr().load()
     for name in getattr(loader, "PRELOAD", ()):
         with contextlib.suppress(ImportError):  # the child meets it again, and reports it
             importlib.import_module(name)
+
+
+def _ocr() -> Any:
+    """The engine; most workers never see a scan, and go without its 130 MiB."""
+    return importlib.import_module("corpus.loaders.ocr.engine")
 
 
 def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
@@ -186,21 +196,46 @@ def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> b
 
 
 def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    document = read(content, media_type=request["media_type"], limits=limits, **request["given"])
+    given = request["given"]
+    scans = {number: _scan(*told) for number, told in given["scans"]} if "scans" in given else None
+    document = read(
+        content,
+        filename=given["filename"],
+        media_type=request["media_type"],
+        limits=limits,
+        scans=scans,
+    )
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
-    blocks = [(b.text, b.heading_level, b.heading_text, b.page, b.under) for b in document.blocks]
+    blocks = [
+        (b.text, b.heading_level, b.heading_text, b.page, b.under, b.places)
+        for b in document.blocks
+    ]
     starts = range(0, len(blocks), BLOCKS_PER_LINE)
     return [fields, *(blocks[start : start + BLOCKS_PER_LINE] for start in starts)]
 
 
+def _scan(width: int, height: int, lines: list[Any], confidence: float | None) -> Scan:
+    return Scan(width, height, tuple(ScannedLine(*line) for line in lines), confidence)
+
+
+def _read_scan(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
+    loader = registry.loader_for(request["media_type"])
+    if not isinstance(loader, ScanLoader):
+        raise UnreadableFile("Files of this type have no scanned pages.")
+    return [_ocr().read(loader.picture_of(content, **request["given"]))]
+
+
 def _draw_page(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    drawn = pdf_page.draw(content, **request["given"])
+    is_pdf = request["media_type"] == registry.PDF
+    drawn = (pdf_page.draw if is_pdf else image_page.draw)(content, **request["given"])
     return [base64.b64encode(drawn).decode()]
 
 
 def _find_on_page(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    return [pdf_page.find(content, **request["given"])._asdict()]
+    if request["media_type"] == registry.PDF:
+        return [pdf_page.find(content, **request["given"])._asdict()]
+    return [image_page.measure(content, number=request["given"]["number"])._asdict()]
 
 
 def _find_links(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
@@ -212,7 +247,7 @@ def _find_entries(request: dict[str, Any], content: bytes, limits: LoaderLimits)
 
 
 ACTS = {
-    "read": _read, "draw_page": _draw_page, "find_on_page": _find_on_page,
+    "read": _read, "read_scan": _read_scan, "draw_page": _draw_page, "find_on_page": _find_on_page,
     "find_links": _find_links, "find_entries": _find_entries,
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from corpus.ingestion.attributes import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline, normalize_text
+from corpus.ingestion.scanned_text import pack_runs
 from corpus.ingestion.store import Version
 from corpus.times import EARLIEST, LATEST
 
@@ -82,18 +83,20 @@ class ChunkEntry(_Entry):
 class OutlineEntry(_Entry):
     """``[start, end, level, words]`` of headings, ``[start, number]`` of pages, and labels.
 
-    A label is ``[start, end, words]``.
+    A label is ``[start, end, words]``; ``scanned`` are the packed runs that OCR read.
     """
 
     headings: tuple[tuple[NonNegativeInt, NonNegativeInt, Level, str], ...] = ()
     pages: tuple[tuple[NonNegativeInt, int], ...] = ()
     labels: tuple[tuple[NonNegativeInt, NonNegativeInt, str], ...] = ()
+    scanned: str = ""
 
     @classmethod
     def of(cls, outline: Outline) -> "OutlineEntry":
         headings = tuple((h.start, h.end, h.level, h.text) for h in outline.headings)
         labels = tuple((label.start, label.end, label.text) for label in outline.labels)
-        return cls(headings=headings, pages=outline.pages, labels=labels)
+        scanned = pack_runs(outline.scanned)
+        return cls(headings=headings, pages=outline.pages, labels=labels, scanned=scanned)
 
 
 class DocumentEntry(_Entry):

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from django.conf import settings
 from pydantic import ValidationError
 
 from corpus.embedders import get_embedder
@@ -14,9 +13,10 @@ from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.disk import Found, printable, reason_of
 from corpus.ingestion.includes import read_whole
+from corpus.ingestion.ingest import loader_limits
 from corpus.ingestion.normal_form import join_blocks
 from corpus.ingestion.store import Version
-from corpus.loaders import LoaderLimits, load_file
+from corpus.loaders import load_file
 from corpus.models import Collection
 
 
@@ -45,9 +45,7 @@ def cut_file(
         PkbError: It cannot be taken in, as ``ingest_file``.
         OSError: It cannot be read.
     """
-    limits = LoaderLimits(
-        max_file_bytes=settings.PKB_MAX_FILE_BYTES, max_chars=settings.PKB_MAX_FILE_CHARS
-    )
+    limits = loader_limits()
     file = read_whole(path, root=root, max_bytes=limits.max_file_bytes)
     loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
     text, outline = join_blocks(loaded.blocks)

@@ -158,8 +158,8 @@ def test_a_title_that_programs_put_is_no_title(title: str) -> None:
     assert loaded(pdf.bytes(), "report.pdf").title == "report"
 
 
-def test_a_pdf_without_text_may_be_scanned() -> None:
-    with pytest.raises(EmptyDocument, match="scanned"):
+def test_a_pdf_with_nothing_on_its_pages_is_empty() -> None:
+    with pytest.raises(EmptyDocument, match="no text on the 2 pages"):
         loaded(Pdf().page().bytes(), "a.pdf")
 
 

@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+from corpus.characters import folded
 from corpus.errors import PageNotFound, UnreadableFile
 from corpus.loaders.formats.pdf.page import (
     MAX_PIXELS,
@@ -13,7 +14,6 @@ from corpus.loaders.formats.pdf.page import (
     PageLayout,
     draw,
     find,
-    folded,
 )
 from corpus.loaders.pages import draw_page, find_on_page
 from tests.unit.loaders.sample_files import Pdf

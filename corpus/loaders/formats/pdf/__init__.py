@@ -1,17 +1,21 @@
-"""PDF: lines with their place and size from pdfium, made into headings and paragraphs."""
+"""PDF: lines with their place and size from pdfium or OCR, made into headings and paragraphs."""
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import LoadedDocument
+from corpus.loaders.base import Block, LoadedDocument, Scan
 from corpus.loaders.formats.pdf.layout import Line, Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.scanned import is_scan, picture_of
 from corpus.loaders.formats.pdf.title import title_of
+from corpus.loaders.ocr.reading_order import lines_in_order
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
+
+__all__ = ["PRELOAD", "load", "load_scanned", "picture_of"]
 
 PRELOAD = ("pypdfium2", "pypdfium2.raw")
 
@@ -27,12 +31,25 @@ _STATED = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a PDF's text page by page.
+    """Read a PDF's text page by page, and name the pages that are scanned.
 
     Raises:
         UnreadableFile: It is damaged, or asks for a password.
-        EmptyDocument: No page has text, as in a scan.
+        EmptyDocument: No page has text, and none is scanned.
     """
+    return _load(content, filename, scans=None)
+
+
+def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
+    """Read a PDF's text page by page, that of some from what OCR made of them.
+
+    Raises:
+        UnreadableFile, EmptyDocument: As ``load``.
+    """
+    return _load(content, filename, scans=scans)
+
+
+def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) -> LoadedDocument:
     from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - only in the child process
 
     try:
@@ -43,18 +60,21 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         raise UnreadableFile(_reason(str(error))) from error
     if page_count > _MAX_PAGES:
         raise UnreadableFile(f"The PDF claims {page_count:,} pages; {_MAX_PAGES:,} are allowed.")
-    pages = dict(_pages(pdf, page_count))
-    if page_count and not pages:
+    found = list(_pages(pdf, page_count))
+    if page_count and not found:
         raise UnreadableFile("None of the PDF's pages can be read: it is damaged.")
-    blocks = blocks_from_pages(pages, _outline(pdf))
-    if not blocks:
-        raise EmptyDocument(
-            f"The PDF has no text on its {page_count} pages: it may be scanned, and need OCR first."
-        )
+    pages = {number: lines for number, lines, _ in found}
+    scanned = tuple(number for number, _, is_scanned in found if is_scanned)
+    by_ocr = _by_ocr(pages, scans or {})
+    blocks = _blocks(pages, by_ocr, _outline(pdf))
+    if not blocks and (scans is not None or not scanned):
+        said = "OCR found no text" if scans else "There is no text"
+        raise EmptyDocument(f"{said} on the {page_count} pages of the PDF.")
     return LoadedDocument(
         blocks=tuple(blocks),
-        title=title_of(stated.get("Title", ""), pages, filename=filename),
+        title=title_of(stated.get("Title", ""), {**pages, **by_ocr}, filename=filename),
         metadata={**_metadata(stated, page_count), "language": _language(pdf)},
+        scans=scanned if scans is None else (),
     )
 
 
@@ -69,14 +89,33 @@ def _language(pdf: "PdfDocument") -> str:
     return stated.decode("utf-16-le", "replace").rstrip("\0")
 
 
+def _by_ocr(pages: Mapping[int, list[Line]], scans: Mapping[int, Scan]) -> dict[int, list[Line]]:
+    """The pages of which OCR read more than there is of text: a number, a stamp."""
+    read = {number: lines_in_order(scan) for number, scan in scans.items()}
+    return {n: lines for n, lines in read.items() if _chars(lines) > _chars(pages.get(n, []))}
+
+
+def _chars(lines: list[Line]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _blocks(
+    pages: Mapping[int, list[Line]], by_ocr: Mapping[int, list[Line]], outline: Outline
+) -> list[Block]:
+    """All blocks by page; sizes of letters are compared among pages of one kind."""
+    with_text = {number: lines for number, lines in pages.items() if number not in by_ocr}
+    blocks = [*blocks_from_pages(with_text, outline), *blocks_from_pages(by_ocr, outline)]
+    return sorted(blocks, key=lambda block: block.page or 0)
+
+
 def _reason(error: str) -> str:
     if "password" in error.lower() or "security" in error.lower():
         return "The PDF is encrypted and asks for a password."
     return f"The PDF is damaged or truncated: {error}"
 
 
-def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line]]]:
-    """The lines of each page that can be read, by page number from 1."""
+def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line], bool]]:
+    """Of each page that can be read: its number from 1, its lines, and whether it is a scan."""
     from pypdfium2 import PdfiumError  # noqa: PLC0415
 
     for index in range(page_count):
@@ -85,7 +124,8 @@ def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line
             text_page = page.get_textpage()
         except PdfiumError:  # a damaged page must not take the others with it
             continue
-        yield index + 1, list(_lines(text_page))
+        lines = list(_lines(text_page))
+        yield index + 1, lines, is_scan(page, "".join(line.text for line in lines))
         text_page.close()
         page.close()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
-from corpus.loaders.base import Block
+from corpus.loaders.base import Block, Place
 
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
@@ -68,7 +68,12 @@ _CHARACTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a page; coordinates in points, from the lower left corner."""
+    """One line of a page; coordinates in points, from the lower left corner.
+
+    Attributes:
+        places: Of its parts, where OCR read it.
+        ends: What follows begins a line, as behind a row of a table.
+    """
 
     text: str
     size: float
@@ -78,6 +83,8 @@ class Line:
     bottom: float
     top: float
     level: int | None = None
+    places: tuple[Place, ...] = ()
+    ends: bool = False
 
 
 def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list[Block]:
@@ -274,10 +281,12 @@ def _block(lines: list[Line], page: int, words: set[str]) -> Block:
     text = lines[0].text
     for above, line in pairwise(lines):
         full = above.right - left >= (right - left) * _FULL_LINE_SHARE
-        text = _joined(text, line.text, words, full=full or line.level is not None)
+        is_whole = (full and not above.ends) or line.level is not None
+        text = _joined(text, line.text, words, full=is_whole)
     text = text.rstrip().replace("\x02", "-")
     level = lines[0].level
-    return Block(text, level, " ".join(text.split()) if level else "", page)
+    places = tuple(place for line in lines for place in line.places)
+    return Block(text, level, " ".join(text.split()) if level else "", page, places=places)
 
 
 def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:

@@ -3,13 +3,13 @@
 import ctypes
 import struct
 import sys
-import unicodedata
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from corpus.characters import folded
 from corpus.errors import PageNotFound, UnreadableFile
 
 if TYPE_CHECKING:
@@ -81,11 +81,6 @@ def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
             first, last = places[at], places[at + len(wanted) - 1]
             boxes = list(_boxes(page, text_page, first, last - first + 1))
         return PageLayout(*_size(page), page_count, boxes)
-
-
-def folded(text: str) -> str:
-    """Return letters and digits alone, in lower case and without accents."""
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
 
 
 @contextmanager

@@ -1,0 +1,58 @@
+"""Images: pictures of pages, of which OCR reads the text. A TIFF may hold several."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import EmptyDocument
+from corpus.loaders.base import LoadedDocument, Scan
+from corpus.loaders.formats.image import page
+from corpus.loaders.formats.pdf.layout import blocks_from_pages
+from corpus.loaders.formats.pdf.title import title_of
+from corpus.loaders.ocr.reading_order import lines_in_order
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+PRELOAD = ("numpy", "PIL.Image", "PIL.ImageOps")
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Say how many pictures there are; all text is for OCR to read.
+
+    Raises:
+        UnreadableFile: It is damaged, or has more pixels than are allowed.
+    """
+    page_count = page.count(content)
+    return LoadedDocument(
+        blocks=(), metadata={"page_count": page_count}, scans=tuple(range(1, page_count + 1))
+    )
+
+
+def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
+    """Read an image by what OCR made of it.
+
+    Raises:
+        UnreadableFile: As ``load``.
+        EmptyDocument: OCR found no text.
+    """
+    pages = {number: lines_in_order(scan) for number, scan in sorted(scans.items())}
+    blocks = blocks_from_pages(pages, {})
+    if not blocks:
+        raise EmptyDocument("OCR found no text in the image.")
+    return LoadedDocument(
+        blocks=tuple(blocks),
+        title=title_of("", pages, filename=filename),
+        metadata={"page_count": page.count(content)},
+    )
+
+
+def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
+    """Return a picture for OCR: bytes of blue, green and red, by row and column.
+
+    Raises:
+        UnreadableFile: As ``load``.
+    """
+    import numpy as np  # noqa: PLC0415 - only in the child process
+
+    picture = page.opened(content, number=number, most_pixels=page.OCR_PIXELS)
+    return np.ascontiguousarray(np.asarray(picture)[:, :, ::-1])

@@ -1,0 +1,177 @@
+"""
+rapidocr: a picture of a page to lines of text, each with its place and how sure it is.
+
+Only the process that reads files imports this, and only once a scan came. The weights lie in the
+package; their paths are given, so that it looks for none elsewhere.
+"""
+
+import importlib
+import os
+from functools import cache
+from math import hypot
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from corpus.loaders.base import Scan, ScannedLine
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+_WEIGHTS = {
+    "Det": "PP-OCRv6_det_small.onnx",
+    "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
+    "Rec": "PP-OCRv6_rec_small.onnx",
+}
+# Lines are looked for in a picture of so many pixels, A4 at 109 dpi, and read from the whole one.
+# Of more, finding takes longer and as much memory again (docs/decisions/0033).
+FINDING_PIXELS = 1_250_000
+# A picture whose shorter side is less is a cutting, in which letters may be small.
+_SMALL_PX = 736
+_MOST_ENLARGED = 2.0
+# Narrower than any letter.
+_LEAST_PX = 8
+# What is read with less is no text: leaves, stamps, the grain of paper.
+LEAST_CONFIDENCE = 0.5
+# Letters are no wider than twice their height. A line of fewer is one in letters that the model
+# does not know: of Cyrillic it gives a comma, and is sure of it.
+_LEAST_LETTERS_A_HEIGHT = 0.5
+# A box so much higher than wide holds a line that runs up or down.
+_UPRIGHT = 1.5
+# So many of the longest lines tell whether a page stands on its head.
+_ASKED_FOR_TURN = 8
+_UPSIDE_DOWN = "180"
+
+
+def load() -> None:
+    """Load the weights into this process, and run each model once."""
+    import numpy as np  # noqa: PLC0415 - only where a scan came
+
+    blank = np.full((64, 320, 3), 255, np.uint8)
+    _engine()(blank, use_det=True, use_cls=False, use_rec=False)
+    _engine().cls_and_rotate([blank])
+    _engine().recognize_txt([blank])
+
+
+def read(picture: "ndarray[Any, Any]") -> Scan:
+    """Read a picture.
+
+    Args:
+        picture: Bytes of blue, green and red, by row and column.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    height, width = picture.shape[:2]
+    if min(height, width) < _LEAST_PX:
+        return Scan(width, height, (), None)
+    boxes, turns = _find(picture), 0
+    if len(boxes) and _is_upright(boxes):
+        turns = 1
+        boxes = _find(np.rot90(picture))
+    turned = np.ascontiguousarray(np.rot90(picture, turns))
+    if len(boxes) and _stands_on_its_head(turned, boxes):
+        turns += 2
+        turned = np.ascontiguousarray(np.rot90(picture, turns))
+        boxes = _find(turned)
+    if not len(boxes):
+        return Scan(width, height, (), None)
+    lines = _read_lines(turned, boxes)
+    kept = [line for line in lines if line.text and line.confidence >= LEAST_CONFIDENCE]
+    turned_back = tuple(_turned_back(line, turns, width, height) for line in kept)
+    return Scan(width, height, turned_back, _mean_confidence(lines))
+
+
+@cache
+def _engine() -> Any:
+    # One thread: pages are read side by side by processes, and a process that forks must have one.
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    importlib.import_module("cv2").setNumThreads(1)
+    rapidocr = importlib.import_module("rapidocr")
+    folder = Path(str(rapidocr.__file__)).parent / "models"
+    return rapidocr.RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.use_preprocess_img": False,
+            "Global.use_vertical_padding": False,
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            # Pictures are brought to their size here.
+            "Det.limit_type": "max",
+            "Det.limit_side_len": 2**20,
+            **{f"{model}.model_path": str(folder / name) for model, name in _WEIGHTS.items()},
+        }
+    )
+
+
+def _find(picture: "ndarray[Any, Any]") -> Any:
+    """The corners of each line, from the upper left on, as rows of four points."""
+    cv2 = importlib.import_module("cv2")
+    height, width = picture.shape[:2]
+    most = _MOST_ENLARGED if min(height, width) < _SMALL_PX else 1.0
+    scale = min((FINDING_PIXELS / (height * width)) ** 0.5, most)
+    size = max(round(width * scale), _LEAST_PX), max(round(height * scale), _LEAST_PX)
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    small = cv2.resize(picture, size, interpolation=how)
+    found = _engine()(small, use_det=True, use_cls=False, use_rec=False)
+    if found.boxes is None:
+        return ()
+    return (found.boxes * (width / size[0], height / size[1])).astype("float32")
+
+
+def _is_upright(boxes: Any) -> bool:
+    """Whether most of what is written runs up or down."""
+    across = abs(boxes[:, 1] - boxes[:, 0]).max(axis=1)
+    down = abs(boxes[:, 3] - boxes[:, 0]).max(axis=1)
+    runs = down > across * _UPRIGHT
+    return bool(down[runs].sum() > across[~runs].sum())
+
+
+def _stands_on_its_head(picture: "ndarray[Any, Any]", boxes: Any) -> bool:
+    longest = (boxes[:, 1, 0] - boxes[:, 0, 0]).argsort()[-_ASKED_FOR_TURN:]
+    _, told = _engine().cls_and_rotate(_engine().crop_text_regions(picture, boxes[longest]))
+    heads = sum(score if turn == _UPSIDE_DOWN else -score for turn, score in told.cls_res)
+    return bool(heads > 0)
+
+
+def _read_lines(picture: "ndarray[Any, Any]", boxes: Any) -> list[ScannedLine]:
+    engine = _engine()
+    told = engine.recognize_txt(engine.crop_text_regions(picture, boxes))
+    return [
+        _line(text.strip(), confidence, *_axis(box))
+        for text, confidence, box in zip(told.txts, told.scores, boxes, strict=True)
+    ]
+
+
+def _line(
+    text: str, confidence: float, x1: float, y1: float, x2: float, y2: float, height: float
+) -> ScannedLine:
+    """A line, as sure as its letters fill it."""
+    least = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _LEAST_LETTERS_A_HEIGHT
+    filled = min(len(text) / max(least, 1.0), 1.0)
+    return ScannedLine(text, round(float(confidence) * filled, 3), x1, y1, x2, y2, height)
+
+
+def _mean_confidence(lines: list[ScannedLine]) -> float:
+    lengths = [hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines]
+    sure = sum(line.confidence * length for line, length in zip(lines, lengths, strict=True))
+    return round(sure / max(sum(lengths), 1.0), 3)
+
+
+def _axis(box: Any) -> tuple[float, float, float, float, float]:
+    """From the middle of a line's beginning to that of its end, and how thick it is."""
+    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = box.tolist()
+    if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
+        axis = ((x3 + x4) / 2, (y3 + y4) / 2, (x1 + x2) / 2, (y1 + y2) / 2)
+        return (*axis, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
+    axis = ((x1 + x4) / 2, (y1 + y4) / 2, (x2 + x3) / 2, (y2 + y3) / 2)
+    return (*axis, ((x4 - x1) ** 2 + (y4 - y1) ** 2) ** 0.5)
+
+
+def _turned_back(line: ScannedLine, turns: int, width: int, height: int) -> ScannedLine:
+    """A line of a picture that was turned, against the clock by quarters, in the one that came."""
+    ends = [(line.x1, line.y1), (line.x2, line.y2)]
+    for turn in range(turns, 0, -1):
+        # The width before this quarter.
+        across = height if turn % 2 == 0 else width
+        ends = [(across - y, x) for x, y in ends]
+    (x1, y1), (x2, y2) = ends
+    return line._replace(x1=x1, y1=y1, x2=x2, y2=y2)

@@ -1,0 +1,148 @@
+"""From the lines of a scan to lines in the order in which they are read. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import atan2, cos, hypot, sin
+from statistics import median
+
+from corpus.characters import folded
+from corpus.loaders.base import Place, Scan, ScannedLine
+from corpus.loaders.formats.pdf.layout import Line
+
+# Lines of the usual height are said to be of so many points, whatever the picture's size.
+BODY_SIZE = 10.0
+# Boxes of one size of letters differ by a third, as some lines have neither high nor low letters.
+_LARGER = 1.35
+# Larger ones are of one size, in steps of so much of the usual.
+_SIZE_STEP = 0.5
+_REGULAR = 400
+# Places are whole ten-thousandths of the page's width.
+_PARTS = 10_000
+# Of the lesser height: lines whose middles are nearer stand side by side.
+_SAME_ROW = 0.5
+# Of the height: cells of a table stand further apart than words of a line.
+_CELL_GAP = 1.5
+# Of so few letters a line may be higher than wide and still run across.
+_FEW_CHARS = 2
+# Columns of running text have so many lines at least, so long; those of a table are read by row.
+_MIN_COLUMN_LINES = 4
+_MIN_COLUMN_CHARS = 20
+# Of the lines between two columns, this share may go over both.
+_MAX_CROSSING = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A line of the scan, on the page made level; ``y`` grows downwards, of its middle."""
+
+    line: ScannedLine
+    left: float
+    right: float
+    y: float
+    height: float
+
+
+def lines_in_order(scan: Scan) -> list[Line]:
+    """Return lines as they are read: by columns where there are some, else by rows."""
+    if not scan.lines:
+        return []
+    runs = list(_levelled(scan.lines))
+    flat = [
+        run
+        for run in runs
+        if run.right > run.left + run.height / 2 or len(run.line.text) <= _FEW_CHARS
+    ]
+    usual = median(run.height for run in flat or runs)
+    rows = [row for part in _columns(flat) for row in _rows(part)]
+    # What runs up the edge of a page is read last.
+    rows += [[run] for run in runs if run not in flat]
+    return [_joined(row, usual, scan.width) for row in rows]
+
+
+def _levelled(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
+    """Turn the page so that most lines run from left to right."""
+    length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines)
+    long = [line for line in lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
+    across = median(line.x2 - line.x1 for line in long)
+    down = median(line.y2 - line.y1 for line in long)
+    angle = atan2(down, across)
+    sine, cosine = sin(angle), cos(angle)
+    for line in lines:
+        left = line.x1 * cosine + line.y1 * sine
+        right = line.x2 * cosine + line.y2 * sine
+        y = ((line.y1 + line.y2) * cosine - (line.x1 + line.x2) * sine) / 2
+        yield _Run(line, left, right, y, line.height)
+
+
+def _columns(runs: list[_Run]) -> list[list[_Run]]:
+    """Parts of a page that are read one after the other."""
+    gutter = _gutter(runs)
+    if gutter is None:
+        return [runs] if runs else []
+    crossing = sorted((r for r in runs if r.left < gutter < r.right), key=lambda run: run.y)
+    parts: list[list[_Run]] = []
+    above = float("-inf")
+    for below in (*crossing, None):
+        until = below.y if below else float("inf")
+        band = [run for run in runs if above < run.y < until and run not in crossing]
+        parts += _columns([run for run in band if run.right <= gutter])
+        parts += _columns([run for run in band if run.left >= gutter])
+        parts += [[below]] if below else []
+        above = until
+    return parts
+
+
+def _gutter(runs: Sequence[_Run]) -> float | None:
+    """Where two columns of running text part; None where there are none."""
+    best: tuple[int, float] | None = None
+    for x in sorted({run.right for run in runs}):
+        left = [run for run in runs if run.right <= x]
+        right = [run for run in runs if run.left >= x]
+        crossing = len(runs) - len(left) - len(right)
+        if crossing > len(runs) * _MAX_CROSSING or not (_is_column(left) and _is_column(right)):
+            continue
+        if best is None or crossing < best[0]:
+            best = (crossing, (x + min(run.left for run in right)) / 2)
+    return best[1] if best else None
+
+
+def _is_column(runs: Sequence[_Run]) -> bool:
+    chars = [len(run.line.text) for run in runs]
+    return len(runs) >= _MIN_COLUMN_LINES and median(chars) >= _MIN_COLUMN_CHARS
+
+
+def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:
+    """Runs that stand side by side, from the top down, each row from the left."""
+    rows: list[list[_Run]] = []
+    for run in sorted(runs, key=lambda run: run.y):
+        above = rows[-1][-1] if rows else None
+        if above and run.y - above.y < min(run.height, above.height) * _SAME_ROW:
+            rows[-1].append(run)
+        else:
+            rows.append([run])
+    return [sorted(row, key=lambda run: run.left) for row in rows]
+
+
+def _joined(row: Sequence[_Run], usual: float, width: int) -> Line:
+    scale = BODY_SIZE / usual
+    larger = min(run.height for run in row) / usual
+    steps = round(larger / _SIZE_STEP) * _SIZE_STEP if larger >= _LARGER else 1.0
+    bottom = max(run.y + run.height / 2 for run in row)
+    gaps = (after.left - run.right for run, after in pairwise(row))
+    return Line(
+        text=" ".join(run.line.text for run in row),
+        size=BODY_SIZE * steps,
+        weight=_REGULAR,
+        left=row[0].left * scale,
+        right=row[-1].right * scale,
+        bottom=-bottom * scale,
+        top=-min(run.y - run.height / 2 for run in row) * scale,
+        places=tuple(_place(run.line, width) for run in row),
+        ends=max(gaps, default=0) > usual * _CELL_GAP,
+    )
+
+
+def _place(line: ScannedLine, width: int) -> Place:
+    numbers = (round(number * _PARTS / width) for number in line[2:])
+    return Place(len(folded(line.text)), line.confidence, *numbers)
