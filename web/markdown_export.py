@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from web.turns import DISAGREEMENT, ERASED, UNANSWERED, UNSURE, Source, Turn
+from web.turns import DISAGREEMENT, ERASED, OCR_UNSURE, UNANSWERED, UNSURE, Source, Turn
 
 
 def conversation_as_markdown(name: str, turns: Iterable[Turn]) -> str:
@@ -50,5 +50,6 @@ def _note(source: Source) -> str:
     if source.state == "deleted":
         return "a document that was deleted"
     page = f"page {source.page}" if source.page else ""
-    where = [source.name, " › ".join(source.heading_path), page, source.source_uri]
+    unsure = OCR_UNSURE if source.is_unsure else ""
+    where = [source.name, " › ".join(source.heading_path), page, source.source_uri, unsure]
     return f'{", ".join(part for part in where if part)}: "{source.quote}"'

@@ -11,10 +11,12 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from corpus.ingestion.scanned_text import confidence_of
+from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Document
 from qa import models
 from qa.context import EXTRACTIVE
-from qa.conversations import find_passages, pointed_at, read_passages
+from qa.conversations import find_passages, pointed_at, quoted_by_ocr, read_passages
 from qa.conversations.passages import Place
 from qa.questions import is_greeting, tell_abstention
 from qa.types import ClosePassage, Passage
@@ -30,6 +32,7 @@ PLAIN = "text/plain"
 UNSURE = "Not sure. These passages come closest:"
 UNANSWERED = "Not answered by your documents:"
 DISAGREEMENT = "Your documents disagree:"
+OCR_UNSURE = "read by OCR, which is not sure of it: compare it with the page"
 ERASED = "A document that this answer quoted was deleted, and what was said of it with it."
 
 
@@ -43,6 +46,7 @@ class Source:
         answer_end: Where in the answer that ends which it holds up.
         state: ``current``, ``changed``, ``deleted``, or ``selected`` for a text of the asker's.
         html: The quote marked in its surroundings, or alone; empty where the answer says it.
+        ocr_confidence: Where OCR is least sure of the quote; None where it did not read it.
     """
 
     number: int
@@ -59,6 +63,16 @@ class Source:
     state: str = "current"
     support: str = ""
     html: SafeString = mark_safe("")  # noqa: RUF009 - nothing
+    ocr_confidence: float | None = None
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether letters of it may be others on the page."""
+        return self.ocr_confidence is not None and self.ocr_confidence < UNSURE_BELOW
+
+    @property
+    def warning(self) -> str:
+        return OCR_UNSURE if self.is_unsure else ""
 
     @property
     def name(self) -> str:
@@ -176,6 +190,9 @@ class _TurnReader:
             answer_end=citation.answer_end,
             state=_state(citation),
             support=citation.support,
+            ocr_confidence=confidence_of(
+                citation.packed_scan, citation.start_char, citation.end_char
+            ),
         )
 
     def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:
@@ -187,7 +204,14 @@ class _TurnReader:
         html = as_block(
             render(close.quote, media_type=media_type, offset=close.start_char), media_type
         )
-        return _source(close.passage, close, number=number, media_type=media_type, html=html)
+        return _source(
+            close.passage,
+            close,
+            number=number,
+            media_type=media_type,
+            html=html,
+            ocr_confidence=quoted_by_ocr(close),
+        )
 
     def _media_type(self, origin: Any) -> str:
         return self._media_types.get(str(origin.document_id), PLAIN)

@@ -72,7 +72,7 @@ class OriginalView(APIView):
 
 
 class PageView(APIView):
-    """A page of a PDF as an image of at most four million pixels."""
+    """A page of a PDF or an image, drawn with at most four million pixels."""
 
     errors: ClassVar[Errors] = {
         "get": [OriginalNotFound, PageNotFound, OriginalChanged, UnreadableFile]
@@ -83,9 +83,15 @@ class PageView(APIView):
         document = find_row(document_id)
         content = read_original(document)
         if not has_pages(document):
-            raise PageNotFound("Pages are drawn of PDFs only.")
+            raise PageNotFound("Pages are drawn of PDFs and images only.")
         tag = f'"{document.file_hash}-{number}"'
-        return _send(request, lambda: draw_page(content, number), content_type=PNG, tag=tag)
+        kind = document.media_type
+        return _send(
+            request,
+            lambda: draw_page(content, number, media_type=kind),
+            content_type=PNG,
+            tag=tag,
+        )
 
 
 def find_row(document_id: UUID) -> Document:

@@ -73,7 +73,8 @@ def has_original(document: Document) -> bool:
 
 def has_pages(document: Document) -> bool:
     """Tell whether pages of its file can be drawn."""
-    return has_original(document) and document.media_type == registry.PDF
+    drawn = (registry.PDF, *registry.IMAGES)
+    return has_original(document) and document.media_type in drawn
 
 
 def shown_type(document: Document, content: bytes) -> str:

@@ -11,11 +11,12 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from corpus.ingestion.scanned_text import confidence_of
 from corpus.models import PREVIEW_CHARS
 from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.conversations import read_passages
+from qa.conversations import quoted_by_ocr, read_passages
 from qa.questions import tell_abstention
 from qa.records import tell_draft
 from qa.types import Citation, ClosePassage
@@ -37,6 +38,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
     source_uri = serializers.SerializerMethodField()
     preview = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
+    ocr_confidence = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField()
 
     class Meta:
@@ -44,7 +46,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         fields = [
             "chunk_id", "document_id", "selected", "content_sha256", "title", "source_uri",
             "heading_path", "page", "preview", "score", "quote", "start_char", "end_char",
-            "answer_start", "answer_end", "support", "context", "state",
+            "answer_start", "answer_end", "support", "context", "ocr_confidence", "state",
         ]  # fmt: skip
 
     @extend_schema_field(ContextShown(allow_null=True))
@@ -62,6 +64,9 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
 
     def get_preview(self, citation: Any) -> str:
         return citation.preview or ""
+
+    def get_ocr_confidence(self, citation: Any) -> float | None:
+        return confidence_of(citation.packed_scan, citation.start_char, citation.end_char)
 
     def get_state(self, citation: Any) -> str:
         is_current = citation.is_selected or (
@@ -86,6 +91,10 @@ class QuoteShown(serializers.Serializer[Any]):
     quote = serializers.CharField()
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
+    ocr_confidence = serializers.SerializerMethodField()
+
+    def get_ocr_confidence(self, quoted: Citation | ClosePassage) -> float | None:
+        return quoted_by_ocr(quoted)
 
     def get_chunk_id(self, quoted: Citation | ClosePassage) -> UUID | None:
         return None if quoted.passage.is_selected else UUID(quoted.passage.chunk_id)

@@ -6,10 +6,12 @@ from uuid import UUID
 
 from django.db import connection
 
-from corpus.models import Chunk
+from corpus.ingestion.scanned_text import confidence_of
+from corpus.loaders.ocr import OCR
+from corpus.models import Chunk, Document
 from qa.models import Answer
 from qa.search.hybrid import passage_of
-from qa.types import ClosePassage, Passage
+from qa.types import Citation, ClosePassage, Passage
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.
 Span = Mapping[str, Any]
@@ -45,6 +47,17 @@ def read_passages(
         for span in spans
         if (place := _place(span)) in found
     ]
+
+
+def quoted_by_ocr(quoted: Citation | ClosePassage) -> float | None:
+    """Return how sure OCR is of a quote, where it is least sure; None where it did not read it."""
+    passage = quoted.passage
+    if OCR not in passage.metadata or passage.is_selected:
+        return None
+    packed = Document.objects.all().packed_scan(
+        passage.document_id, content_sha256=passage.content_sha256
+    )
+    return confidence_of(packed, quoted.start_char, quoted.end_char)
 
 
 def pointed_at(answers: Iterable[Answer]) -> list[Span]:

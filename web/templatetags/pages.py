@@ -10,6 +10,7 @@ from django.utils.formats import date_format
 
 from corpus.ingestion import originals
 from corpus.jobs.kinds.edit import Act
+from corpus.loaders.ocr import OCR
 from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem, Site, WatchedFolder
 from corpus.roots.file_systems import unmounted_of
@@ -77,6 +78,36 @@ def type_name(document: Any) -> str:
     """What people call its media type."""
     known = FORMATS.get(document.media_type)
     return known.name if known else str(document.media_type)
+
+
+@register.filter
+def ocr(document: Any) -> dict[str, list[int]] | None:
+    """Which pages OCR read, surely or not, and which nobody could; None where it read none.
+
+    A document's metadata may be anybody's.
+    """
+    said = document.metadata.get(OCR)
+    if not isinstance(said, dict):
+        return None
+    return {name: _numbers(said.get(name)) for name in ("pages", "unsure_pages", "unread_pages")}
+
+
+def _numbers(given: Any) -> list[int]:
+    return [each for each in given if isinstance(each, int)] if isinstance(given, list) else []
+
+
+# More page numbers than these tell no more.
+PAGES_TOLD = 12
+
+
+@register.filter
+def page_list(numbers: list[int]) -> str:
+    """``page 3`` or ``pages 1, 2 and 9``."""
+    told = [str(number) for number in numbers[:PAGES_TOLD]]
+    if len(numbers) > PAGES_TOLD:
+        told.append(f"{len(numbers) - PAGES_TOLD} more")
+    *most, last = told
+    return f"pages {', '.join(most)} and {last}" if most else f"page {last}"
 
 
 @register.filter

@@ -14,7 +14,9 @@ from corpus.errors import DocumentNotFound
 from corpus.ingestion import reingest_document
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.originals import has_pages
+from corpus.ingestion.scanned_text import find_runs, least_confidence
 from corpus.loaders.labels import LINE_LEVEL
+from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Chunk, Document
 from corpus.tags import change_tags
 from qa import models
@@ -22,7 +24,7 @@ from web.forms import SpanForm, TagsForm
 from web.marks import LabelledSpan, lay_over
 from web.rendered_text import Mark
 from web.rendered_text import render as render_text
-from web.turns import as_block
+from web.turns import OCR_UNSURE, as_block
 
 # Characters that a page shows at once: more than most documents have.
 PAGE_CHARS = 30_000
@@ -73,6 +75,14 @@ class Reading:
     def page_number(self) -> int | None:
         """The page that the marked passage begins on."""
         return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
+
+    @property
+    def warning(self) -> str:
+        """What to say of a marked passage that OCR is not sure of."""
+        if self.marked is None:
+            return ""
+        sure = least_confidence(find_runs(read_outline(self.document).scanned, *self.marked))
+        return OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,11 @@ def clear(request: HttpRequest) -> HttpResponse:
 @require_safe
 def formats(request: HttpRequest) -> HttpResponse:
     """Which files can be read."""
-    return render(request, "web/formats.html", {"formats": FORMATS.values()})
+    return render(
+        request,
+        "web/formats.html",
+        {"formats": FORMATS.values(), "with_ocr": settings.PKB_OCR != "off"},
+    )
 
 
 @require_POST
