@@ -175,11 +175,6 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
             self.defer("raw_text", "outline").select_related("collection").prefetch_related("tags")
         )
 
-    def packed_scan(self, document_id: str, *, content_sha256: str) -> str:
-        """Return the packed runs that OCR read of a version; empty where there are none."""
-        rows = self.filter(pk=document_id, content_sha256=content_sha256)
-        return rows.values_list("outline__scanned", flat=True).first() or ""
-
     def stored(self) -> Self:
         """Keep documents that have a version: what is searched, counted and cited."""
         return self.exclude(content_sha256="")

@@ -159,4 +159,5 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
         max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
         keep=settings.PKB_KEEP_ORIGINALS,
         place=True,
+        is_awaited=True,
     )

@@ -31,6 +31,8 @@ from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured,
 # Characters that are sent for one that is kept: white space, and letters that are sent in parts,
 # may make up as much of a text. One of more is refused unread.
 MOST_SHRINKING = 4
+# Pages that OCR reads within a request: some two minutes (docs/decisions/0033).
+AWAITED_SCANS = 40
 
 
 def ingest_text(
@@ -67,6 +69,7 @@ def ingest_file(
     max_chars: int | None = None,
     keep: bool = False,
     place: bool = False,
+    is_awaited: bool = False,
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
@@ -76,6 +79,7 @@ def ingest_file(
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
         keep: Its bytes are nowhere else: they stay here as long as this version.
         place: As ``ingest_text``.
+        is_awaited: A request waits: a file of over ``AWAITED_SCANS`` scanned pages is refused.
         replacing: The document whose new version this is, be its content the same.
         on_embedding: Called when the file is read and cut, before its chunks are embedded.
 
@@ -83,12 +87,16 @@ def ingest_file(
         UnsupportedMediaType: No loader reads it.
         UnreadableFile: It is broken, encrypted or hostile.
         EmptyDocument: It holds no text.
+        TooLarge: More scanned pages than are read while a request waits.
         TextTooLong, BinaryText, DuplicateDocument, BackendError: As ``ingest_text``.
     """
     with _traced(collection):
         with span(Step.LOAD):
             loaded, found_type = load_file(
-                content, filename=filename, media_type=media_type, limits=loader_limits()
+                content,
+                filename=filename,
+                media_type=media_type,
+                limits=loader_limits(is_awaited=is_awaited),
             )
         with span(Step.NORMALIZE):
             normal, outline = join_blocks(loaded.blocks)
@@ -161,12 +169,15 @@ def _traced(collection: Collection) -> Iterator[None]:
         yield
 
 
-def loader_limits() -> LoaderLimits:
-    """Return the bounds that the settings give a file."""
-    return LoaderLimits(
+def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
+    """Return the bounds that the settings give a file; closer ones if a request waits for it."""
+    limits = LoaderLimits(
         max_file_bytes=settings.PKB_MAX_FILE_BYTES,
         max_chars=settings.PKB_MAX_FILE_CHARS,
         ocr=settings.PKB_OCR != "off",
+    )
+    return (
+        replace(limits, max_scanned_pages=AWAITED_SCANS, all_scans=True) if is_awaited else limits
     )
 
 

@@ -11,7 +11,9 @@ MADE_FOLDERS = (
     "node_modules", "bower_components", "__pycache__", "site-packages", "venv", "*.egg-info",
 )  # fmt: skip
 # Files that a loader reads and nobody asks: looks, drawings, and what tools write for themselves.
+# Pictures, too: most of those in a folder are what its pages show, and OCR takes seconds for each.
 DEFAULT_EXCLUDES = (
+    "*.png", "*.jpg", "*.jpeg", "*.webp", "*.bmp",
     "*.svg", "*.css", "*.scss", "*.sass", "*.less", "*.min.js", "*.min.mjs",
     "package-lock.json", "npm-shrinkwrap.json", "composer.lock", "pnpm-lock.yaml",
 )  # fmt: skip

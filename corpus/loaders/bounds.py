@@ -21,6 +21,7 @@ class LoaderLimits:
         max_attachments: Files inside a message, those of attached messages included.
         ocr: Pages without text are read by OCR.
         max_scanned_pages: Pages that are read so; the others stay unread, and that is said.
+        all_scans: A file that has more is refused instead: somebody waits for it.
     """
 
     max_file_bytes: int = 50 * 2**20
@@ -36,6 +37,7 @@ class LoaderLimits:
     max_attachments: int = 100
     ocr: bool = True
     max_scanned_pages: int = 1_000
+    all_scans: bool = False
 
 
 # More than any bound has; turning long numbers into integers takes time.

@@ -54,9 +54,8 @@ def quoted_by_ocr(quoted: Citation | ClosePassage) -> float | None:
     passage = quoted.passage
     if OCR not in passage.metadata or passage.is_selected:
         return None
-    packed = Document.objects.all().packed_scan(
-        passage.document_id, content_sha256=passage.content_sha256
-    )
+    same = Document.objects.filter(pk=passage.document_id, content_sha256=passage.content_sha256)
+    packed = same.values_list("outline__scanned", flat=True).first()
     return confidence_of(packed, quoted.start_char, quoted.end_char)
 
 

@@ -25,6 +25,8 @@ HEAVY = (
     "sentence_transformers",
     "onnxruntime",
     "optuna",
+    "rapidocr",
+    "cv2",
 )
 # What models are exported with, and what only some commands need.
 UNASKED = (
@@ -36,6 +38,8 @@ UNASKED = (
     "optuna",
     "pytrec_eval",
     "xllamacpp",
+    "rapidocr",
+    "cv2",
 )
 
 

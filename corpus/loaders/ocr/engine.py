@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.loaders.base import Scan, ScannedLine
+from corpus.loaders.ocr import UNSURE_BELOW
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
 _WEIGHTS = {
     "Det": "PP-OCRv6_det_small.onnx",
-    "Cls": "ch_ppocr_mobile_v2.0_cls_mobile.onnx",
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
 # Lines are looked for in a picture of so many pixels, A4 at 109 dpi, and read from the whole one.
@@ -37,9 +37,6 @@ LEAST_CONFIDENCE = 0.5
 _LEAST_LETTERS_A_HEIGHT = 0.5
 # A box so much higher than wide holds a line that runs up or down.
 _UPRIGHT = 1.5
-# So many of the longest lines tell whether a page stands on its head.
-_ASKED_FOR_TURN = 8
-_UPSIDE_DOWN = "180"
 
 
 def load() -> None:
@@ -48,7 +45,6 @@ def load() -> None:
 
     blank = np.full((64, 320, 3), 255, np.uint8)
     _engine()(blank, use_det=True, use_cls=False, use_rec=False)
-    _engine().cls_and_rotate([blank])
     _engine().recognize_txt([blank])
 
 
@@ -58,23 +54,19 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
     Args:
         picture: Bytes of blue, green and red, by row and column.
     """
-    import numpy as np  # noqa: PLC0415
-
     height, width = picture.shape[:2]
     if min(height, width) < _LEAST_PX:
         return Scan(width, height, (), None)
-    boxes, turns = _find(picture), 0
-    if len(boxes) and _is_upright(boxes):
-        turns = 1
-        boxes = _find(np.rot90(picture))
-    turned = np.ascontiguousarray(np.rot90(picture, turns))
-    if len(boxes) and _stands_on_its_head(turned, boxes):
-        turns += 2
-        turned = np.ascontiguousarray(np.rot90(picture, turns))
-        boxes = _find(turned)
+    boxes = _find(picture)
     if not len(boxes):
         return Scan(width, height, (), None)
-    lines = _read_lines(turned, boxes)
+    turns = 1 if _is_upright(boxes) else 0
+    lines = _read_turned(picture, turns, boxes=None if turns else boxes)
+    if _mean_confidence(lines) < UNSURE_BELOW:
+        # It may stand on its head: then it is surer the other way round.
+        other = _read_turned(picture, turns + 2)
+        if _mean_confidence(other) > _mean_confidence(lines):
+            lines, turns = other, turns + 2
     kept = [line for line in lines if line.text and line.confidence >= LEAST_CONFIDENCE]
     turned_back = tuple(_turned_back(line, turns, width, height) for line in kept)
     return Scan(width, height, turned_back, _mean_confidence(lines))
@@ -125,19 +117,21 @@ def _is_upright(boxes: Any) -> bool:
     return bool(down[runs].sum() > across[~runs].sum())
 
 
-def _stands_on_its_head(picture: "ndarray[Any, Any]", boxes: Any) -> bool:
-    longest = (boxes[:, 1, 0] - boxes[:, 0, 0]).argsort()[-_ASKED_FOR_TURN:]
-    _, told = _engine().cls_and_rotate(_engine().crop_text_regions(picture, boxes[longest]))
-    heads = sum(score if turn == _UPSIDE_DOWN else -score for turn, score in told.cls_res)
-    return bool(heads > 0)
+def _read_turned(
+    picture: "ndarray[Any, Any]", turns: int, *, boxes: Any = None
+) -> list[ScannedLine]:
+    """The lines of a picture turned by quarters, against the clock, in the turned one."""
+    import numpy as np  # noqa: PLC0415
 
-
-def _read_lines(picture: "ndarray[Any, Any]", boxes: Any) -> list[ScannedLine]:
+    turned = np.ascontiguousarray(np.rot90(picture, turns))
+    found = _find(turned) if boxes is None else boxes
+    if not len(found):
+        return []
     engine = _engine()
-    told = engine.recognize_txt(engine.crop_text_regions(picture, boxes))
+    told = engine.recognize_txt(engine.crop_text_regions(turned, found))
     return [
         _line(text.strip(), confidence, *_axis(box))
-        for text, confidence, box in zip(told.txts, told.scores, boxes, strict=True)
+        for text, confidence, box in zip(told.txts, told.scores, found, strict=True)
     ]
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from corpus.characters import folded
-from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.errors import EmptyDocument, TooLarge, UnreadableFile
 from corpus.loaders.base import LoadedDocument, Scan, ScannedLine
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.ocr import OCR, UNSURE_BELOW
@@ -42,6 +42,7 @@ def read_scans(
 
     Raises:
         EmptyDocument: OCR found no text and there is no other; or it is off, and there is none.
+        TooLarge: It has more scanned pages than are read while somebody waits.
         UnreadableFile: There is no text without the scanned pages, and none of them can be read.
     """
     if not limits.ocr or find_spec("rapidocr") is None:
@@ -51,6 +52,11 @@ def read_scans(
                 " off (PKB_OCR)."
             )
         return _told(document, {"unread_pages": list(document.scans)})
+    if limits.all_scans and len(document.scans) > limits.max_scanned_pages:
+        raise TooLarge(
+            f"The file has {len(document.scans):,} scanned pages; a request has"
+            f" {limits.max_scanned_pages} read at most. The library and folders take all."
+        )
     numbers = islice(document.scans, limits.max_scanned_pages)
     scans, reasons = _read_pages(content, numbers, media_type=media_type, limits=limits)
     if not scans and not document.blocks:

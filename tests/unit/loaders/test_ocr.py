@@ -11,7 +11,7 @@ import pytest
 from PIL import Image, ImageDraw
 from pypdfium2 import PdfDocument, PdfImage, PdfMatrix
 
-from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.errors import EmptyDocument, TooLarge, UnreadableFile
 from corpus.loaders import load_file
 from corpus.loaders.base import LoadedDocument, Scan
 from corpus.loaders.formats import pdf
@@ -116,8 +116,10 @@ def test_without_ocr_scanned_pages_are_named_as_unread() -> None:
         loaded(packed(picture_of_text(), "PNG"), "a.png", ocr=False)
 
 
-def test_pages_beyond_the_bound_are_named_as_unread() -> None:
+def test_pages_beyond_the_bound_are_named_as_unread_or_the_file_is_refused() -> None:
     assert loaded(mixed(), max_scanned_pages=0).metadata["ocr"]["unread_pages"] == [2]
+    with pytest.raises(TooLarge, match="1 scanned pages; a request has 0 read"):
+        loaded(mixed(), max_scanned_pages=0, all_scans=True)
 
 
 def test_a_page_that_takes_too_long_is_named_and_the_others_are_kept(
