@@ -45,7 +45,7 @@ _CHUNK_BYTES = 2**20
 _MAX_IDLE = 2
 # Files that are read at once: one a core, and one whose pages come from the disk. Others wait.
 MAX_AT_WORK = (os.cpu_count() or 1) + 1
-# Pages that OCR reads at once: each needs a core, and up to a gigabyte.
+# Pages that OCR reads at once: each needs a core, and half a gigabyte.
 _MAX_SCANNING = 1
 # Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
 _GRACE_S = 30.0
