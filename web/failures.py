@@ -14,12 +14,17 @@ class Advice(NamedTuple):
 _ADVICE = (
     ("is not supported", Advice("Save it in another format.", names_formats=True)),
     ("password", Advice("Save a copy without its password, and upload that.")),
-    ("it may be scanned", Advice("Have its text recognized (OCR), and upload the result.")),
+    ("OCR is off", Advice("Have its text recognized (OCR), and upload the result.")),
+    (
+        "OCR found no text",
+        Advice("If there is some, scan it again: upright, sharp, 200 to 300 dpi."),
+    ),
     ("damaged", Advice("Open it where it was made, save it anew, and upload that.")),
     ("well-formed", Advice("Open it where it was made, save it anew, and upload that.")),
     ("NUL bytes", Advice("Give it the ending of what it really is.", names_formats=True)),
     ("holds no text", Advice("There is nothing in it to search; delete it here.")),
     ("The file is empty", Advice("There is nothing in it to search; delete it here.")),
+    ("pixels", Advice("Save it smaller: 300 dpi are enough.")),
     ("are allowed", Advice("Cut it into smaller files.")),
     ("reading it", Advice("Save it anew, or cut it into smaller files.")),
     ("embed", Advice("Retry when the model answers again.")),

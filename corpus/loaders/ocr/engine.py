@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpus.loaders.base import Scan, ScannedLine
-from corpus.loaders.ocr import UNSURE_BELOW
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -35,6 +34,8 @@ LEAST_CONFIDENCE = 0.5
 # Letters are no wider than twice their height. A line of fewer is one in letters that the model
 # does not know: of Cyrillic it gives a comma, and is sure of it.
 _LEAST_LETTERS_A_HEIGHT = 0.5
+# Pages on their head had .61 to .63, and .99 the other way round.
+_TURNED_BELOW = 0.85
 # A box so much higher than wide holds a line that runs up or down.
 _UPRIGHT = 1.5
 
@@ -62,7 +63,7 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
         return Scan(width, height, (), None)
     turns = 1 if _is_upright(boxes) else 0
     lines = _read_turned(picture, turns, boxes=None if turns else boxes)
-    if _mean_confidence(lines) < UNSURE_BELOW:
+    if _mean_confidence(lines) < _TURNED_BELOW:
         # It may stand on its head: then it is surer the other way round.
         other = _read_turned(picture, turns + 2)
         if _mean_confidence(other) > _mean_confidence(lines):
