@@ -1,7 +1,7 @@
 """The rules of the table: those that people keep, and those that ``PKB_RULES`` sets."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -15,23 +15,26 @@ from corpus.models import Collection, Rule
 from corpus.rules.conditions import FIELDS, settle_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules
 
+_read: set[Path] = set()
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('corpus_rule'))"
 
 
 def all_rules() -> QuerySet[Rule]:
     """Return the rules that hold, in order of their names.
 
+    The file of ``PKB_RULES`` is read once a process: a change takes a new start.
+
     Raises:
-        InvalidInput: The file of ``PKB_RULES`` cannot be read.
+        InvalidInput: That file cannot be read.
     """
-    _keep_once(settings.PKB_RULES)
+    path = settings.PKB_RULES
+    if path is None:
+        return Rule.objects.filter(is_set=False)
+    if path not in _read:
+        keep_set_rules()
+        # Not if a document whose transaction this is comes to nothing.
+        transaction.on_commit(partial(_read.add, path))
     return Rule.objects.all()
-
-
-@lru_cache(maxsize=1)
-def _keep_once(path: Path | None) -> None:
-    """Read the file once a process: a change takes a new start."""
-    keep_set_rules()
 
 
 @transaction.atomic

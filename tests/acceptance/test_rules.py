@@ -88,23 +88,15 @@ def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest
     assert cost_of("POST", "/rules/try") == cost_of("POST", "/ui/rules/new") == Cost.SEARCH
 
 
-def test_what_is_sent_says_which_tags_and_collection_it_got(api: APIClient) -> None:
-    create_collection("coast")
-    add_rule({**TOWERS, "collection": "coast"})
-    sent = api.post("/ingest", {"text": LIGHTHOUSE, "tags": ["old"]}, format="json").json()
-    assert (sent["tags"], sent["collection"]) == (["old", "tower"], "coast")
-    assert api.get(f"/documents/{sent['document_id']}").json()["tags"] == ["old", "tower"]
-
-
-def test_a_sent_file_is_known_by_its_name(
+def test_what_is_sent_is_known_by_its_name_and_told_where_it_went(
     client: Client,
     uploads: Path,  # noqa: F811
 ) -> None:
     create_collection("coast")
     add_rule({"name": "a", "path": "Otter*.md", "collection": "coast", "tags": ["note"]})
     file = SimpleUploadedFile("Ottermole.md", LIGHTHOUSE.encode())
-    sent = client.post("/ingest", {"file": file}).json()
-    assert (sent["tags"], sent["collection"]) == (["note"], "coast")
+    sent = client.post("/ingest", {"file": file, "tags": "old"}).json()
+    assert (sent["tags"], sent["collection"]) == (["old", "note"], "coast")
     kept = Document.objects.get().kept_file
     assert (uploads / kept).read_bytes() == LIGHTHOUSE.encode()
 

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import transaction
 
 from corpus.catalogue import create_collection
 from corpus.errors import InvalidInput, RuleIsSet
@@ -17,7 +18,6 @@ from corpus.models import Chunk, Collection, Document, Rule
 from corpus.rules import (
     add_rule,
     all_rules,
-    apply_rule,
     change_rule,
     delete_rule,
     documents_of,
@@ -190,18 +190,14 @@ def test_trying_counts_what_it_would_change_and_changes_nothing(ingest: Ingest) 
     assert not Rule.objects.exists()
 
 
-@pytest.mark.parametrize("way", ["job", "at once"])
-def test_a_rule_is_applied_to_what_is_there(ingest: Ingest, way: str) -> None:
+def test_a_rule_is_applied_to_what_is_there_by_a_job(ingest: Ingest) -> None:
     towers = [ingest(LIGHTHOUSE, tags=("tower",)), ingest(f"{LIGHTHOUSE} White.", tags=("old",))]
     ingest(BAKERY)
     applied = rule(words="lighthouse", tags=["tower"])
-    if way == "job":
-        (job,) = start_tagging(applied)
-        assert advance_job(job.pk)
-        job.refresh_from_db()
-        assert (job.total, job.done) == (1, 1)
-    else:
-        assert apply_rule(applied) == 1
+    (job,) = start_tagging(applied)
+    assert advance_job(job.pk)
+    job.refresh_from_db()
+    assert (job.total, job.done) == (1, 1)
     assert [tags_of(each.document_id) for each in towers] == [{"tower"}, {"old", "tower"}]
     assert try_rule(applied).changing_count == 0
     assert start_tagging(applied) == []
@@ -271,5 +267,17 @@ def test_the_rules_of_a_file_hold_and_are_changed_there(
         set_rules(settings, path, "- {name: a}")
     assert Rule.objects.filter(is_set=True).get().tags == ["beacon"]
     settings.PKB_RULES = None
-    keep_set_rules()
     assert [each.is_set for each in all_rules()] == [False]
+    keep_set_rules()
+    assert not Rule.objects.filter(is_set=True).exists()
+
+
+def test_a_file_is_read_again_if_the_first_document_came_to_nothing(
+    settings: Any, tmp_path: Path, ingest: Ingest
+) -> None:
+    settings.PKB_RULES = tmp_path / "rules.yaml"
+    settings.PKB_RULES.write_text("- {name: a, words: lighthouse, tags: tower}")
+    with transaction.atomic():
+        ingest(BAKERY)
+        transaction.set_rollback(True)
+    assert tags_of(ingest(LIGHTHOUSE).document_id) == {"tower"}
