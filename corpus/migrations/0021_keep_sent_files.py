@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='document',
             name='kept_file',
-            field=models.CharField(blank=True, db_default='', default='', help_text='the file that was sent, below PKB_DATA_DIR/uploads', max_length=255),
+            field=models.CharField(blank=True, db_default='', default='', help_text='below the uploads', max_length=255),
         ),
     ]

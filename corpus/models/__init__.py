@@ -194,9 +194,8 @@ class Document(models.Model):
     file_path = models.CharField(max_length=4096, blank=True, default="")
     file_hash = models.CharField(max_length=64, blank=True, default="")
     kept_file = models.CharField(
-        max_length=255, blank=True, default="", db_default="",
-        help_text="the file that was sent, below PKB_DATA_DIR/uploads",
-    )  # fmt: skip
+        max_length=255, blank=True, default="", db_default="", help_text="below the uploads"
+    )
     settings_sha256 = models.CharField(
         max_length=64, blank=True, default="", help_text="of the settings it was taken in by"
     )
