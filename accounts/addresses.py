@@ -13,6 +13,15 @@ def client_address(request: HttpRequest) -> str:
     return find_client(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
 
 
+def read_headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers as ASGI brings them by their names; those of one name are one, with commas."""
+    headers: dict[str, str] = {}
+    for name, value in sent:
+        key, told = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]},{told}" if key in headers else told
+    return headers
+
+
 def find_client(peer: str, forwarded_for: str) -> str:
     """Return the address that the outermost of ``PKB_TRUSTED_PROXIES`` proxies was reached from.
 

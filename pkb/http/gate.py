@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from accounts.addresses import find_client, read_headers
 from pkb.http.bodies import Body, BodyReader, too_large
 from pkb.http.costs import EXEMPT, MCP, TOOL_CALL_BYTES, Cost, cost_of, cost_of_tool_call
 from pkb.http.entrance import check_entrance
@@ -134,7 +135,8 @@ def _cost_of(scope: Any, body: Body) -> Cost:
 
 def _address(scope: Any) -> str:
     client = scope.get("client")
-    return str(client[0]) if client else ""
+    peer = str(client[0]) if client else ""
+    return find_client(peer, read_headers(scope["headers"]).get("x-forwarded-for", ""))
 
 
 def _header(scope: Any, wanted: bytes) -> bytes:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from accounts.addresses import find_client, is_within
+from accounts.addresses import find_client, is_within, read_headers
 from pkb.http.costs import Cost, cost_of
 from pkb.http.entrance import check_entrance, is_own_machine
 from pkb.http.exposure import Exposure
@@ -98,6 +98,11 @@ def test_what_anybody_could_have_written_tells_no_address(
 ) -> None:
     settings.PKB_TRUSTED_PROXIES = proxies
     assert find_client("10.0.0.1", forwarded_for) == expected
+
+
+def test_headers_of_one_name_are_one() -> None:
+    sent = [(b"x-forwarded-for", b"6.6.6.6"), (b"host", b"a"), (b"x-forwarded-for", b"192.0.2.7")]
+    assert read_headers(sent) == {"x-forwarded-for": "6.6.6.6,192.0.2.7", "host": "a"}
 
 
 def test_an_address_is_within_a_network() -> None:

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.http.request import split_domain_port, validate_host
 
-from accounts.addresses import find_client
+from accounts.addresses import find_client, read_headers
 from accounts.authentication import authenticate_key, find_key
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
@@ -27,7 +27,7 @@ PROBLEM_TYPE = b"application/problem+json"
 
 async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
     """Answer one HTTP request to /mcp."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    headers = read_headers(scope["headers"])
     if refusal := _find_refusal(scope["method"], headers):
         await _send_problem(send, *refusal)
         return

@@ -142,6 +142,25 @@ def test_who_has_most_places_to_wait_makes_room_for_another() -> None:
     in_loop(test)
 
 
+def test_a_trusted_proxy_tells_its_clients_apart(settings: Any) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    settings.PKB_TRUSTED_PROXIES = 1
+
+    def behind(address: str) -> Client:
+        headers = {"x-forwarded-for": f"6.6.6.6, {address}", "x-api-key": "any"}
+        return Client(address="127.0.0.1", headers=headers).say()
+
+    async def test() -> None:
+        door = gate(Service())
+        many = [behind("192.0.2.1").go(door) for _ in range(3)]
+        await settle()
+        one = behind("192.0.2.2").go(door)
+        await settle()
+        assert [client.status for client in (*many, one)] == [None, None, 429, None]
+
+    in_loop(test)
+
+
 def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:
     async def test() -> None:
         service = Service()
