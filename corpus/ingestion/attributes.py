@@ -47,13 +47,14 @@ class Attributes:
     @classmethod
     def of_file(cls, file: FileContent, **given: Any) -> Self:
         """Say where the file is and what it holds, besides what is given."""
+        stated = {"includes": list(file.includes)} if file.includes else {}
         return cls(
             source_uri=file.path.as_uri(),
             file_path=str(file.path),
             file_hash=file.file_hash,
             last_modified=file.last_modified,
             size_bytes=len(file.content),
-            metadata={"includes": list(file.includes)} if file.includes else {},
+            metadata={**stated, **given.pop("metadata", {})},
             **given,
         )
 
