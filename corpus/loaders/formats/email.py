@@ -107,10 +107,13 @@ def parse_message(content: bytes) -> "Message":
     """Take a message apart.
 
     Raises:
-        UnreadableFile: It has too many parts.
+        UnreadableFile: It has too many parts, or a boundary that is none.
     """
     # The older policy: it never parses headers by itself, and so never fails on broken ones.
-    message = email.message_from_bytes(content.lstrip(), policy=email.policy.compat32)
+    try:
+        message = email.message_from_bytes(content.lstrip(), policy=email.policy.compat32)
+    except ValueError as error:
+        raise UnreadableFile("The message has a boundary that is none.") from error
     if sum(1 for _ in message.walk()) > _MAX_PARTS:
         raise UnreadableFile(f"The message has more than {_MAX_PARTS} parts.")
     return message
@@ -203,5 +206,5 @@ def _decoded(value: str) -> str:
 def _date(message: "Message") -> str:
     try:
         return email.utils.parsedate_to_datetime(header_text(message, "Date")).isoformat()
-    except (TypeError, ValueError):  # absent or no date
+    except (TypeError, ValueError, OverflowError):  # absent or no date
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Protocol
 
-from corpus.errors import SourceUnavailable, TooLarge, UnreadableFile
+from corpus.errors import SourceUnavailable, TooLarge
 from corpus.sources.base import Entry, Reading
 from corpus.sources.mail.reading import read_thread
 from corpus.sources.mail.threads import Head, find_threads
@@ -60,10 +60,7 @@ class MailSource:
             raise TooLarge(f"The message has more than {self._max_bytes:,} bytes.")
         messages = ((head, self._folder.read_message(head)) for head in fitting)
         left_out = len(thread) - len(fitting)
-        try:
-            return read_thread(messages, version=_version(thread), left_out=left_out)
-        except RecursionError as exc:
-            raise UnreadableFile("A message is nested too deeply.") from exc
+        return read_thread(messages, version=_version(thread), left_out=left_out)
 
     def close(self) -> None:
         self._folder.close()

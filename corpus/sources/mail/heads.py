@@ -1,8 +1,10 @@
 """Read the head of a message: what tells to which thread it belongs."""
 
+import email.policy
 import re
+from email.parser import BytesHeaderParser
 
-from corpus.loaders.formats.email import header_text, parse_message
+from corpus.loaders.formats.email import header_text
 from corpus.sources.mail.threads import Head
 
 # Longest head that is looked at; what lies behind is not what a thread is told by.
@@ -14,7 +16,8 @@ _MAX_REFERENCES = 50
 
 def read_head(content: bytes, *, key: str, version: str, place: int, size_bytes: int = 0) -> Head:
     """Read a message's head, which may be followed by its body."""
-    message = parse_message(cut_head(content))
+    # It looks at nothing but lines: what a body's parser raises would stop the whole listing.
+    message = BytesHeaderParser(policy=email.policy.compat32).parsebytes(cut_head(content))
     referred = [header_text(message, name) for name in ("References", "In-Reply-To")]
     references = tuple(dict.fromkeys(_IDENTIFIER.findall(" ".join(referred))))
     return Head(

@@ -25,6 +25,8 @@ from corpus.sources.mail.threads import Head
 _LINE_BYTES = 2**20
 # Seconds for which it must not have changed: a program that does not lock it may be writing.
 QUIET_S = 2.0
+# Longest Message-ID that a message is called by.
+_MAX_NAME_CHARS = 250
 # What was a line of the text that began like one that begins a message.
 _QUOTED = re.compile(rb"^>(>*From )", re.M)
 
@@ -100,8 +102,10 @@ class Mbox:
     def _scan(self, file: BufferedReader) -> Iterator[Head]:
         for place, (start, end, head, digest) in enumerate(_split(file)):
             found = read_head(head, key="", version=digest, place=place, size_bytes=end - start)
-            name = found.message_id or f"sha256-{digest[:32]}"
-            key = f"mbox:{self._name}#{quote(name, safe='@')}"
+            name = quote(found.message_id, safe="@", errors="replace")
+            if not 0 < len(name) <= _MAX_NAME_CHARS:
+                name = f"sha256-{digest[:32]}"
+            key = f"mbox:{self._name}#{name}"
             if key in self._spans:
                 # Sent by a program that gives one name to several, or a copy.
                 key = f"{key}-{digest[:16]}"

@@ -3,11 +3,13 @@
 import email.utils
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from email.errors import MessageError
 from email.header import Header
 from email.message import Message
 from hashlib import sha256
 from typing import Any
 
+from corpus.errors import UnreadableFile
 from corpus.loaders.formats.email import (
     attachments,
     header_text,
@@ -21,6 +23,9 @@ from corpus.sources.mail.threads import Head, bare_subject
 # Of one message, and of a whole thread while it is taken in.
 MAX_ATTACHMENTS = 100
 MAX_ATTACHED_BYTES = 256 * 2**20
+# What the standard library raises of messages that were made to be broken.
+_WRITING = (MessageError, TypeError, ValueError, LookupError, AttributeError)
+_BROKEN = (*_WRITING, RecursionError, UnreadableFile)
 
 
 class _Thread:
@@ -61,10 +66,18 @@ def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_ou
     Args:
         messages: In order.
         left_out: Messages that are too large.
+
+    Raises:
+        UnreadableFile: None of them can be read.
     """
     thread = _Thread()
     for head, content in messages:
-        thread.add(head, content)
+        try:
+            thread.add(head, content)
+        except _BROKEN:
+            left_out += 1
+    if not thread.heads:
+        raise UnreadableFile("The message is too broken to be read.")
     first = thread.heads[0]
     senders = (_sender(message) for message in thread.heads)
     stated = {
@@ -93,8 +106,7 @@ def _stated(message: Message) -> dict[str, Any]:
     stated = {
         "from": header_text(message, "From"),
         "sender": _sender(message),
-        # All of one zone: so they are ordered as texts are.
-        "date": sent_at.astimezone(UTC).isoformat() if sent_at else "",
+        "date": sent_at.isoformat() if sent_at else "",
         "subject": subject,
         "thread": bare_subject(subject),
     }
@@ -107,11 +119,12 @@ def _sender(message: Message) -> str:
 
 
 def _sent_at(message: Message) -> datetime | None:
+    """Return when it was sent, in UTC: so texts of it are ordered as the moments are."""
     try:
         found = email.utils.parsedate_to_datetime(header_text(message, "Date"))
-    except (TypeError, ValueError):
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _without_attachments(message: Message, content: bytes) -> bytes:
@@ -124,7 +137,7 @@ def _without_attachments(message: Message, content: bytes) -> bytes:
         part.set_payload("")
     try:
         return message.as_bytes()
-    except (TypeError, ValueError, LookupError):
+    except _WRITING:
         # So broken that it cannot be written again.
         return content
 
