@@ -157,14 +157,16 @@ def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> l
     # Of several that name the same page the first counts.
     by_digest = {_digest(address): (address, depth) for address, depth in list(found.items())[::-1]}
     known = {page.digest: page for page in site.pages.filter(digest__in=list(by_digest))}
-    listed = _listed(job, [address for address, _ in by_digest.values()])
+    unknown = [address for digest, (address, _) in by_digest.items() if digest not in known]
+    listed = _listed(job, unknown) if unknown else set()
     fresh: list[SitePage] = []
     for digest, (address, depth) in list(by_digest.items())[::-1]:
         page = known.get(digest) or SitePage(site=site, digest=digest, address=address)
         if page.listed_by != job.pk and page_key(address) not in listed:
             page.depth, page.listed_by = depth, job.pk
             fresh.append(page)
-    _list(locked, site, fresh, rules)
+    if fresh:
+        _list(locked, site, fresh, rules)
     return _bring_nearer(job, [(page, by_digest[page.digest][1]) for page in known.values()])
 
 

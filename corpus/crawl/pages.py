@@ -225,7 +225,7 @@ def _take_in(
         return _skipped(job, NO_TEXT if isinstance(exc, EmptyDocument) else OF_ANOTHER_TYPE)
     if result.outcome == Outcome.UNCHANGED and result.reason:
         result = _settle_twin(result, fetched, page, before)
-    if not result.reason:
+    if not result.reason and result.document_id != str(page.document_id):
         _keep_document(page, result.document_id)
     return result
 

@@ -29,6 +29,8 @@ class CrawlKind(JobKind):
         Job.objects.filter(pk=job.pk).update(is_listed=True)
 
     def rest_s(self, job: Job) -> float:
+        if not job.items.pending().exists():
+            return 0.0
         host = Site.objects.filter(pk=job.arguments["site"]).values_list("host", flat=True).first()
         return Site.objects.rest_s(host) if host else 0.0
 
