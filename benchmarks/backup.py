@@ -1,7 +1,7 @@
 """Back up an installation, restore it elsewhere, and ask both the same: time, memory, answers.
 
-    PYTHONPATH=. .venv/bin/python benchmarks/backup.py VAR WORK [--queries FILE] [--without-vectors]
-        [--database URL] [--kills N --database URL]
+    PYTHONPATH=. .venv/bin/python benchmarks/backup.py VAR WORK [--queries FILE] [--exact]
+        [--without-vectors] [--database URL] [--kills N --database URL]
 
 VAR is the PKB_DATA_DIR of a filled installation, WORK an empty folder for what is made. The
 restored one is on an embedded Postgres of its own, or in the empty database URL, from where it is
@@ -40,11 +40,12 @@ def main() -> None:
     parser.add_argument("--queries", type=Path)
     parser.add_argument("--without-vectors", action="store_true", help="by `export`, embedded anew")
     parser.add_argument("--database", help="address of an empty database to go by")
+    parser.add_argument("--exact", action="store_true", help="compare all vectors, by no index")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--ask", action="store_true", help="only write the results to WORK")
     options = parser.parse_args()
     if options.ask:
-        options.work.write_text(json.dumps(ask_all(options.queries)))
+        options.work.write_text(json.dumps(ask_all(options.queries, exact=options.exact)))
         return
     options.work.mkdir(parents=True, exist_ok=True)
     if options.kills:
@@ -144,6 +145,7 @@ def measured(name: str, command: list[str], environment: dict[str, str]) -> None
 def results(place: dict[str, str], options: argparse.Namespace, name: str) -> Any:
     file = options.work / f"{name}.json"
     command = [__file__, str(options.var), str(file), "--ask"]
+    command += ["--exact"] * options.exact
     if options.queries:
         command += ["--queries", str(options.queries)]
     measured(f"{QUERY_COUNT} searches ({name})", command, place)
@@ -161,7 +163,7 @@ def compare(before: list[Any], after: list[Any]) -> None:
     )
 
 
-def ask_all(queries: Path | None) -> list[list[tuple[str, float]]]:
+def ask_all(queries: Path | None, *, exact: bool) -> list[list[tuple[str, float]]]:
     """Return for each query the ids and scores of its best chunks."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
     import django  # noqa: PLC0415
@@ -170,6 +172,10 @@ def ask_all(queries: Path | None) -> list[list[tuple[str, float]]]:
     logging.disable(logging.WARNING)
     from django.test import Client  # noqa: PLC0415
 
+    from corpus import querysets  # noqa: PLC0415
+
+    if exact:
+        querysets.EXACT_SCAN_ROWS = 10**9
     client = Client(headers={"host": "localhost"})
     found = []
     for query in read_queries(queries):
