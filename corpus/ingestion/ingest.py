@@ -31,7 +31,7 @@ from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured,
 # Characters that are sent for one that is kept: white space, and letters that are sent in parts,
 # may make up as much of a text. One of more is refused unread.
 MOST_SHRINKING = 4
-# Pages that OCR reads within a request: some two minutes (docs/decisions/0033).
+# Pages that OCR reads within a request: some two minutes (docs/decisions/0039).
 AWAITED_SCANS = 40
 
 

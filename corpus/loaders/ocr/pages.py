@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 # Of a page with text.
 _LEAST_LETTERS = 3
-# Several times what the slowest of 57 pages took (docs/decisions/0033).
+# Several times what the slowest of 57 pages took (docs/decisions/0039).
 PAGE_CPU_S = 45.0
 # On a machine that does much else at the time.
 PAGE_WALL_S = 120.0
