@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
+from corpus.ingestion.sent_files import path_of
 from corpus.jobs.uploads import uploads_of
 from corpus.models import Collection, Document
 from corpus.roots.names import uploads_folder
@@ -172,8 +173,10 @@ def _uploads(collection: Collection | None) -> list[Path]:
     top = uploads_folder()
     if collection is None:
         return sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
-    below = Document.objects.filter(collection=collection, file_path__startswith=f"{top}/")
-    return sorted(map(Path, {*uploads_of(collection), *below.values_list("file_path", flat=True)}))
+    documents = Document.objects.filter(collection=collection)
+    below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
+    sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)
+    return sorted({*map(Path, {*uploads_of(collection), *below}), *map(path_of, sent)})
 
 
 def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, int, int]:
