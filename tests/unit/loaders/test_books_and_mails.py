@@ -14,6 +14,7 @@ from tests.unit.loaders.sample_files import (
     paragraph,
     texts,
 )  # fmt: skip
+from tests.unit.loaders.scanned_files import packed, picture_of_text
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -178,6 +179,14 @@ def test_an_attachment_that_cannot_be_read_is_named_with_its_reason() -> None:
     (entry,) = loaded(bytes(message), "a.eml").metadata["attachments"]
     assert entry["filename"] == "x.png"
     assert "damaged" in entry["error"]
+
+
+def test_a_scan_in_a_message_is_named_and_not_read() -> None:
+    message = mail()
+    message.add_attachment(packed(picture_of_text(), "PNG"), maintype="image", subtype="png",
+                           filename="x.png")  # fmt: skip
+    (entry,) = loaded(bytes(message), "a.eml").metadata["attachments"]
+    assert entry["error"] == "Scanned, and not read inside a message: pages 1."
 
 
 def test_attached_messages_are_read() -> None:

@@ -71,8 +71,9 @@ def test_an_image_of_too_many_pixels_is_refused_by_its_header() -> None:
     chunks = [struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
               for body in (header, packed_rows)]  # fmt: skip
     bomb = b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
-    with pytest.raises(UnreadableFile, match="30,000 x 30,000 pixels"):
-        load_file(bomb, filename="a.png")
+    for read in (page.count, lambda content: load_file(content, filename="a.png")):
+        with pytest.raises(UnreadableFile, match="30,000 x 30,000 pixels"):
+            read(bomb)
 
 
 def test_a_tiff_of_too_many_pages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,5 +117,6 @@ def test_a_large_image_is_read_and_drawn_smaller() -> None:
     height, width, _ = image.picture_of(content, number=1).shape
     assert height * width == pytest.approx(page.OCR_PIXELS, rel=0.01)
     assert shaped(draw_page(content, 1, media_type=registry.PNG)) == (WIDTH_PX, 900)
+    assert page.measure(content, number=1).page_count == 1
     layout = find_on_page(content, 1, quote="Bavoke", media_type=registry.PNG)
     assert layout == (WIDTH_PX, 900, 1, [])

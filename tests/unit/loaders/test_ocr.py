@@ -18,6 +18,8 @@ from corpus.loaders.formats import pdf
 from corpus.loaders.formats.pdf.scanned import MOST_STRAY
 from corpus.loaders.ocr import UNSURE_BELOW, pages
 from corpus.loaders.ocr.pages import summary_of
+from corpus.loaders.read import read
+from corpus.loaders.registry import PNG
 from tests.unit.loaders.sample_files import Pdf, limits, texts
 from tests.unit.loaders.scanned_files import (
     SENTENCES,
@@ -50,7 +52,7 @@ def as_bytes(picture: Image.Image) -> "np.ndarray":
     return np.asarray(picture)
 
 
-@pytest.mark.parametrize("quarters", [0, 3])
+@pytest.mark.parametrize("quarters", [0, 1])
 def test_lines_are_read_with_their_places_however_the_page_lies(
     engine: ModuleType, quarters: int
 ) -> None:
@@ -60,13 +62,15 @@ def test_lines_are_read_with_their_places_however_the_page_lies(
     assert scan.confidence > 0.95
     first = scan.lines[0]
     # As it lies upright: 40 from the left, and 55 from above.
-    starts = {0: (40, 57), 3: (123, 40)}
+    starts = {0: (40, 57), 1: (57, 660)}
     assert (first.x1, first.y1) == pytest.approx(starts[quarters], abs=14)
     assert first.height == pytest.approx(34, abs=14)
 
 
 def test_a_page_with_nothing_on_it_has_no_lines(engine: ModuleType) -> None:
-    assert engine.read(as_bytes(picture_of_text([]))).lines == ()
+    blank = as_bytes(picture_of_text([]))
+    assert engine.read(blank) == Scan(700, 130, (), None)
+    assert engine._read_turned(blank, 1) == []
     assert engine.read(np.zeros((4, 900, 3), "uint8")) == Scan(900, 4, (), None)
 
 
@@ -84,6 +88,27 @@ def test_what_cannot_be_read_is_left_out_and_counts_against_the_page(engine: Mod
     assert scan.confidence < UNSURE_BELOW
     # What the model makes of a line of Cyrillic, 300 pixels long and 30 high.
     assert engine._line(",", 0.9, 0, 0, 300, 0, 30).confidence < engine.LEAST_CONFIDENCE
+
+
+def test_a_line_up_the_edge_runs_from_below(engine: ModuleType) -> None:
+    box = np.array([[20, 100], [40, 100], [40, 300], [20, 300]], "float32")
+    assert engine._axis(box) == (30, 300, 30, 100, 20)
+
+
+def test_a_page_is_drawn_for_ocr_with_few_pixels() -> None:
+    picture = pdf.picture_of(mixed(), number=1)
+    assert picture.shape == (2200, 1700, 3)
+    wide = Pdf().bytes().replace(b"/MediaBox[0 0 612 792]", b"/MediaBox[0 0 9999 999]")
+    assert np.prod(pdf.picture_of(wide, number=1).shape[:2]) < 5_100_000
+    with pytest.raises(UnreadableFile, match="cannot be drawn"):
+        pdf.picture_of(b"%PDF-1.4 and nothing of the kind", number=1)
+
+
+def test_the_reader_takes_what_ocr_made_of_a_page() -> None:
+    scans = {1: scan_of(("Of the lighthouse", 40, 50))}
+    content = packed(picture_of_text(), "PNG")
+    document = read(content, filename="a.png", media_type=PNG, limits=limits(), scans=scans)
+    assert texts(document) == ["Of the lighthouse"]
 
 
 def mixed() -> bytes:
