@@ -2,6 +2,6 @@
 
 # The key, in a document's metadata, of what OCR did.
 OCR = "ocr"
-# Of pages and of lines. Of 57 pages those under it had .74 of their tokens right at most, those
+# Of pages and of lines. Of 57 pages those under it had .72 of their tokens right at most, those
 # above it, in languages that the model knows, .92 at least (docs/decisions/0039).
 UNSURE_BELOW = 0.95
