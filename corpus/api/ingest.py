@@ -137,7 +137,11 @@ def _ingest(given: dict[str, Any]) -> Response:
         stored = _ingest_upload(given["file"], collection, attributes)
     elif "url" in given:
         stored = ingest_address(
-            given["url"], collection=collection, attributes=attributes, place=True
+            given["url"],
+            collection=collection,
+            attributes=attributes,
+            place=True,
+            is_awaited=True,
         )
     else:
         stored = ingest_text(

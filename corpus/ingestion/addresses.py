@@ -22,7 +22,12 @@ ASKED_WITHIN_S = 10.0
 
 
 def ingest_address(
-    url: str, *, collection: Collection, attributes: Attributes, place: bool = False
+    url: str,
+    *,
+    collection: Collection,
+    attributes: Attributes,
+    place: bool = False,
+    is_awaited: bool = False,
 ) -> StoredDocument:
     """Bring a page or file of the internet in, in place of the version its address had.
 
@@ -30,7 +35,7 @@ def ingest_address(
     those of last time, it is not loaded.
 
     Args:
-        place: As ``ingest_text``.
+        place, is_awaited: As ``ingest_file``.
 
     Raises:
         DuplicateDocument: It is in already, and has not changed.
@@ -52,6 +57,7 @@ def ingest_address(
         collection=collection,
         attributes=attributes,
         place=place,
+        is_awaited=is_awaited,
     )
 
 
@@ -71,6 +77,7 @@ def store_fetched(
     collection: Collection,
     attributes: Attributes,
     place: bool = False,
+    is_awaited: bool = False,
 ) -> StoredDocument:
     """Bring in what came from an address, in place of ``before``; None has not changed since.
 
@@ -81,15 +88,15 @@ def store_fetched(
     if before and (fetched is None or file_hash == before.file_hash):
         raise DuplicateDocument(before.pk)
     assert fetched is not None  # noqa: S101  (only what is known has not changed)
+    # The name of a page says how it is made, not what it is.
+    name = "" if is_page(fetched) else unquote(PurePosixPath(urlsplit(fetched.url).path).name)
     return ingest_file(
         fetched.content,
-        # The name of a page says how it is made, not what it is.
-        filename=""
-        if is_page(fetched)
-        else unquote(PurePosixPath(urlsplit(fetched.url).path).name),
+        filename=name,
         media_type=fetched.media_type,
         collection=collection,
         place=place,
+        is_awaited=is_awaited,
         attributes=replace(
             attributes,
             source_uri=url,

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus.ingestion import ingest_file, reingest_document
+from corpus.ingestion import ingest, ingest_file, reingest_document
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.disk import read_file
 from corpus.ingestion.normal_form import Outline
@@ -97,6 +98,16 @@ def test_a_scan_is_shown_as_one_with_its_quotes_marked_on_the_page(
     assert shown(citation)["ocr_confidence"] > 0.95
     make_unsure(scan, 0.6)
     check_that_doubts_are_shown(client, scan, citation)
+
+
+def test_a_request_waits_for_few_scanned_pages_only(
+    client: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "AWAITED_SCANS", 0)
+    file = SimpleUploadedFile("a.png", packed(picture_of_text(), "PNG"), "image/png")
+    reply = client.post("/ingest", {"file": file, "collection": collection.name})
+    assert (reply.status_code, reply.json()["error"]) == (413, "too_large")
+    assert "library and folders take all" in reply.json()["detail"]
 
 
 def check_that_doubts_are_shown(client: Client, scan: Document, citation: models.Citation) -> None:
