@@ -16,20 +16,20 @@ from web.markdown import Element, Part, Piece
 LIGHT = frozenset({RESTRUCTUREDTEXT, ASCIIDOC})
 _SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 # Within a paragraph; longer ones are shown as they are written.
-_IN_TICKS = r"(?:[^`\n]|\n(?!\s*\n)){1,300}?"
+_IN_TICKS = r"(?:[^`\n]|\n(?!\s*\n)){1,150}?"
 _REST = re.compile(
-    rf"(?P<code>``)(?P<code_text>(?:[^\n]|\n(?!\s*\n)){{1,300}}?)``"
+    rf"(?P<code>``)(?P<code_text>(?:[^\n]|\n(?!\s*\n)){{1,150}}?)``"
     rf"|:(?P<role>[a-z][\w:+.-]{{0,40}}):`~?!?(?P<role_text>{_IN_TICKS})`"
     rf"|(?<![\w`])`(?P<link_text>{_IN_TICKS})`(?P<link>__?|(?![\w`]))"
-    r"|(?<![\w*])\*\*(?P<strong_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*\*(?![\w*])"
-    r"|(?<![\w*])\*(?P<em_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*(?![\w*])"
+    r"|(?<![\w*])\*\*(?P<strong_text>(?=\S)[^*\n]{1,150}?(?<=\S))\*\*(?![\w*])"
+    r"|(?<![\w*])\*(?P<em_text>(?=\S)[^*\n]{1,150}?(?<=\S))\*(?![\w*])"
 )
 _ASCIIDOC = re.compile(
-    r"(?P<code>(?<![\w`])`)(?P<code_text>(?=\S)[^`\n]{1,300}?(?<=\S))`(?![\w`])"
-    r"|(?:link:|(?<![\w:/]))(?P<link>(?:https?|mailto):[^\s\[\]]{1,500})\[(?P<link_text>[^\]\n]{1,300})\]"
-    r"|<<[^<>,\n]{1,200},(?P<role_text>[^<>\n]{1,300})>>"
-    r"|(?<![\w*])\*(?P<strong_text>(?=\S)[^*\n]{1,300}?(?<=\S))\*(?![\w*])"
-    r"|(?<![\w_])_(?P<em_text>(?=\S)[^_\n]{1,300}?(?<=\S))_(?![\w_])"
+    r"(?P<code>(?<![\w`])`)(?P<code_text>(?=\S)[^`\n]{1,150}?(?<=\S))`(?![\w`])"
+    r"|(?:link:|(?<![\w:/]))(?P<link>(?:https?|mailto):[^\s\[\]]{1,500})\[(?P<link_text>[^\]\n]{1,150})\]"
+    r"|<<[^<>,\n]{1,200},(?P<role_text>[^<>\n]{1,150})>>"
+    r"|(?<![\w*])\*(?P<strong_text>(?=\S)[^*\n]{1,150}?(?<=\S))\*(?![\w*])"
+    r"|(?<![\w_])_(?P<em_text>(?=\S)[^_\n]{1,150}?(?<=\S))_(?![\w_])"
 )
 _WORDS_ONLY = frozenset(("ref", "doc", "term", "numref", "any", "title"))
 _DIRECTIVE = re.compile(r"\A([ \t]*)\.\. ([\w:+-]+)::(?=[ \t]|$)")

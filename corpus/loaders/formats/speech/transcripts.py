@@ -9,8 +9,8 @@ from corpus.loaders.base import Block
 from corpus.loaders.formats.speech.times import TIME, seconds_of, time_label
 
 # "[00:12:31] Words", "12:31 - Ann: Words"; or "Ann  00:12:31" above the words.
-_BEGINS = re.compile(rf"\A[ \t]*[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?(?:[ \t]*[-–—:>]*[ \t]|$)")
-_ENDS = re.compile(rf"\A[^\n:]{{1,60}}?[ \t]+[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?:?[ \t]*$")
+_BEGINS = re.compile(rf"\A[ \t]*+[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?(?:[ \t]*[-–—:>]*[ \t]|$)")
+_ENDS = re.compile(rf"\A[^\n:]{{0,59}}[^\s:][ \t]++[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?:?[ \t]*$")
 _MIN_TIMES = 4
 # Of the lines with text; more of them and the times stand for something else.
 _MIN_SHARE = 0.125
