@@ -14,8 +14,7 @@ from corpus.sources.mail.threads import Head
 from tests.mails import mail, write_mbox
 
 NESTED = b"".join(
-    b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (depth, depth)
-    for depth in range(3_000)
+    b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (depth, depth) for depth in range(1_000)
 )
 
 
@@ -30,8 +29,9 @@ def reading(*messages: bytes) -> Reading:
         NESTED,
         b"Content-Type: multipart/mixed; boundary=x\n\n" + b"--x\n\ntext\n" * 2_000,
         b"Content-Type: multipart/mixed; boundary*=a\0b''%FF\n\n--x\n",
+        NESTED + b"\n" * 40_000,
     ],
-    ids=["nested", "parts", "boundary"],
+    ids=["nested", "parts", "boundary", "lines"],
 )
 def test_a_message_that_is_made_to_be_broken_is_left_out_of_its_thread(broken: bytes) -> None:
     found = reading(mail("1@x", text="The whole one."), broken)
