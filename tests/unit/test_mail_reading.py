@@ -14,7 +14,8 @@ from corpus.sources.mail.threads import Head
 from tests.mails import mail, write_mbox
 
 NESTED = b"".join(
-    b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (depth, depth) for depth in range(1_000)
+    b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (depth, depth)
+    for depth in range(1_000)
 )
 
 
