@@ -113,11 +113,7 @@ def store_document(
     model_now = Collection.objects.model_of(collection.pk)
     if model_now is None:
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
-    _lock_names(collection, attributes.source_uri, version.content_sha256)
-    existing = replacing or _existing(collection, attributes.source_uri)
-    refuse_duplicate(collection, version.content_sha256, replacing=replacing)
-    if replacing is not None and replacing.collection_id != collection.pk:
-        _take_out(replacing, collection)
+    existing = _make_room(version, collection, attributes.source_uri, replacing=replacing)
     is_new = existing is None or not existing.content_sha256
     embedded_count = 0
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.
@@ -149,6 +145,18 @@ def store_document(
         embedded_count=embedded_count,
         encoded_count=len(encoded.fresh),
     )
+
+
+def _make_room(
+    version: Version, collection: Collection, source_uri: str, *, replacing: Document | None
+) -> Document | None:
+    """Return the document that gives its place to a version, with nobody else at its names."""
+    _lock_names(collection, source_uri, version.content_sha256)
+    existing = replacing or _existing(collection, source_uri)
+    refuse_duplicate(collection, version.content_sha256, replacing=replacing)
+    if replacing is not None and replacing.collection_id != collection.pk:
+        _take_out(replacing, collection)
+    return existing
 
 
 def find_place(

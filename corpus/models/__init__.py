@@ -25,6 +25,7 @@ from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
 from corpus.models.rules import Rule
 from corpus.models.sites import Site, SitePage
+from corpus.models.term_counts import TermCount
 from corpus.models.token_vectors import TokenVectors
 from corpus.models.tombstones import Tombstone
 from corpus.models.watched_folders import WatchedFolder
@@ -331,25 +332,6 @@ class Chunk(models.Model):
     @property
     def heading_text(self) -> str:
         return self.heading_path[-1] if self.heading_path else ""
-
-
-class TermCount(models.Model):
-    """Chunks of a collection that hold a word, added up over its rows; written by triggers.
-
-    The row of the empty lexeme counts all chunks, and their tokens.
-    """
-
-    # No foreign key: triggers append rows while a collection is being deleted.
-    collection_id = models.BigIntegerField()
-    lexeme = models.TextField()
-    chunk_count = models.BigIntegerField()
-    token_count = models.BigIntegerField()
-
-    class Meta:
-        indexes = [models.Index("collection_id", "lexeme", name="term_count_lookup")]
-
-    def __str__(self) -> str:
-        return f"{self.lexeme}: {self.chunk_count}"
 
 
 class ChunkTag(models.Model):

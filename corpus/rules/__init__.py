@@ -9,7 +9,7 @@ from corpus.rules.kept import (
     find_rule,
     keep_set_rules,
 )
-from corpus.rules.matching import Trial, apply_rule, documents_of, rules_of, try_rule
+from corpus.rules.matches import Trial, apply_rule, documents_of, rules_of, try_rule
 
 __all__ = [
     "FIELDS", "Trial", "add_rule", "all_rules", "apply_rule", "change_rule", "delete_rule",

@@ -21,7 +21,7 @@ from corpus.rules import (
     settle_rule,
     try_rule,
 )
-from corpus.rules.matching import SHOWN
+from corpus.rules.matches import SHOWN
 from web.forms import RuleForm
 
 

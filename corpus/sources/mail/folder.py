@@ -6,7 +6,7 @@ from typing import Protocol
 
 from corpus.errors import SourceUnavailable, TooLarge
 from corpus.sources.base import Entry, Reading
-from corpus.sources.mail.reading import read_thread
+from corpus.sources.mail.messages import read_thread
 from corpus.sources.mail.threads import Head, find_threads
 
 

@@ -9,7 +9,7 @@ from corpus.loaders import load_file
 from corpus.sources.base import Reading
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.mbox import Mbox
-from corpus.sources.mail.reading import read_thread
+from corpus.sources.mail.messages import read_thread
 from corpus.sources.mail.threads import Head
 from tests.mails import mail, write_mbox
 

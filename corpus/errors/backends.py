@@ -1,0 +1,39 @@
+"""What pkb itself depends on does not do its part."""
+
+from corpus.errors.base import PkbError
+
+
+class SourceUnavailable(PkbError):
+    """What a collection mirrors cannot be listed or read now."""
+
+    status = 502
+    code = "source_unavailable"
+
+
+class BackendError(PkbError):
+    """A model backend failed."""
+
+    status = 502
+    code = "backend_error"
+
+
+class BackendUnavailable(BackendError):
+    """A model backend is not answering; trying again may work."""
+
+    status = 503
+    code = "backend_unavailable"
+    retry_after_s = 5
+
+
+class DatabaseUnavailable(BackendUnavailable):
+    """The database does not answer; trying again may work."""
+
+    code = "database_unavailable"
+
+
+class NotReady(BackendError):
+    """The service is still starting."""
+
+    status = 503
+    code = "not_ready"
+    retry_after_s = 5

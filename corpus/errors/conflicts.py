@@ -1,0 +1,79 @@
+"""What is asked for does not fit what is stored."""
+
+from corpus.errors.base import PkbError
+
+
+class Conflict(PkbError):
+    """The request conflicts with what is stored."""
+
+    status = 409
+    code = "conflict"
+
+
+class DuplicateDocument(Conflict):
+    """The collection holds this content already."""
+
+    code = "duplicate_document"
+
+    def __init__(self, document_id: object) -> None:
+        super().__init__(f"The same content is stored as document {document_id}.")
+        self.document_id = str(document_id)
+
+    @property
+    def members(self) -> dict[str, str]:
+        return {"document_id": self.document_id}
+
+
+class CollectionExists(Conflict):
+    """A collection of this name exists already."""
+
+    code = "collection_exists"
+
+
+class CollectionNotEmpty(Conflict):
+    """The collection still holds documents."""
+
+    code = "collection_not_empty"
+
+
+class CollectionProtected(Conflict):
+    """This collection cannot be deleted."""
+
+    code = "collection_protected"
+
+
+class JobStateConflict(Conflict):
+    """The job is in a state in which this cannot be done."""
+
+    code = "job_state"
+
+
+class ModelNotReady(Conflict):
+    """The collection has not all its vectors by this model."""
+
+    code = "model_not_ready"
+
+
+class OriginalChanged(Conflict):
+    """The document's file has changed since it was taken in."""
+
+    code = "original_changed"
+
+
+class RuleExists(Conflict):
+    """A rule of this name exists already."""
+
+    code = "rule_exists"
+
+
+class RuleIsSet(Conflict):
+    """The rule stands in a file, and is changed there."""
+
+    code = "rule_is_set"
+
+
+class IdempotencyKeyBusy(Conflict):
+    """The first request with this idempotency key is still at work."""
+
+    code = "idempotency_key_busy"
+    retry_after_s = 1

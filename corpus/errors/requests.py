@@ -1,0 +1,54 @@
+"""Requests that are not let in, or not read on."""
+
+from corpus.errors.base import PkbError
+
+
+class NotLoggedIn(PkbError):
+    """A login or a valid key is needed."""
+
+    status = 401
+    code = "unauthorized"
+    challenge = 'Bearer realm="pkb"'
+
+
+class NotAllowed(PkbError):
+    """The login or key does not suffice for this."""
+
+    status = 403
+    code = "forbidden"
+    challenge = 'Bearer realm="pkb", error="insufficient_scope"'
+
+
+class PathIngestionOff(PkbError):
+    """Files of the server are not taken in over HTTP here."""
+
+    status = 403
+    code = "path_ingestion_off"
+
+
+class FetchingOff(PkbError):
+    """Nothing is fetched from the internet here."""
+
+    status = 403
+    code = "fetching_off"
+
+
+class TooLarge(PkbError):
+    """The request or the file is too large."""
+
+    status = 413
+    code = "too_large"
+
+
+class UnsupportedMediaType(PkbError):
+    """No loader reads this media type."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class AskerLeft(PkbError):
+    """Who asked did not wait for the answer."""
+
+    status = 499
+    code = "asker_left"
