@@ -52,7 +52,8 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
 def drop_file(path: str | Path) -> None:
     """Remove a file that was sent; one that is from elsewhere stays."""
     path = Path(path)
-    if path.is_relative_to(uploads_folder()) and path.parent != uploads_folder():
+    # A path of a file of ``manage.py load`` may lead out again.
+    if path.parent.parent == uploads_folder() and ".." not in path.parts:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
