@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 PRELOAD = ("olefile",)
 
 MAX_LEVEL = 6
-# Streams of one file hold no more than it: its sectors are named once in a sound one.
-_MAX_STREAMS = 10_000
 
 
 @contextmanager
