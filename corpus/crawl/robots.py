@@ -14,7 +14,7 @@ AGENT = "pkb"
 MAX_BYTES = 500 * 1024
 # Of those that are for us; each is compared with each address.
 MAX_RULES = 5_000
-_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#]*)")
+_LINE = re.compile(r"^\s*+([A-Za-z-]++)\s*+:([^#]*)")
 
 
 @dataclass(frozen=True, slots=True)
