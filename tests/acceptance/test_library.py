@@ -182,7 +182,7 @@ def test_a_job_that_a_worker_left_to_the_page_waits_for_workers_again(
         return jobs
 
     monkeypatch.setattr("web.views.bulk.start_edit", start_and_leave)
-    monkeypatch.setattr("web.views.bulk.TURN_S", -1)
+    monkeypatch.setattr("corpus.jobs.run.AT_ONCE_S", -1)
     bulk(client, "tag", two, tags="coast")
     job = Job.objects.get()
     assert job.is_unfinished
