@@ -26,7 +26,7 @@ from tests.attacks.target import Target
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import own_database, served
 
-pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # docs/testing.md
+pytestmark = pytest.mark.slow
 
 # More than the server's own queue was when half-sent bodies stopped it.
 HALF_SENT = 1_100

@@ -357,9 +357,6 @@ def test_a_page_alone_is_kept_in_step(site: Site) -> None:
     assert stored(site) == set()
 
 
-# When, and until when
-
-
 def test_a_site_is_brought_in_again_when_its_time_has_come(site: Site) -> None:
     collection = Collection.objects.named("default")
     keep_site(f"{site.url}/", Limits(every_hours=24), collection=collection)
