@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from rest_framework.test import APIClient
 
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -21,7 +22,7 @@ pytest_plugins = ["tests.recordings.plugin"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--long-schema", action="store_true", help="200 cases an operation, not 30, in test_schema"
+        "--long-schema", action="store_true", help="200 cases an operation, not 12, in test_schema"
     )
 
 
@@ -51,6 +52,13 @@ def gguf() -> Path:
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Let each process copy its database from one that was migrated for all."""
     connection.settings_dict["TEST"]["TEMPLATE"] = template(os.environ.get("EMBEDDING_MODEL", ""))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_passwords() -> Iterator[None]:
+    """What a password's hash costs is no test's matter: a fifth of a second for each user made."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture

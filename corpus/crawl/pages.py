@@ -217,6 +217,8 @@ def _take_in(
             return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
     else:
         _keep(page, read_by=job.pk)
+    if fetched is not None and page.site.is_whole and _is_picture(fetched):
+        return _skipped(job, OF_ANOTHER_TYPE)
     try:
         result = _store(fetched, page.site, page.address, before)
     except (UnsupportedMediaType, EmptyDocument) as exc:
@@ -228,6 +230,11 @@ def _take_in(
     if not result.reason and result.document_id != str(page.document_id):
         _keep_document(page, result.document_id)
     return result
+
+
+def _is_picture(fetched: Fetched) -> bool:
+    """Tell whether it is an image: of a site, as of a folder, those are decoration."""
+    return fetched.media_type.lower().startswith("image/")
 
 
 def _read_links(fetched: Fetched, job: Job, page: SitePage) -> bool:

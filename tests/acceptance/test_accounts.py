@@ -35,6 +35,7 @@ INGEST = {
     "PATCH /collections/{}", "DELETE /collections/{}", "POST /jobs/{}/retry",
     "POST /jobs/{}/cancel", "POST /create", "POST /encode_doc", "POST /encode_batch",
     "POST /rules", "PATCH /rules/{}", "DELETE /rules/{}", "POST /sources/{}/sync",
+    "POST /sites", "DELETE /sites/{}", "POST /sites/{}/refresh",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
 ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}
@@ -46,8 +47,7 @@ CALLER = APIClient(raise_request_exception=False)
 @pytest.fixture(autouse=True)
 def required(settings: Any) -> None:
     settings.PKB_AUTH_REQUIRED = True
-    # Logging in is what is tested, and not how long a password takes to be tried.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PKB_FETCH = "https"  # the operations of sites are there
 
 
 @pytest.fixture

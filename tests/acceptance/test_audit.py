@@ -25,7 +25,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def required(settings: Any, cheap_model: None) -> None:
     settings.PKB_AUTH_REQUIRED = True
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

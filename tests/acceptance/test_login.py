@@ -24,8 +24,6 @@ SERVED = "http://127.0.0.1:8000"
 def required(settings: Any) -> None:
     settings.PKB_AUTH = "required"
     settings.PKB_AUTH_REQUIRED = True
-    # Logging in is what is tested, and not how long a password takes to be tried.
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
 
 MODEL = "hashing-64"
 drawn = settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     # What an example writes is rolled back; the fixtures are meant to be shared.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.no_cover
 
 EMBEDDER_LIMIT = 30
 # The machine may be busy; the first example loads a vocabulary.
-unhurried = settings(deadline=None)
+unhurried = settings(deadline=None, max_examples=60)
 every_strategy = pytest.mark.parametrize("strategy", list(CHUNKERS))
 
 words = st.sampled_from(
