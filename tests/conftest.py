@@ -1,5 +1,6 @@
 """Real parts for every test: Postgres, and what the packaged models really said."""
 
+import gc
 import os
 import socket
 from collections.abc import Iterator
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name in {"browser", "faults"}:
             item.add_marker("no_cover")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what was imported to itself: a collector of garbage need not look at it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

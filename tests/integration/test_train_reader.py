@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from django.core.management import CommandError, call_command
 
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.tokens import load_tokenizer
 from corpus.errors import BackendError
-from evaluation.reader_model import ReaderModel
 from evaluation.reader_rows import ReaderRow
-from evaluation.train_reader import Recipe, train_reader
 from pkb import settings as configured
 from qa.readers.adapter import read_adapter
 from qa.readers.cross_encoder import CrossEncoderReader
@@ -30,7 +28,7 @@ FACTS = [
     ("Who made the {}?", "The {} was made by Ann.", "Ann"),
 ]
 THINGS = ["door", "boat", "lamp", "chair"]
-RECIPE = Recipe(epochs=3, batch_size=4, learning_rate=3e-3, save_every=2)
+RECIPE = {"epochs": 3, "batch_size": 4, "learning_rate": 3e-3, "save_every": 2}
 
 
 def rows() -> list[ReaderRow]:
@@ -64,17 +62,25 @@ def break_off_at(step: int) -> Any:
     return count
 
 
+@pytest.fixture(scope="module")
+def training() -> Any:
+    """What trains. It imports torch, for which every process that collects this would wait."""
+    return import_module("evaluation.train_reader")
+
+
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def one_thread(training: Any) -> Iterator[None]:
+    torch = training.torch
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in one order
     yield
     torch.set_num_threads(threads)
 
 
-def read_in_floats(weights: dict[str, Any], question: str, text: str) -> Reading:
+def read_in_floats(training: Any, weights: dict[str, Any], question: str, text: str) -> Reading:
     """Read with the network that was trained, before anything of it is quantized."""
-    model = ReaderModel(QuantizedGraph(FOLDER / "model.onnx")).eval()
+    torch = training.torch
+    model = training.ReaderModel(QuantizedGraph(FOLDER / "model.onnx")).eval()
     trained = {name: torch.from_numpy(value).float() for name, value in weights.items()}
     assert not model.load_state_dict(trained, strict=False).unexpected_keys
     (pair,) = encode_pairs(load_tokenizer(FOLDER), question, [text])
@@ -85,8 +91,9 @@ def read_in_floats(weights: dict[str, Any], question: str, text: str) -> Reading
     return as_reading(pair, text, logit=float(outputs.logit[0]), asked=asked, places=places)
 
 
-def test_loss_falls_and_a_run_that_broke_off_gives_the_same(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"folder": FOLDER, "recipe": RECIPE}
+def test_loss_falls_and_a_run_that_broke_off_gives_the_same(training: Any, tmp_path: Path) -> None:
+    train_reader = training.train_reader
+    given: dict[str, Any] = {"folder": FOLDER, "recipe": training.Recipe(**RECIPE)}
     whole = train_reader(rows(), checkpoints=tmp_path / "whole", progress=silent, **given)
     with pytest.raises(BrokenOff):
         train_reader(rows(), checkpoints=tmp_path / "two", progress=break_off_at(7), **given)
@@ -103,8 +110,9 @@ def test_loss_falls_and_a_run_that_broke_off_gives_the_same(tmp_path: Path) -> N
     assert not list((tmp_path / "two").iterdir())
 
 
-def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
-    given: dict[str, Any] = {"folder": FOLDER, "checkpoints": tmp_path, "recipe": RECIPE}
+def test_a_broken_checkpoint_is_named(training: Any, tmp_path: Path) -> None:
+    train_reader, recipe = training.train_reader, training.Recipe(**RECIPE)
+    given: dict[str, Any] = {"folder": FOLDER, "checkpoints": tmp_path, "recipe": recipe}
     with pytest.raises(BrokenOff):
         train_reader(rows()[:4], progress=break_off_at(3), **given)
     (kept,) = tmp_path.iterdir()
@@ -113,21 +121,23 @@ def test_a_broken_checkpoint_is_named(tmp_path: Path) -> None:
         train_reader(rows()[:4], progress=silent, **given)
 
 
-def test_merged_scores_are_those_of_the_floats() -> None:
+def test_merged_scores_are_those_of_the_floats(training: Any) -> None:
     options = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"]
     weights = read_adapter(Path(options["adapter"]))
     int8 = CrossEncoderReader(**options)
     for question, passage, answer in FACTS:
         text = f"It stands in the hall.\n{passage.format('door')}"
         (reading,) = int8.read(question.format("door"), [text])
-        exact = read_in_floats(weights, question.format("door"), text)
+        exact = read_in_floats(training, weights, question.format("door"), text)
         assert reading.score == pytest.approx(exact.score, abs=1.0)
         assert reading.margin == pytest.approx(exact.margin, abs=1.0)
         assert (reading.start, reading.end) == (exact.start, exact.end)
         assert text[reading.start : reading.end] == answer
 
 
-def test_the_command_writes_weights_that_a_reader_takes(settings: Any, tmp_path: Path) -> None:
+def test_the_command_writes_weights_that_a_reader_takes(
+    training: Any, settings: Any, tmp_path: Path
+) -> None:
     settings.DATA_DIR = tmp_path
     folder = tmp_path / "things"
     folder.mkdir()
@@ -153,7 +163,7 @@ def test_the_command_writes_weights_that_a_reader_takes(settings: Any, tmp_path:
     assert reader.name == "reader"
     text = rows()[0].passage
     (reading,) = reader.read(rows()[0].question, [text])
-    exact = read_in_floats(read_adapter(written), rows()[0].question, text)
+    exact = read_in_floats(training, read_adapter(written), rows()[0].question, text)
     assert reading.score == pytest.approx(exact.score, abs=1.0)
 
 
