@@ -1,0 +1,157 @@
+"""What old Office files seldom hold, and what only broken ones do."""
+
+import struct
+from datetime import datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from corpus.errors import UnreadableFile, UnsupportedMediaType
+from corpus.loaders.formats.office97 import doc, msg, ppt, rtf, xls
+from corpus.loaders.formats.office97.container import charset_of, stated_properties
+from tests.unit.loaders import office97_files as old
+from tests.unit.loaders.sample_files import headings, loaded, odf, texts, zip_of, zip_with
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+
+def naive(*parts: int) -> datetime:
+    """A moment as these files have it, of no zone."""
+    return datetime(*parts)  # type: ignore[arg-type]  # noqa: DTZ001
+
+
+def properties(**stated: Any) -> Any:
+    """What olefile gives of a file's properties."""
+    names = ("title", "author", "subject", "keywords", "create_time", "last_saved_time")
+    found = SimpleNamespace(codepage=1252, **{name: stated.get(name) for name in names})
+    return SimpleNamespace(exists=lambda name: True, get_metadata=lambda: found)
+
+
+def test_properties_are_cleaned_and_moments_that_never_were_left_out() -> None:
+    stated = stated_properties(
+        properties(
+            title=b"B\xf6ats\0",
+            create_time=naive(2001, 2, 3, 4, 5, 6, 7),
+            last_saved_time=naive(1601, 1, 1),
+        )
+    )
+    assert stated == {"title": "Böats", "created": "2001-02-03T04:05:06Z"}
+    assert charset_of(31_000) == "cp1252"
+
+
+def test_word_pieces_of_one_byte_and_with_shared_properties_are_read() -> None:
+    narrow = struct.pack("<BIIIHIH", 2, 16, 0, 3, 0, 2 * 100 | 0x40000000, 0)
+    shared = struct.pack("<BHx", 1, 1)
+    assert list(doc._pieces(shared + narrow)) == [doc._Piece(0, 3, 100, 1)]
+    word = doc._Word.__new__(doc._Word)
+    word._main = bytes(100) + b"caf\xe9"
+    assert word._text(doc._Piece(0, 4, 100, 1)) == "café"
+
+
+def test_word_files_that_contradict_themselves_are_unreadable() -> None:
+    with pytest.raises(UnreadableFile, match="no Word document"):
+        loaded(old.ole({"WordDocument": bytes(2_000), "0Table": b""}), "a.doc")
+    content = bytearray(old.doc(("Text.\r", old.TEXT, b"")))
+    pieces = struct.pack("<BIII", 2, 16, 0, len("Text.\r"))
+    at = content.index(pieces)
+    struct.pack_into("<I", content, at + 9, 500_000_000)
+    with pytest.raises(UnreadableFile, match="more text than it holds"):
+        loaded(bytes(content), "a.doc")
+
+
+def test_word_tables_of_styles_and_paragraphs_may_be_missing_or_cut() -> None:
+    assert doc._style_kinds(b"") == []
+    assert doc._style_kinds(struct.pack("<HHH", 2, 3, 0)) == [0]
+    assert list(doc._kinds_of_page(b"short")) == []
+    page = struct.pack("<II", 5, 9) + bytes(503) + b"\x01"
+    assert list(doc._kinds_of_page(page)) == [(5, doc._Kind())]
+    shape = struct.pack("<HH", doc._TABLE_SHAPE, 1)
+    assert list(doc._properties(shape)) == [(doc._TABLE_SHAPE, shape[2:])]
+
+
+def test_word_paragraphs_with_an_outline_level_are_headings() -> None:
+    level_2 = struct.pack("<HB", 0x2640, 1)
+    document = loaded(old.doc(("Below\r", old.TEXT, level_2), ("Text.\r", old.TEXT, b"")), "a.doc")
+    assert headings(document) == [(2, "Below")]
+
+
+def test_an_outlook_message_may_have_html_and_an_absurd_date() -> None:
+    streams = old.msg({"0037": "Offer", "1000": "Words."}, sent=2**63)
+    streams["__substg1.0_10130102"] = b"<p>Words of HTML.</p>"
+    mail = msg.as_mail(old.ole(streams))
+    assert b"text/html" in mail
+    assert b"Date:" not in mail
+    with pytest.raises(UnreadableFile, match="no Outlook message"):
+        msg.as_mail(old.ole({"Other": b"x"}))
+
+
+def test_a_presentation_without_its_document_is_unreadable() -> None:
+    stream = ppt._Stream(b"")
+    assert stream.record(5) is None
+    damaged = SimpleNamespace(places=lambda edit: ({}, 1), record=stream.record)
+    with pytest.raises(UnreadableFile, match="where its slides are"):
+        list(ppt._blocks(damaged, 0))  # type: ignore[arg-type]
+
+
+def test_texts_of_slides_may_be_narrow() -> None:
+    content = old._atom(0x0FA8, b"caf\xe9\x0bbar") + old._atom(0x1, b"??")
+    stream = ppt._Stream(content)
+    narrow, other = stream.record(0), stream.record(8 + 8)
+    assert narrow is not None
+    assert other is not None
+    assert (stream._words(narrow), stream._words(other)) == ("café\nbar", "")
+
+
+def test_rich_text_of_other_forms_is_read_and_of_none_refused() -> None:
+    content = rb"{\rtf1{\fonttbl{\f1\fcharset77 Mac;}{\f2\cpg1251 C;}}{\*\mine\b no}one\~two\
+\f2 \'cf{\footnote a\par b}\par}"
+    found = " ".join(texts(loaded(content, "a.rtf")))
+    assert "one\u00a0two" in found or "one two" in found
+    assert "П" in found
+    with pytest.raises(UnreadableFile, match="no Rich Text"):
+        rtf.load(b"words {\\rtf1 x}", filename="a.rtf")
+    with pytest.raises(UnreadableFile, match="nested too deeply"):
+        rtf.load(b"{\\rtf1 " + b"{" * 200_000, filename="a.rtf")
+
+
+def test_cells_of_old_sheets_are_shown_as_excel_does() -> None:
+    shown: list[Any] = [True, 1.5, naive(2024, 3, 4), naive(2024, 3, 4, 5, 6), "x"]
+    assert list(map(xls._shown, shown)) == [
+        "TRUE", "1.5", "2024-03-04", "2024-03-04 05:06:00", "x",
+    ]  # fmt: skip
+    vast = SimpleNamespace(merged_cell_ranges=[((0, 0), (1_000_000, 1_000))])
+    assert list(xls._merged_cells(vast)) == []  # type: ignore[arg-type]
+
+
+def test_files_of_apples_programs_are_refused_with_what_to_do() -> None:
+    with pytest.raises(UnsupportedMediaType, match="Keynote"):
+        loaded(zip_of({"Index/Document.iwa": b"x"}), "a.pages")
+
+
+def test_an_odf_file_without_a_language_has_none() -> None:
+    styles = (
+        '<office:document-styles xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
+        ' xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0"><style:default-style'
+        ' style:family="paragraph"/></office:document-styles>'
+    )
+    content = odf("text", "<text:p>Text.</text:p>")
+    for sheet in (styles, "<a/>"):
+        document = loaded(zip_with(content, {"styles.xml": sheet}), "a.odt")
+        assert document.metadata.get("language", "") == ""
+
+
+def test_the_messages_of_a_digest_are_its_text() -> None:
+    inner = "Content-Type: message/rfc822\n\nFrom: {0}\nSubject: {1}\nDate: {2}\n\n{3}\n"
+    parts = [
+        inner.format("Ann <ann@example.org>", "Berths", "Mon, 02 Mar 2026 10:00:00 +0000", "Nine."),
+        inner.format("", "", "", "Of nobody."),
+    ]
+    content = (
+        "From: list@example.org\nSubject: Digest\nContent-Type: multipart/digest; boundary=b\n\n"
+        + "".join(f"--b\n{part}" for part in parts)
+        + "--b--\n"
+    )
+    document = loaded(content, "a.eml")
+    assert [name for _, name in headings(document)] == ["Digest", "Ann, 2026-03-02", "Message"]
+    assert "Nine." in "\n".join(texts(document))
