@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from corpus.sentences import sentence_spans
 from qa.proof.disagreement import find_disagreement
 from qa.types import Citation, ClosePassage, Passage
 from tests.doubles import read_as
@@ -275,5 +276,7 @@ def test_a_passage_never_disagrees_with_a_copy_of_itself(
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     again = data.draw(st.sampled_from([text, text.upper(), f"{text}\n\nOther words."]))
+    # In capitals a sentence may begin where none did: behind "built." there is "NOT", not "not".
+    assume(again != text.upper() or sentence_spans(again) == sentence_spans(text))
     copy = passage(again, text[start:end] if again != text.upper() else again[start:end], number=2)
     assert disagreeing(question, passage(text, text[start:end]), [copy]) == ()
