@@ -23,17 +23,24 @@ pytest_plugins = ["tests.recordings.plugin"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--long-schema", action="store_true", help="200 cases an operation, not 12, in test_schema"
+        "--campaign", action="store_true", help="more kills, of more processes, besides the others"
+    )
+    parser.addoption(
+        "--long-schema", action="store_true", help="200 cases an operation, not 8, in test_schema"
     )
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes minutes, whatever order the rest is in.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with what takes minutes, whatever order the rest is in; leave campaigns out.
 
     What a browser does, or a process that is killed, is not counted for coverage: tracing would
     take half as long again, and other tests run the same lines.
     """
+    if not config.getoption("--campaign"):
+        left_out = [item for item in items if item.get_closest_marker("campaign")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     for item in items:
         if item.path.parent.name in {"browser", "faults"}:
             item.add_marker("no_cover")

@@ -27,7 +27,7 @@ from qa.context import build_context
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 # An operation; two thirds of their time goes into drawing them.
-CASES, LONG_CASES = 12, 200
+CASES, LONG_CASES = 8, 200
 EMBEDDER = "hashing-64"
 # The same cases each time, and no search for smaller ones.
 FIXED = settings(

@@ -1,4 +1,4 @@
-"""Kill -9 an ingest at six points: nothing half is left, and a second run completes it."""
+"""Kill -9 an ingest at three points: nothing half is left, and a second run completes it."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tests.processes import finish, manage, own_database, read
 
 pytestmark = pytest.mark.slow
 
-KILL_COUNT = 6
+KILL_COUNT = 3
 DOCUMENT_COUNT = 12
 
 
@@ -24,7 +24,7 @@ def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
         yield url
 
 
-def test_an_ingest_killed_at_six_points_leaves_no_half_document(
+def test_an_ingest_killed_at_three_points_leaves_no_half_document(
     database: str, tmp_path: Path
 ) -> None:
     for number in range(DOCUMENT_COUNT):
@@ -36,7 +36,7 @@ def test_an_ingest_killed_at_six_points_leaves_no_half_document(
         # The first line says that models are loaded and one file is in; from there on the
         # points lie in the middle of encoding, storing and between files.
         process.stdout.readline()
-        time.sleep(0.2 * point)
+        time.sleep(0.4 * point)
         process.send_signal(signal.SIGKILL)
         process.communicate()
     assert finish("verify", database=database)[:2] == (0, "0 violations\n")

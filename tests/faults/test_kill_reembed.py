@@ -71,6 +71,7 @@ def test_killed_in_the_middle_and_run_again_nothing_is_lost(database: str, store
     assert finish("verify", database=database)[1].endswith("0 violations\n")
 
 
+@pytest.mark.campaign
 def test_a_worker_goes_on_with_a_build_that_was_killed(database: str, stored: int) -> None:
     command = manage(*REEMBED, "--workers", "2", database=database)
     wait_until(lambda: vectors(database, NEW) > 0)

@@ -111,6 +111,7 @@ def test_a_worker_that_is_told_to_stop_ends_its_file_and_another_goes_on(
     assert end(worker) == 0
 
 
+@pytest.mark.campaign
 def test_ctrl_c_stops_the_command_after_its_file_and_says_how_to_go_on(
     folder: Path, database: str
 ) -> None:
@@ -126,6 +127,7 @@ def test_ctrl_c_stops_the_command_after_its_file_and_says_how_to_go_on(
     assert_each_file_is_stored_once(folder, database)
 
 
+@pytest.mark.campaign
 def test_several_processes_share_the_files_of_one_command(folder: Path, database: str) -> None:
     (folder / "bad.txt").write_bytes(b"")
     code, out, err = finish("ingest", str(folder), "--sync", "--workers", "2", database=database)
@@ -139,6 +141,7 @@ def test_several_processes_share_the_files_of_one_command(folder: Path, database
     assert_each_file_is_stored_once(folder, database)
 
 
+@pytest.mark.campaign
 def test_the_command_killed_with_its_helpers_is_gone_on_with(folder: Path, database: str) -> None:
     command = manage("ingest", str(folder), "--sync", "--workers", "2", database=database)
     wait_until(lambda: done(database) > 0)
@@ -149,6 +152,7 @@ def test_the_command_killed_with_its_helpers_is_gone_on_with(folder: Path, datab
     assert_each_file_is_stored_once(folder, database)
 
 
+@pytest.mark.campaign
 def test_a_worker_killed_over_token_vectors_keeps_those_it_had_and_another_goes_on(
     folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def start_export(folder: Path, graph: Path) -> "subprocess.Popen[bytes]":
     )
 
 
+@pytest.mark.campaign
 def test_a_killed_export_leaves_nothing_half_and_starters_after_it_export_once(
     tiny_model: Path, tmp_path: Path
 ) -> None:
