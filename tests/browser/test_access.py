@@ -149,7 +149,7 @@ def test_the_keyboard_alone_reaches_the_content(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
     reached = set()
-    for _ in range(12):
+    for _ in range(20):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
     assert {"file", "into", "SUMMARY", "q"} <= reached
