@@ -16,7 +16,7 @@ from tests.factories import LIGHTHOUSE
 from tests.faults.clusters import REPOSITORY, cluster_in, reachable_directory
 from tests.processes import finish, served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.campaign]
 
 SCRIPT = REPOSITORY / "pkb" / "postgres" / "role.sql"
 PASSWORD = "it's a password"
