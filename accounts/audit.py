@@ -15,10 +15,12 @@ from django.utils import timezone
 
 from accounts.models import MAX_SUBJECT_CHARS, Event
 from corpus.access.principal import current_principal
+from corpus.postgres.owner import as_owner
 
 log = structlog.get_logger(__name__)
 
-# Only in a transaction that says it is the purge does the trigger let rows go.
+# The role that serves may delete none; and only in a transaction that says it is the purge does the
+# trigger let rows go.
 _PURGE = "SELECT set_config('pkb.purges_events', 'on', true)"
 
 
@@ -74,7 +76,7 @@ def purge_events(*, dry_run: bool = False) -> int:
     )
     if dry_run:
         return old.count()
-    with transaction.atomic(), connection.cursor() as cursor:
+    with as_owner(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_PURGE)
         count, _ = old.delete()
     return count

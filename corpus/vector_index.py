@@ -8,6 +8,8 @@ from time import sleep
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from corpus.postgres.owner import as_owner
+
 # pgvector's own defaults; what they find is in docs/decisions/0012.
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 64
@@ -41,7 +43,7 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
     if _is_valid(name):
         return
     concurrently = "" if connection.in_atomic_block else "CONCURRENTLY"
-    with _alone(name), connection.cursor() as cursor:
+    with as_owner(), _alone(name), connection.cursor() as cursor:
         found = _is_valid(name)
         if found:
             return

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pkb.env import Env
+from pkb.postgres import APPLICATION, OWNER
 
 # Seconds that a request waits for a database connection. The gate lets no more in than there are.
 REQUEST_WAIT_S = 2.0
@@ -25,7 +26,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     """
     postgres_dir = None
     if env.database_url is not None:
-        database = _parse_url(env.database_url.get_secret_value())
+        database = _parse_url(env.database_url.get_secret_value()) | _owner(env)
     elif env.postgres_host:
         database = {
             "ENGINE": "django.db.backends.postgresql",
@@ -34,10 +35,16 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "PASSWORD": env.postgres_password.get_secret_value(),
             "HOST": env.postgres_host,
             "PORT": env.postgres_port,
+            **_owner(env),
         }
     else:
         postgres_dir = choose_postgres_dir(data_dir)
-        database = {"ENGINE": "pkb.postgres.engine", "NAME": "pkb"}
+        database = {
+            "ENGINE": "pkb.postgres.engine",
+            "NAME": "pkb",
+            "USER": APPLICATION,
+            "OWNER": {"USER": OWNER},
+        }
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
     return {"default": database}, postgres_dir
 
@@ -84,6 +91,14 @@ def _options(env: Env) -> dict[str, Any]:
     )
     pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
     return {"options": search, "pool": pool}
+
+
+def _owner(env: Env) -> dict[str, Any]:
+    """By which role tables are made, where it is another; ``as_owner`` reads it."""
+    if not env.postgres_owner:
+        return {}
+    password = env.postgres_owner_password.get_secret_value()
+    return {"OWNER": {"USER": env.postgres_owner, "PASSWORD": password}}
 
 
 def _parse_url(url: str) -> dict[str, Any]:

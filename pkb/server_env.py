@@ -79,6 +79,13 @@ class ServerEnv(BaseSettings):
     postgres_password: SecretStr = Field(
         default=SecretStr(""), description="password on POSTGRES_HOST"
     )
+    postgres_owner: str = Field(
+        default="",
+        description="role that owns the tables, of DATABASE_URL too; unset: the one that serves",
+    )
+    postgres_owner_password: SecretStr = Field(
+        default=SecretStr(""), description="password of that role"
+    )
     pkb_db_pool_size: int = Field(
         default=20, ge=2, le=200, description="database connections of a process"
     )

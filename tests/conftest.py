@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make databases and tables, which the role that serves may not."""
+    connection.settings_dict.update(connection.settings_dict.get("OWNER", {}))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes minutes, whatever order the rest is in; leave campaigns out.

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import httpx
 import psycopg
@@ -21,12 +20,15 @@ from django.db import connection
 ROOT = Path(__file__).parents[1]
 # Shared with data folders of their own: what is in it is named by the weights it was made of.
 MODELS = Path(settings.DATA_DIR) / "models"
+# The role that processes connect as, and beside it the owner's, which the tests are.
+SERVING = {key: connection.settings_dict.get(key, "") for key in ("USER", "PASSWORD")}
+OWNER = SERVING | connection.settings_dict.get("OWNER", {})
 
 
 @contextmanager
 def own_database(name: str) -> Iterator[str]:
-    """Make a migrated database beside the tests' own; yields its URL."""
-    with _administering() as admin:
+    """Make a migrated database beside the tests' own; yields its URL, of the role that serves."""
+    with administering() as admin:
         migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
         _drop(admin, name)
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
@@ -44,7 +46,7 @@ def template(embedding_model: str) -> str:
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     name = f"test_template_{re.sub(r'[^a-z0-9]+', '_', embedding_model.lower())}"
     made_by = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
-    with _administering() as admin:
+    with administering() as admin:
         admin.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])  # the connection's
         if admin.execute(made_by, [name]).fetchone() != (run,):
             _drop(admin, name)
@@ -61,29 +63,30 @@ def _drop(admin: psycopg.Connection, name: str) -> None:
     Not WITH (FORCE): a role that is no superuser may not end an autovacuum worker in it, and is
     refused; a plain DROP ends that one, and waits for it.
     """
-    connected = "FROM pg_stat_activity WHERE datname = %s AND usename = current_user"
-    admin.execute(f"SELECT pg_terminate_backend(pid) {connected}", [name])
+    end_sessions(admin, name)
     admin.execute(f"DROP DATABASE IF EXISTS {name}")
 
 
+def end_sessions(admin: psycopg.Connection, name: str) -> None:
+    ours = [SERVING["USER"], OWNER["USER"]]
+    connected = "FROM pg_stat_activity WHERE datname = %s AND usename = ANY(%s)"
+    admin.execute(f"SELECT pg_terminate_backend(pid) {connected}", [name, ours])
+
+
 @contextmanager
-def _administering() -> Iterator[psycopg.Connection]:
-    with psycopg.connect(**_address(), dbname="postgres", autocommit=True) as admin:
+def administering(database: str = "postgres") -> Iterator[psycopg.Connection]:
+    """Connect as the owner of what the tests make."""
+    with psycopg.connect(_url(database, **OWNER), autocommit=True) as admin:
         yield admin
 
 
-def _address() -> dict[str, Any]:
-    parameters = connection.get_connection_params()
-    wanted = {"host", "port", "user", "password"}
-    return {key: value for key, value in parameters.items() if key in wanted and value}
-
-
 def database_url(name: str) -> str:
-    address = _address()
-    return (
-        f"postgresql://{address['user']}:{address.get('password', '')}@/{name}"
-        f"?host={address['host']}&port={address['port']}"
-    )
+    return _url(name, **SERVING)
+
+
+def _url(name: str, *, USER: str, PASSWORD: str) -> str:  # noqa: N803 -- as Django has them
+    at = {key: connection.get_connection_params().get(key, "") for key in ("host", "port")}
+    return f"postgresql://{USER}:{PASSWORD}@/{name}?host={at['host']}&port={at['port']}"
 
 
 def manage(*arguments: str, database: str, **env: str) -> subprocess.Popen[str]:
@@ -93,6 +96,8 @@ def manage(*arguments: str, database: str, **env: str) -> subprocess.Popen[str]:
         env={
             **os.environ,
             "DATABASE_URL": database,
+            "POSTGRES_OWNER": OWNER["USER"],
+            "POSTGRES_OWNER_PASSWORD": OWNER["PASSWORD"],
             "PKB_DATA_DIR": str(settings.DATA_DIR),
             "PKB_MODEL_DIR": str(MODELS),
             "PKB_MODEL_THREADS": "1",

@@ -11,7 +11,8 @@ log = structlog.get_logger(__name__)
 
 # A pool that has no connection to give in time is an OperationalError, too.
 _AWAY = (OperationalError, InterfaceError)
-_LACKING = (errors.UndefinedTable, errors.UndefinedColumn)
+# What was not migrated since the role that serves was made is not granted to it, either.
+_LACKING = (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege)
 
 
 def as_pkb_error(error: Exception) -> PkbError | None:

@@ -17,6 +17,7 @@ from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed import queue_lacking
 from corpus.lexical import compact_term_counts
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.postgres.owner import as_owner
 from corpus.roots.names import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.backup.manifest import (
@@ -59,6 +60,7 @@ class Restored:
     jobs: Sequence[Job]
 
 
+@as_owner()
 def restore_from(folder: Path) -> Restored:
     """Check a folder and put what it holds into this installation, by one transaction.
 

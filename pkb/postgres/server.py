@@ -27,15 +27,14 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
-from psycopg import pq, sql
+from psycopg import pq
 
 from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path, system_account
 from pkb.postgres.memory import MIB, machine_memory_bytes, scaled_settings
+from pkb.postgres.roles import FIRST_STATEMENTS, ensure_database
 
+# Nothing but roles and databases is made by it.
 SUPERUSER = "postgres"
-# The role pkb connects as is no superuser: row-level security would not apply to one, and an
-# injected statement could run programs.
-ROLE = "pkb"
 PORT = "5432"
 
 # Recovery after a power cut may take minutes; stopping writes all that is in memory.
@@ -60,7 +59,7 @@ class EmbeddedPostgres:
         self._cluster = f"pkb-{hashlib.sha256(os.fsencode(self._data)).hexdigest()[:12]}"
         self._socket_dir = self._choose_socket_dir()
         self._conninfo = psycopg.conninfo.make_conninfo(
-            host=str(self._socket_dir), port=PORT, user=ROLE, dbname="postgres", connect_timeout=5
+            host=str(self._socket_dir), port=PORT, user=SUPERUSER, connect_timeout=5
         )
 
     def start(self) -> None:
@@ -103,19 +102,14 @@ class EmbeddedPostgres:
         found = {pid: parent for pid, parent, line in _processes() if line.endswith(named)}
         return next((pid for pid, parent in found.items() if parent not in found), None)
 
-    def connection_settings(self, name: str) -> dict[str, str]:
-        """Return Django's NAME, USER, HOST and PORT for the database `name`."""
-        return {"NAME": name, "USER": ROLE, "HOST": str(self._socket_dir), "PORT": PORT}
+    @property
+    def address(self) -> dict[str, str]:
+        """Django's HOST and PORT."""
+        return {"HOST": str(self._socket_dir), "PORT": PORT}
 
     def ensure_database(self, name: str) -> None:
-        """Create the database `name` unless it exists. The server must run."""
-        with psycopg.connect(self._conninfo, autocommit=True) as connection:
-            found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])
-            if found.rowcount:
-                return
-            # Another process may be faster; the catalogue's unique index says so, or the check.
-            with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        """Create the database `name`, and the roles, unless they exist. The server must run."""
+        ensure_database(self._conninfo, name)
 
     def _choose_socket_dir(self) -> Path:
         socket_dir = self.state_dir / "run"
@@ -184,8 +178,7 @@ class EmbeddedPostgres:
             configuration.write("\n# Written at each start; what stands below it wins.\n")
             configuration.write("include = 'pkb.conf'\n")
         (fresh / "pkb.conf").touch()
-        # pgvector is no trusted extension, so it is put where every new database has it from.
-        statements = f"CREATE ROLE {ROLE} LOGIN CREATEDB\nCREATE EXTENSION vector\n"
+        statements = "".join(f"{statement}\n" for statement in FIRST_STATEMENTS)
         single_user = ("--single", "-D", str(fresh), "-c", "exit_on_error=on", "template1")
         programs.check("postgres", *single_user, stdin=statements)
         fresh.rename(self._data)

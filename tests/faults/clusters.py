@@ -16,6 +16,7 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
+from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
 
 REPOSITORY = Path(__file__).parents[2]
@@ -102,19 +103,19 @@ def cluster_in(state_dir: Path) -> Iterator[EmbeddedPostgres]:
         shutil.rmtree(cluster._socket_dir, ignore_errors=True)
 
 
-def connect(server: EmbeddedPostgres, database: str = "postgres") -> psycopg.Connection[Any]:
-    settings = server.connection_settings(database)
+def connect(
+    server: EmbeddedPostgres, database: str = "postgres", user: str = OWNER
+) -> psycopg.Connection[Any]:
+    at = server.address
     return psycopg.connect(
-        host=settings["HOST"],
-        port=settings["PORT"],
-        user=settings["USER"],
-        dbname=settings["NAME"],
-        autocommit=True,
+        host=at["HOST"], port=at["PORT"], user=user, dbname=database, autocommit=True
     )
 
 
-def ask(server: EmbeddedPostgres, question: str, database: str = "postgres") -> Any:
-    with connect(server, database) as connection:
+def ask(
+    server: EmbeddedPostgres, question: str, database: str = "postgres", user: str = OWNER
+) -> Any:
+    with connect(server, database, user) as connection:
         row = connection.execute(question.encode()).fetchone()
     return row and row[0]
 

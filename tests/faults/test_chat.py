@@ -7,15 +7,15 @@ import socket
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from threading import Thread
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 
 from tests.contracts.chat_server import ChatServer, chat_server, hang
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import manage, own_database, read, wait_until
+from tests.processes import administering, end_sessions, manage, own_database, read, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -48,13 +48,16 @@ def serving(database: str, lm: ChatServer) -> Iterator[int]:
     port = free_port()
     env = {"PKB_LM": "openai/m", "PKB_LM_API_BASE": f"{lm.root}/v1", "PKB_WORKER": "off"}
     process = manage("serve", "--port", str(port), database=database, **env)
+    # A full pipe would stop the server.
+    log = Thread(target=process.communicate, daemon=True)
+    log.start()
     try:
         wait_until(lambda: is_ready(port))
         yield port
     finally:
         lm.released.set()
         process.terminate()
-        process.communicate(timeout=60)
+        log.join(60)
 
 
 def is_ready(port: int) -> bool:
@@ -96,11 +99,9 @@ def lose_the_database_while_the_model_thinks(database: str, port: int, lm: ChatS
     response = post(port, "/chat", question=LIGHTHOUSE_QUESTION)
     wait_until(lambda: len(lm.calls) == 2)
     name = f"test_chat_{os.getpid()}"
-    with psycopg.connect(database.replace(f"/{name}?", "/postgres?"), autocommit=True) as admin:
+    with administering() as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
-        admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
-        )
+        end_sessions(admin, name)
         lm.released.set()
         text = response.read().decode()
         for page in ("/admin/", "/ui/library", "/documents"):

@@ -35,7 +35,7 @@ def bare() -> Iterator[EmbeddedPostgres]:
 
 
 def address(server: EmbeddedPostgres, user: str, database: str = "pkb") -> str:
-    at = server.connection_settings(database)
+    at = server.address
     return f"postgresql://{user}@/{database}?host={at['HOST']}&port={at['PORT']}"
 
 
@@ -50,7 +50,7 @@ def run_script(server: EmbeddedPostgres, **environment: str) -> subprocess.Compl
     assert wheel is not None
     assert wheel.origin is not None
     psql = Path(wheel.origin).with_name("pginstall") / "bin" / "psql"
-    at = server.connection_settings("postgres")
+    at = server.address
     to = ["--host", at["HOST"], "--port", at["PORT"], "--username", "postgres"]
     return subprocess.run(
         [psql, "-v", "ON_ERROR_STOP=1", "--no-password", "--no-psqlrc", *to, "-f", SCRIPT],

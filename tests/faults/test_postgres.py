@@ -95,7 +95,7 @@ class TestStarting:
             starters = [spawn(STARTER, str(state_dir)) for _ in range(5)]
             pids = [starter.communicate()[0].strip() for starter in starters]
             assert pids == [str(postmaster(cluster))] * 5
-            host = cluster.connection_settings("pkb")["HOST"]
+            host = cluster.address["HOST"]
             assert len(os.fsencode(host)) <= 90
             assert stat.S_IMODE(Path(host).stat().st_mode) == 0o700
 

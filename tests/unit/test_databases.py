@@ -75,7 +75,7 @@ def test_dbshell_finds_the_embedded_server(tmp_path: Path, monkeypatch: pytest.M
     psql.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\n')
     psql.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    unasked = {**connection.settings_dict, "HOST": "", "PORT": "", "USER": ""}
+    unasked = {**connection.settings_dict, "HOST": "", "PORT": ""}
     DatabaseWrapper(unasked).client.runshell(["-c", "SELECT 1"])
     address = connection.get_connection_params()
     given = (tmp_path / "given").read_text()

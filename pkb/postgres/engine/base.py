@@ -68,7 +68,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def get_connection_params(self) -> dict[str, Any]:
         server = _server(settings.PKB_POSTGRES_DIR)
-        self.settings_dict.update(server.connection_settings(self.settings_dict["NAME"]))
+        self.settings_dict.update(server.address)
         params: dict[str, Any] = super().get_connection_params()
         return params
 

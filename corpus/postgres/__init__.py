@@ -1,0 +1,1 @@
+"""What of the tables only their owner may do."""

@@ -1,0 +1,169 @@
+"""The role that serves does its work by what it was granted, and cannot get around a policy."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings as configured
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections, transaction
+from rest_framework.test import APIClient
+
+from accounts.audit import purge_events, record_event
+from accounts.models import Event
+from corpus.catalogue import create_collection
+from corpus.models import Collection
+from corpus.postgres.owner import as_owner
+from corpus.vector_index import ensure_vector_index, vector_index_name
+from tests.processes import OWNER, SERVING, administering, own_database
+
+pytestmark = pytest.mark.skipif(SERVING == OWNER, reason="a server of yours, of one role")
+
+NAME = f"test_roles_{os.getpid()}"
+
+
+@pytest.fixture(scope="module")
+def database(django_db_blocker: Any) -> Iterator[str]:
+    with django_db_blocker.unblock(), own_database(NAME) as url:
+        yield url
+
+
+@pytest.fixture
+def serving(database: str) -> Iterator[None]:
+    """Let ``connection`` be that of a process that serves: of another role, from a pool."""
+    tests_own = connections[DEFAULT_DB_ALIAS]
+    options = {k: v for k, v in tests_own.settings_dict["OPTIONS"].items() if k != "pool"}
+    as_served = {**tests_own.settings_dict, **SERVING, "NAME": NAME, "OPTIONS": options}
+    connections[DEFAULT_DB_ALIAS] = type(tests_own)(as_served, DEFAULT_DB_ALIAS)
+    connections.settings[DEFAULT_DB_ALIAS]["USER"] = SERVING["USER"]
+    try:
+        yield
+    finally:
+        connections[DEFAULT_DB_ALIAS].close()
+        connections[DEFAULT_DB_ALIAS] = tests_own
+        tests_own.settings_dict["USER"] = OWNER["USER"]
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    with pytest.raises(ProgrammingError) as refusal:
+        yield
+    assert isinstance(refusal.value.__cause__, psycopg.errors.InsufficientPrivilege)
+
+
+def execute(statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+
+
+def current_role() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user")
+        return str(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE corpus_document DISABLE ROW LEVEL SECURITY",
+        "ALTER TABLE corpus_document NO FORCE ROW LEVEL SECURITY",
+        "CREATE POLICY all_of_it ON corpus_document USING (true)",
+        f"SET ROLE {OWNER['USER']}",
+        f"SET SESSION AUTHORIZATION {OWNER['USER']}",
+        f"GRANT {OWNER['USER']} TO {SERVING['USER']}",
+        f"ALTER ROLE {SERVING['USER']} BYPASSRLS",
+        "ALTER TABLE corpus_document ADD COLUMN x int",
+        "DROP TABLE corpus_document",
+        "TRUNCATE corpus_termcount",
+        "CREATE TABLE mine (id int)",
+        "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE OR REPLACE FUNCTION accounts_event_stays() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN RETURN OLD; END'",
+        "DROP TRIGGER accounts_event_stays ON accounts_event",
+        "UPDATE accounts_event SET action = 'x'",
+        "DELETE FROM accounts_event",
+        "DELETE FROM django_migrations",
+        "SET session_replication_role = replica",
+        "COPY corpus_document TO PROGRAM 'cat'",
+    ],
+)
+def test_what_could_get_around_a_policy_or_the_record_is_refused(
+    serving: None, statement: str
+) -> None:
+    with refused():
+        execute(statement)
+
+
+def test_it_is_granted_the_use_of_every_table(serving: None) -> None:
+    lacking = """
+    SELECT relname FROM pg_class
+     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+       AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+                AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(lacking)
+        assert {name for (name,) in cursor.fetchall()} == {"accounts_event", "django_migrations"}
+
+
+def test_an_index_is_made_by_the_owner_whoever_asks(serving: None, settings: Any) -> None:
+    hashing = "corpus.embedders.hashed_words.HashingEmbedder"
+    settings.PKB_EMBEDDERS = {"hashing-32": {"BACKEND": hashing, "OPTIONS": {"dimension": 32}}}
+    create_collection("notes", embedding_model="hashing-32")
+    owner_of = "SELECT relowner::regrole::text FROM pg_class WHERE relname = %s"
+    with connection.cursor() as cursor:
+        cursor.execute(owner_of, [vector_index_name("hashing-32")])
+        assert cursor.fetchone() == (OWNER["USER"],)
+    assert current_role() == SERVING["USER"]
+    # A transaction is of one connection.
+    with refused(), transaction.atomic():
+        ensure_vector_index(model="hashing-33", dimension=33)
+    Collection.objects.get(name="notes").delete()
+
+
+def test_the_purge_lets_old_events_go_and_nothing_else_does(serving: None, settings: Any) -> None:
+    record_event("ask")
+    with refused():
+        Event.objects.all().delete()
+    assert purge_events() == 0
+    settings.PKB_AUDIT_DAYS = 0
+    assert purge_events() == Event.objects.count() + 1
+    assert not Event.objects.exists()
+
+
+def test_who_is_the_owner_already_stays_who_it_is(serving: None) -> None:
+    with as_owner():
+        outer = connections[DEFAULT_DB_ALIAS]
+        assert current_role() == OWNER["USER"]
+        with as_owner():
+            assert connections[DEFAULT_DB_ALIAS] is outer
+    assert current_role() == SERVING["USER"]
+
+
+def test_before_what_is_stored_was_granted_one_is_told_to_migrate(
+    serving: None, api: APIClient
+) -> None:
+    """As tables are that were made before there was this role."""
+    with administering(NAME) as owner:
+        for kind in ("TABLES", "SEQUENCES"):
+            owner.execute(f"REVOKE ALL ON ALL {kind} IN SCHEMA public FROM {SERVING['USER']}")
+    told = api.get("/documents")
+    assert (told.status_code, told.json()["detail"]) == (
+        503, "The database is not migrated; run manage.py migrate.",
+    )  # fmt: skip
+    call_command("migrate", verbosity=0)
+    assert api.get("/documents").status_code == 200
+    test_it_is_granted_the_use_of_every_table(None)
+    with refused():
+        execute("DELETE FROM accounts_event")
+
+
+@pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="a server of yours")
+def test_an_index_by_words_is_asked_under_a_policy(serving: None) -> None:
+    asked = "SELECT proleakproof FROM pg_proc WHERE oid = 'ts_match_vq'::regproc"
+    with connection.cursor() as cursor:
+        cursor.execute(asked)
+        assert cursor.fetchone() == (True,)
