@@ -36,6 +36,7 @@ from django.test import Client  # noqa: E402
 from made_corpus import NAME, SHARES, draw_vectors, fill, make_vocabulary  # noqa: E402
 
 from corpus.models import Chunk, Collection, Embedding  # noqa: E402
+from corpus.postgres.owner import as_owner  # noqa: E402
 
 DIMENSION = 768
 # A request that takes longer is broken off; a turn that takes longer has fewer requests.
@@ -88,21 +89,26 @@ def make(chunk_count: int, *, is_fresh: bool) -> None:
     """Fill the corpus' database unless it is there."""
     name = f"growth_{chunk_count}"
     use("postgres")
+    is_new = make_database(name, is_fresh=is_fresh)
+    use(name)
+    started = time.perf_counter()
+    call_command("migrate", verbosity=0)
+    if is_new:
+        fill(chunk_count, dimension=DIMENSION)
+        get_user_model().objects.create_superuser("growth")
+        print(f"{name}: made in {time.perf_counter() - started:.0f} s", flush=True)
+
+
+@as_owner()
+def make_database(name: str, *, is_fresh: bool) -> bool:
     with connection.cursor() as cursor:
         if is_fresh:
             cursor.execute(f"DROP DATABASE IF EXISTS {name}")
         cursor.execute("SELECT FROM pg_database WHERE datname = %s", [name])
         if cursor.fetchone() is not None:
-            use(name)
-            call_command("migrate", verbosity=0)
-            return
+            return False
         cursor.execute(f"CREATE DATABASE {name}")
-    use(name)
-    started = time.perf_counter()
-    call_command("migrate", verbosity=0)
-    fill(chunk_count, dimension=DIMENSION)
-    get_user_model().objects.create_superuser("growth")
-    print(f"{name}: made in {time.perf_counter() - started:.0f} s", flush=True)
+    return True
 
 
 class Kinds:

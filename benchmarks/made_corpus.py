@@ -20,6 +20,7 @@ from psycopg.types.json import Jsonb
 
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.models import Collection
+from corpus.postgres.owner import as_owner
 from corpus.vector_index import ensure_vector_index
 
 NAME = "growth"
@@ -93,6 +94,7 @@ def make_vocabulary() -> list[str]:
     return [word for word, _ in zip(words, range(VOCABULARY_SIZE), strict=False)]
 
 
+@as_owner()
 def fill(chunk_count: int, *, dimension: int) -> None:
     """Store the corpus in the database that is connected to; it must be migrated."""
     collection = Collection.objects.create(

@@ -1,23 +1,56 @@
 """What of a deployment lets others do more than was meant, told at the start."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from django.conf import settings
 from django.core import checks
 from django.db import connection
+from psycopg.rows import class_row
 
+from corpus.postgres import ROLE_CHECKS
 from pkb.http.exposure import Exposure, is_loopback
+from pkb.postgres.roles import LEAKPROOF, NOT_LEAKPROOF, mark_leakproof
 from qa.checks import CONFIGURATION
 
 # A server that does not answer in this time is asked nothing: who needs it will hear of that.
 CONNECT_TIMEOUT_S = 2
+ROLES_HINT = (
+    "Let DATABASE_URL or POSTGRES_USER name a role that owns nothing, and POSTGRES_OWNER another,"
+    " which owns the tables: pkb/postgres/sql makes both (docs/operations.md, 'Two roles')."
+)
+_POWERS = f"""
+SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
+       EXISTS (SELECT FROM pg_class
+                WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+                  AND pg_has_role(relowner, 'MEMBER')) AS may_own,
+       ARRAY ({NOT_LEAKPROOF}) AS not_leakproof
+  FROM pg_roles WHERE rolname = current_user
+"""  # noqa: S608
+
+
+class Powers(NamedTuple):
+    """What a role may do beyond its work.
+
+    Attributes:
+        is_powerful: It is a superuser, or no policy holds for it.
+        may_own: It owns a table, or is a member of the role that does.
+        not_leakproof: Of ``LEAKPROOF``, what the server does not know to be.
+    """
+
+    role: str
+    is_powerful: bool
+    may_own: bool
+    not_leakproof: list[str]
+
+
+_AS_POWERS = class_row(Powers)
 
 
 @checks.register(CONFIGURATION)
 def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
-    return [*check_exposure(settings.EXPOSURE), *_warn_of_powerful_role()]
+    return list(check_exposure(settings.EXPOSURE))
 
 
 def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
@@ -33,25 +66,37 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
         yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
 
 
-def _warn_of_powerful_role() -> Iterator[checks.CheckMessage]:
+@checks.register(CONFIGURATION, ROLE_CHECKS)
+def check_role(**kwargs: Any) -> list[checks.CheckMessage]:
     """Ask a server that is not ours what the role may do; the embedded one's is right."""
-    if settings.PKB_POSTGRES_DIR is not None:
-        return
-    role, is_powerful = _ask_for_powers()
-    if is_powerful:
-        message = f"The database role {role!r} is a superuser or gets around row-level security:"
-        hint = (
-            "Name a role in DATABASE_URL that owns its database and nothing else:"
-            " pkb/postgres/role.sql makes one (docs/operations.md, 'A role of its own')."
+    powers = None if settings.PKB_POSTGRES_DIR else _ask_for_powers()
+    return [] if powers is None else [*_judge(powers), *_miss_marks(powers)]
+
+
+def _judge(powers: Powers) -> Iterator[checks.CheckMessage]:
+    by_rank = f"The database role {powers.role!r} is a superuser or gets around row-level security:"
+    if settings.PKB_AUTH_REQUIRED and (powers.is_powerful or powers.may_own):
+        by_owning = f"The database role {powers.role!r} owns the tables, or may become their owner:"
+        message = f"{by_rank if powers.is_powerful else by_owning} nothing keeps users apart."
+        yield checks.Error(message, hint=ROLES_HINT, id="pkb.E002")
+    elif powers.is_powerful:
+        yield checks.Warning(f"{by_rank} SQL could run programs.", hint=ROLES_HINT, id="pkb.W002")
+
+
+def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
+    if powers.not_leakproof:
+        message = (
+            "Under row-level security this server does not ask some indexes: searches are slow."
         )
-        yield checks.Warning(f"{message} SQL could run programs.", hint=hint, id="pkb.W002")
+        statements = "; ".join(map(mark_leakproof, powers.not_leakproof))
+        hint = f"Let its superuser run, in this database: {statements}"
+        yield checks.Warning(message, hint=hint, id="pkb.W003")
 
 
-def _ask_for_powers() -> tuple[str, bool]:
-    query = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+def _ask_for_powers() -> Powers | None:
     wanted = {**connection.get_connection_params(), "connect_timeout": CONNECT_TIMEOUT_S}
     try:
-        with psycopg.connect(**wanted) as asking:
-            return asking.execute(query).fetchone() or ("", False)
+        with psycopg.connect(**wanted) as asking, asking.cursor(row_factory=_AS_POWERS) as cursor:
+            return cursor.execute(_POWERS, [list(LEAKPROOF)]).fetchone()
     except psycopg.OperationalError:
-        return "", False
+        return None

