@@ -45,10 +45,7 @@ class Command(BaseCommand):
         if options["after"]:
             log.warning("worker_started_again", ended_with=options["after"])
         try:
-            keep_set_rules()
-        except InvalidInput as exc:
-            raise CommandError(f"PKB_RULES: {exc}") from exc
-        try:
+            _keep_set_rules()
             rescue_left_behind()
             begin_filling()
             with watching_beside():
@@ -58,6 +55,13 @@ class Command(BaseCommand):
             if told is None:
                 raise
             raise CommandError(str(told)) from exc
+
+
+def _keep_set_rules() -> None:
+    try:
+        keep_set_rules()
+    except InvalidInput as exc:
+        raise CommandError(f"PKB_RULES: {exc}") from exc
 
 
 def _end_with(parent: int) -> None:
