@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -65,14 +66,17 @@ def authenticate_key(key: str, *, address: str) -> Principal:
     _note_use(found)
     # What its user may no longer do, no key of theirs does.
     scopes = scopes_of(user) & {Scope(scope) for scope in found.scopes}
-    return Principal(user_id=user.pk, scopes=scopes, key_id=found.pk)
+    bounds = None if found.collections is None else tuple(found.collections)
+    return replace(principal_of(user), scopes=scopes, key_id=found.pk, collections=bounds)
 
 
 def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
     """Return on whose behalf a session acts."""
     if not (user.is_authenticated and user.is_active):
         return NOBODY
-    return Principal(user_id=user.pk, scopes=scopes_of(user))
+    return Principal(
+        user_id=user.pk, scopes=scopes_of(user), is_superuser=getattr(user, "is_superuser", False)
+    )
 
 
 def scopes_of(user: Any) -> frozenset[Scope]:

@@ -25,6 +25,8 @@ from typing import Any
 
 import psycopg
 
+from corpus.access.principal import SYSTEM, acting_as
+
 ROOT = Path(__file__).parents[1]
 QUERY_COUNT = 100
 QUERY_WORDS = 12
@@ -202,4 +204,5 @@ def read_queries(queries: Path | None) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

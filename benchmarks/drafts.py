@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Collection
 from evaluation.datasets import DataSet, GoldQuestion, read_dataset
 from evaluation.index import index_dataset
@@ -252,4 +253,5 @@ def _share(found: Sequence[bool]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.sentences import sentence_spans
 from evaluation.datasets import read_dataset
 from qa.proof.support import find_departure, judge_claim
@@ -100,4 +101,5 @@ def _count_accepted(
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

@@ -18,6 +18,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
+from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 SYNC = (
@@ -86,4 +87,5 @@ def report(folder: Path, database: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

@@ -26,6 +26,7 @@ from django.conf import settings  # noqa: E402
 from django.http import HttpResponse  # noqa: E402
 from rest_framework.test import APIClient  # noqa: E402
 
+from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from evaluation.datasets import read_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 
@@ -72,4 +73,5 @@ def _parse_options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

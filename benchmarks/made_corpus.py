@@ -108,7 +108,7 @@ def fill(chunk_count: int, *, dimension: int) -> None:
         document_ids = _copy_documents(cursor, collection, texts)
         chunk_ids = _copy_chunks(cursor, collection, texts, document_ids)
         _copy_vectors(cursor, collection, chunk_ids, dimension)
-        _copy_tags(cursor, document_ids, chunk_ids)
+        _copy_tags(cursor, collection, document_ids, chunk_ids)
         for statement in STATEMENTS_AFTER:
             cursor.execute(statement)
     ensure_vector_index(model=NAME, dimension=dimension)
@@ -129,11 +129,16 @@ def _draw_texts(count: int) -> Iterator[str]:
 def _copy(
     cursor: Any, table: str, columns: dict[str, str], rows: Iterator[tuple[Any, ...]]
 ) -> None:
-    statement = f"COPY corpus_{table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)"
-    with cursor.copy(statement) as copy:
+    # Into a table of its own first: COPY takes no rows for one that has policies.
+    names = ", ".join(columns)
+    cursor.execute(f"CREATE TEMP TABLE made AS SELECT {names} FROM corpus_{table} LIMIT 0")  # noqa: S608
+    with cursor.copy(f"COPY made ({names}) FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(list(columns.values()))
         for row in rows:
             copy.write_row(row)
+    cursor.execute(
+        f"INSERT INTO corpus_{table} ({names}) SELECT {names} FROM made; DROP TABLE made"  # noqa: S608
+    )
 
 
 def _copy_documents(cursor: Any, collection: Collection, texts: list[str]) -> list[uuid.UUID]:
@@ -226,14 +231,18 @@ def _copy_vectors(
     _copy(cursor, "embedding", columns, rows())
 
 
-def _copy_tags(cursor: Any, document_ids: list[uuid.UUID], chunk_ids: list[uuid.UUID]) -> None:
+def _copy_tags(
+    cursor: Any, collection: Collection, document_ids: list[uuid.UUID], chunk_ids: list[uuid.UUID]
+) -> None:
     carried: list[tuple[int, str]] = []
     for number in range(len(document_ids)):
         metadata = _metadata(number, len(document_ids))
         carried += [(number, name) for name in metadata if name.startswith(("share", "few"))]
     names = sorted({name for _, name in carried})
     cursor.execute(
-        "INSERT INTO corpus_tag (name) SELECT unnest(%s::text[]) RETURNING name, id", [names]
+        "INSERT INTO corpus_tag (collection_id, name) SELECT %s, unnest(%s::text[])"
+        " RETURNING name, id",
+        [collection.pk, names],
     )
     tag_ids = dict(cursor.fetchall())
     of_documents = ((document_ids[number], tag_ids[name]) for number, name in carried)

@@ -20,6 +20,7 @@ import django
 
 django.setup()
 
+from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from evaluation.datasets import DataSet, GoldQuestion, read_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 from evaluation.metrics import contains_gold  # noqa: E402
@@ -84,4 +85,5 @@ def _parse_options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()

@@ -1,13 +1,16 @@
 """Make, change and remove what is kept: collections, documents, tags; and count it."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
 
+from corpus.access.principal import SYSTEM, acting_as, current_user_id
 from corpus.chunk_settings import ChunkSettings, settle_chunking
 from corpus.embedders import embedders, get_embedder
 from corpus.errors import (
@@ -16,10 +19,12 @@ from corpus.errors import (
     CollectionProtected,
     DocumentNotFound,
     InvalidInput,
+    NotAllowed,
     NotFound,
 )
 from corpus.ingestion.sent_files import drop_file
 from corpus.languages import ENGLISH
+from corpus.lockable import check_writable
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.vector_index import ensure_vector_index
 
@@ -55,7 +60,7 @@ def create_collection(
             f"{model} gives {embedder.dimension} dimensions, not {dimension}.", field="dimension"
         )
     settled = settle_chunking(chunking or {})
-    if Collection.objects.filter(name=name).exists():
+    if Collection.objects.filter(Q(owner=current_user_id()) | Q(owner=None), name=name).exists():
         raise CollectionExists(f"There is a collection {name!r} already.")
     ensure_vector_index(model=model, dimension=embedder.dimension)
     try:
@@ -72,6 +77,17 @@ def create_collection(
         raise CollectionExists(f"There is a collection {name!r} already.") from exc
 
 
+def open_collection(address: str) -> Collection:
+    """Return the collection that documents are to go into, as ``named_to_write``.
+
+    Who sees no collection ``default`` gets one of their own.
+    """
+    if address == DEFAULT_COLLECTION and Collection.objects.find(address) is None:
+        with suppress(CollectionExists):
+            return create_collection(DEFAULT_COLLECTION)
+    return Collection.objects.named_to_write(address)
+
+
 def change_collection(
     name: str, *, description: str | None = None, chunking: Mapping[str, Any] | None = None
 ) -> None:
@@ -82,6 +98,7 @@ def change_collection(
         InvalidInput: The chunk settings do not go together.
     """
     collection = Collection.objects.named(name)
+    check_writable(Collection.objects.filter(pk=collection.pk))
     if description is not None:
         collection.description = description
     settled = settle_chunking(chunking or {}, current=ChunkSettings.of(collection))
@@ -104,7 +121,10 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         collection = Collection.objects.select_for_update().named(name)
         if if_empty and collection.documents.exists():
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
-        collection.delete()
+        check_writable(Collection.objects.filter(pk=collection.pk))
+        # With what others have asked it.
+        with acting_as(SYSTEM):
+            collection.delete()
 
 
 def ensure_default_collection(**kwargs: object) -> None:
@@ -164,12 +184,18 @@ def delete_document(document_id: UUID) -> None:
 
 @transaction.atomic
 def delete_tag(name: str) -> None:
-    """Take a tag off everything; documents and chunks stay.
+    """Take a tag off everything that may be changed; documents and chunks stay.
 
     Raises:
         NotFound: There is no such tag.
     """
-    tag = Tag.objects.select_for_update().filter(name=name).first()
-    if tag is None:
+    found = Tag.objects.filter(name=name)
+    if not found.exists():
         raise NotFound(f"There is no tag {name!r}.")
-    tag.delete()
+    writable = found.filter(collection__in=Collection.objects.writable())
+    keys = list(
+        writable.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True)
+    )
+    if not keys:
+        raise NotAllowed(f"You may not change documents with the tag {name!r}.")
+    Tag.objects.filter(pk__in=keys).delete()

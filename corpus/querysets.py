@@ -1,4 +1,4 @@
-"""Reads over the corpus; every search query of the product is here."""
+"""Reads over documents, chunks and vectors; every search query of the product is here."""
 
 from __future__ import annotations
 
@@ -12,39 +12,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from django.apps import apps
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.search import SearchQuery
-from django.db import connection, models
+from django.db import models, transaction
 from django.db.models import (
-    Aggregate,
     Case,
-    Count,
     Exists,
     F,
     FilteredRelation,
     Func,
     OuterRef,
     Q,
-    Subquery,
-    Sum,
     Value,
     When,
 )
-from django.db.models.functions import Cast, Coalesce, Least, Substr
+from django.db.models.functions import Cast, Least, Substr
 from pgvector import HalfVector
 from pgvector.django import CosineDistance, HalfVectorField
 
-from corpus.errors import CollectionNotFound
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.filters import Comparison, Compound, Filter
 from corpus.lexical import (
     SCORED_CHUNKS,
-    TOTAL,
     Bm25Score,
     IsAnyOf,
     LexicalQuery,
     OpenPhrase,
     saying,
 )
+from corpus.lockable import LockableQuerySet, check_writable
 from corpus.roots.names import matching
-from corpus.storable import is_storable
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -68,21 +63,6 @@ if TYPE_CHECKING:
         Embedding,
         Tag,
     )
-
-
-class LockableQuerySet(models.QuerySet[_Row_co]):
-    def keep_in_place(self, ids: Iterable[str]) -> set[str]:
-        """Keep rows from being deleted until the transaction ends; changes are not held up.
-
-        Returns:
-            The ids that are still there.
-        """
-        table = self.model._meta.db_table
-        query = f"SELECT id::text FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
-        keys = [self.model._meta.pk.to_python(key) for key in ids]
-        with connection.cursor() as cursor:
-            cursor.execute(query, [keys])
-            return {row[0] for row in cursor.fetchall()}
 
 
 class TaggableQuerySet(LockableQuerySet[_Row_co]):
@@ -115,48 +95,6 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
         return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__in=known)))
 
 
-class CollectionQuerySet(LockableQuerySet["Collection"]):
-    def named(self, name: str) -> Collection:
-        """Return the collection of that name.
-
-        Raises:
-            CollectionNotFound: There is none.
-        """
-        collection = self.filter(name=name).first() if is_storable(name) else None
-        if collection is None:
-            raise CollectionNotFound(f"There is no collection {name!r}.")
-        return collection
-
-    def model_of(self, collection_id: int) -> str | None:
-        """Return the model of today, which stays until the transaction ends; None if it is gone."""
-        if not self.keep_in_place([str(collection_id)]):
-            return None
-        return self.filter(pk=collection_id).values_list("embedding_model", flat=True).first()
-
-    def counted(self) -> Self:
-        """Annotate ``document_count`` and ``chunk_count``."""
-        documents = _rows_of("Document").exclude(content_sha256="")
-        # Chunks are counted as they are written.
-        counts = _rows_of("TermCount").filter(lexeme=TOTAL)
-        return self.annotate(
-            document_count=_total(Count("*"), documents, "collection_id"),
-            chunk_count=_total(Sum("chunk_count"), counts, "collection_id"),
-        )
-
-
-class TagQuerySet(LockableQuerySet["Tag"]):
-    def in_use(self) -> Self:
-        """Keep tags that a document carries."""
-        return self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
-
-    def counted(self) -> Self:
-        """Annotate ``document_count`` and ``chunk_count``."""
-        return self.annotate(
-            document_count=_total(Count("*"), _rows_of("Document_tags"), "tag_id"),
-            chunk_count=_total(Count("*"), _rows_of("ChunkTag"), "tag_id"),
-        )
-
-
 def delete_without_text(collector: Any, field: Any, documents: Any, using: str) -> None:
     """Delete a collection's documents with it; their texts are not read for that."""
     models.CASCADE(collector, field, documents.only("pk", "collection"), using)
@@ -172,8 +110,25 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
     def listed(self) -> Self:
         """Leave the text out and bring the tags along: what a list of documents shows."""
         return (
-            self.defer("raw_text", "outline").select_related("collection").prefetch_related("tags")
+            self.defer("raw_text", "outline")
+            .select_related("collection__owner")
+            .prefetch_related("tags")
         )
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        """Delete those that who acts may change, with all that hangs on them, others' answers too.
+
+        Of others' rows nobody would see that they hold a document, and none could be deleted.
+        """
+        with transaction.atomic():
+            rows = self.order_by("pk").select_for_update()
+            keys = list(rows.values_list("pk", flat=True))
+            found = self.model._default_manager.filter(pk__in=keys)
+            check_writable(found)
+            with acting_as(SYSTEM):
+                return models.QuerySet.delete(found.only("pk", "collection", "source_uri"))
+
+    delete.queryset_only = True  # type: ignore[attr-defined]
 
     def stored(self) -> Self:
         """Keep documents that have a version: what is searched, counted and cited."""
@@ -206,7 +161,10 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         the index of words: they stand in it one after the other, inflected as they may be, and
         the last may be the beginning of a word.
         """
-        languages = _rows_of("Collection").order_by().values_list("language", flat=True).distinct()
+        rows = _rows_of("Collection").order_by()
+        languages = list(rows.values_list("language", flat=True).distinct())
+        if not languages:  # who acts sees no collection
+            return self.none()
         said = saying(text, languages, OpenPhrase)
         in_text = _rows_of("Chunk").filter(said).values("document_id")
         at_address = matching("source_uri", "icontains", text)
@@ -219,7 +177,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
 
     def shown(self) -> Self:
         """Bring along what a list of chunks shows."""
-        return self.defer("lexemes").select_related("collection").prefetch_related("tags")
+        return self.defer("lexemes").select_related("collection__owner").prefetch_related("tags")
 
     def lacking(self, model: str) -> Self:
         """Keep chunks without a vector by the model."""
@@ -348,17 +306,6 @@ def _rows_of(model: str) -> Any:
     return apps.get_model("corpus", model)._default_manager.all()
 
 
-def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
-    """Add up the rows whose ``key`` is that of the row outside; 0 where there are none.
-
-    One look-up for each row that is shown: a join would first make all of them, and of two joins
-    the product.
-    """
-    own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
-    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_WHOLE)
-
-
-_WHOLE = models.BigIntegerField()
 _LOOKUPS = {"eq": "exact", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "in": "in"}
 _PATH_OPERATORS = {"eq": "==", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "=="}
 _NEGATIONS = {"ne": "eq", "nin": "in"}

@@ -1,6 +1,8 @@
 """Tags: their one spelling, and putting them on documents and chunks."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +11,7 @@ from django.db.models import Q
 
 from corpus.characters import normalize
 from corpus.errors import DocumentNotFound, InvalidInput, NotFound
+from corpus.lockable import check_writable
 from corpus.models import ChunkTag, Document, Tag
 from corpus.storable import is_storable
 
@@ -64,12 +67,13 @@ def _locked(document_id: UUID) -> Document:
     document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
+    check_writable(Document.objects.filter(pk=document_id))
     return document
 
 
 def set_tags(document: Document, names: Sequence[str]) -> None:
     """Put exactly these tags on the document and on all its chunks."""
-    tags = _keep_tags(names)
+    tags = _keep_tags(names, collection_id=document.collection_id)
     document.tags.set(tags)
     ChunkTag.objects.filter(chunk__document=document).exclude(tag__in=tags).delete()
     _put_on_chunks([document.pk], tags)
@@ -82,12 +86,13 @@ def add_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
     Returns:
         Documents that are there.
     """
-    keys = _lock_documents(Q(pk__in=list(document_ids)))
-    tags = _keep_tags(names)
-    links = [_Link(document_id=key, tag_id=tag.pk) for key in keys for tag in tags]
-    _Link.objects.bulk_create(links, ignore_conflicts=True, batch_size=5_000)
-    _put_on_chunks(keys, tags)
-    return len(keys)
+    by_collection = _lock_documents(Q(pk__in=list(document_ids)))
+    for collection_id, keys in sorted(by_collection.items()):
+        tags = _keep_tags(names, collection_id=collection_id)
+        links = [_Link(document_id=key, tag_id=tag.pk) for key in keys for tag in tags]
+        _Link.objects.bulk_create(links, ignore_conflicts=True, batch_size=5_000)
+        _put_on_chunks(keys, tags)
+    return sum(map(len, by_collection.values()))
 
 
 @transaction.atomic
@@ -98,7 +103,7 @@ def remove_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
         Documents that carried one of them.
     """
     carrying = Q(pk__in=list(document_ids), tags__name__in=names)
-    keys = _lock_documents(carrying)
+    keys = list(chain.from_iterable(_lock_documents(carrying).values()))
     _Link.objects.filter(document__in=keys, tag__name__in=names).delete()
     ChunkTag.objects.filter(chunk__document__in=keys, tag__name__in=names).delete()
     return len(keys)
@@ -106,7 +111,7 @@ def remove_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
 
 @transaction.atomic
 def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
-    """Put one tag, already normalized, in the place of others, which are gone then.
+    """Put one tag of each collection, already normalized, in the place of others, which go.
 
     Returns:
         Tags that are gone.
@@ -117,8 +122,19 @@ def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
     merged = list(tag_ids)
     # Documents before tags, as who stores a document does: neither then waits for the other.
     _lock_documents(Q(tags__in=merged))
-    Tag.objects.bulk_create([Tag(name=into)], ignore_conflicts=True)
-    found = Tag.objects.filter(Q(pk__in=merged) | Q(name=into))
+    by_collection = defaultdict(list)
+    for key, collection_id in Tag.objects.filter(pk__in=merged).values_list("pk", "collection_id"):
+        by_collection[collection_id].append(key)
+    return sum(
+        _merge(keys, into=into, collection_id=collection_id)
+        for collection_id, keys in sorted(by_collection.items())
+    )
+
+
+def _merge(merged: Sequence[int], *, into: str, collection_id: int) -> int:
+    own = Tag.objects.filter(collection_id=collection_id)
+    _make_tags([into], collection_id=collection_id)
+    found = own.filter(Q(pk__in=merged) | Q(name=into))
     keys = {tag.name: tag.pk for tag in found.order_by("pk").select_for_update()}
     target = keys.pop(into, None)
     if target is None:
@@ -127,25 +143,34 @@ def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
     with connection.cursor() as cursor:
         for statement in (_RELINK_DOCUMENTS, _RELINK_CHUNKS):
             cursor.execute(statement, both)
-    Tag.objects.filter(pk__in=keys.values()).delete()
+    own.filter(pk__in=keys.values()).delete()
     return len(keys)
 
 
-def _lock_documents(condition: Q) -> list[UUID]:
-    """Keep documents and their chunks as they are until the transaction ends."""
+def _lock_documents(condition: Q) -> dict[int, list[UUID]]:
+    """Keep documents and their chunks as they are until the transaction ends; by collection."""
     chosen = Document.objects.filter(condition).values("pk")
     rows = Document.objects.filter(pk__in=chosen).order_by("pk").select_for_update(no_key=True)
-    return list(rows.values_list("pk", flat=True))
+    by_collection = defaultdict(list)
+    for key, collection_id in rows.values_list("pk", "collection_id"):
+        by_collection[collection_id].append(key)
+    check_writable(Document.objects.filter(pk__in=chain.from_iterable(by_collection.values())))
+    return by_collection
 
 
-def _keep_tags(names: Sequence[str]) -> list[Tag]:
+def _keep_tags(names: Sequence[str], *, collection_id: int) -> list[Tag]:
     """Return tags, made where they lack, that nobody deletes until the transaction ends."""
     while names:
-        Tag.objects.bulk_create([Tag(name=name) for name in sorted(names)], ignore_conflicts=True)
-        tags = list(Tag.objects.filter(name__in=names))
+        _make_tags(sorted(names), collection_id=collection_id)
+        tags = list(Tag.objects.filter(collection_id=collection_id, name__in=names))
         if len(Tag.objects.keep_in_place([str(tag.pk) for tag in tags])) == len(set(names)):
             return tags
     return []
+
+
+def _make_tags(names: Iterable[str], *, collection_id: int) -> None:
+    rows = [Tag(collection_id=collection_id, name=name) for name in names]
+    Tag.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _put_on_chunks(document_ids: Iterable[UUID], tags: Iterable[Tag]) -> None:

@@ -16,7 +16,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
 from corpus.errors import BackendError, DatabaseUnavailable
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import advance_for_maker
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
 from corpus.models import Collection
@@ -49,7 +49,7 @@ def run_job(context: JobContext, job_id: str) -> None:
     key = UUID(job_id)
     has_ended = False
     try:
-        has_ended = advance_job(
+        has_ended = advance_for_maker(
             key, should_stop=context.should_abort, is_turn_over=lambda: monotonic() > turn_ends
         )
         if monotonic() > turn_ends or context.should_abort():

@@ -158,7 +158,7 @@ def _evaluate(
         )
     return Result(
         dataset=dataset.name,
-        collection=indexed.collection.name,
+        collection=indexed.collection.address,
         created_at=timezone.now().isoformat(timespec="seconds"),
         k=plan.k,
         counts={**dataset.counts, "documents": len(indexed.ids)},

@@ -84,7 +84,7 @@ def _ask(
 ) -> Point | None:
     answered = answer_question(
         question.text,
-        collection=indexed.collection.name,
+        collection=indexed.collection.address,
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route="evaluate",

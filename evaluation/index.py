@@ -58,7 +58,7 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
     name = collection_name(dataset)
     if fresh and Collection.objects.filter(name=name).exists():
         delete_collection(name)
-    collection = Collection.objects.filter(name=name).first() or create_collection(
+    collection = Collection.objects.find(name) or create_collection(
         name, description=f"Made by manage.py evaluate of the data set {dataset.name}."
     )
     ids = _read_ids(collection)

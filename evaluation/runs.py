@@ -119,7 +119,7 @@ def run_queries(
         found = search_passages(
             Query(
                 query.text,
-                collection=collection.name,
+                collection=collection.address,
                 k=SEARCH_DEPTH,
                 phrasings=expand_question(
                     query.text, expander=context.expander, count=context.expansion_count
@@ -177,7 +177,7 @@ def run_questions(
     try:
         for count, question in enumerate(questions, start=1):
             answered = answer_question(
-                question.text, collection=collection.name, k=k, context=context, route="evaluate"
+                question.text, collection=collection.address, k=k, context=context, route="evaluate"
             )
             stored.append(answered.id)
             observed[question.id] = judge_answer(question, answered, ids=ids)

@@ -29,7 +29,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
         database = _parse_url(env.database_url.get_secret_value()) | _owner(env)
     elif env.postgres_host:
         database = {
-            "ENGINE": "django.db.backends.postgresql",
+            "ENGINE": "pkb.postgres.given",
             "NAME": env.postgres_db,
             "USER": env.postgres_user,
             "PASSWORD": env.postgres_password.get_secret_value(),
@@ -107,7 +107,7 @@ def _parse_url(url: str) -> dict[str, Any]:
         raise SystemExit("pkb: bad setting DATABASE_URL: postgresql://user:password@host/name")
     options = dict(parse_qsl(parts.query))
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "pkb.postgres.given",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
+from corpus.models.ownership import OwnedModel
 from qa.querysets import (
     AnswerQuerySet,
     ChatStreamQuerySet,
@@ -19,7 +20,7 @@ from qa.querysets import (
 )
 
 
-class Answer(models.Model):
+class Answer(OwnedModel):
     """An answer as it was given; without a text nothing was claimed, or it was erased."""
 
     class Kind(models.TextChoices):
@@ -156,7 +157,7 @@ class Citation(models.Model):
 ERASED_CITATION: dict[str, Any] = {"quote": "", "title": "", "source_uri": "", "heading_path": []}
 
 
-class Session(models.Model):
+class Session(OwnedModel):
     """A conversation; unless it is kept, it is gone ``PKB_SESSION_MINUTES`` after its last use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
-from corpus.querysets import LockableQuerySet
+from corpus.lockable import LockableQuerySet
 
 if TYPE_CHECKING:
     from qa.models import Answer, ChatStream, Citation, Feedback, Session  # noqa: F401

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.access.principal import current_user_id
 from corpus.embedders.tokens import count_cl100k_tokens
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
@@ -36,18 +37,28 @@ def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Sessi
     """Return the session of that id, made if it is not there or has expired; a new one for None.
 
     Args:
+        session_id: Of one's own session; what else a user chooses leads to one of another id,
+            always the same, so that nobody is told whether somebody has this.
         keep: It does not expire from now on, and is listed.
     """
     if session_id is None:
         return Session.objects.create(is_kept=keep)
     Session.objects.expired().filter(pk=session_id).delete()
-    session, is_new = Session.objects.get_or_create(pk=session_id, defaults={"is_kept": keep})
+    key = _own_key(session_id)
+    session, is_new = Session.objects.get_or_create(pk=key, defaults={"is_kept": keep})
     if keep and not session.is_kept:
         session.is_kept = True
         Session.objects.filter(pk=session.pk).update(is_kept=True)
     if not is_new:
         _touch(session)
     return session
+
+
+def _own_key(session_id: UUID) -> UUID:
+    user_id = current_user_id()
+    if user_id is None or Session.objects.filter(pk=session_id).exists():
+        return session_id
+    return uuid5(session_id, str(user_id))
 
 
 def ask_in_session(

@@ -4,6 +4,7 @@ import gc
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,24 @@ from django.db import connection
 from django.test import override_settings
 from rest_framework.test import APIClient
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
 from tests.factories import Ingest, ingest_text_of
 from tests.processes import template
 
 pytest_plugins = ["tests.recordings.plugin"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests make databases and see every row.
+
+    A thread sees none unless it says for whom it is, as everywhere.
+    """
+    connection.settings_dict.update(connection.settings_dict.get("OWNER", {}))
+    stack = ExitStack()
+    stack.enter_context(acting_as(SYSTEM))
+    config.add_cleanup(stack.close)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,11 +41,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long-schema", action="store_true", help="200 cases an operation, not 8, in test_schema"
     )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Make databases and tables, which the role that serves may not."""
-    connection.settings_dict.update(connection.settings_dict.get("OWNER", {}))
 
 
 @pytest.hookimpl(trylast=True)

@@ -33,11 +33,17 @@ class Principal:
     Attributes:
         user_id: None for ``NOBODY`` and ``SYSTEM``.
         key_id: The API key by which the user came; None for a session of the pages.
+        collections: Beyond which the key shows nothing; None where it is not bound to any.
+        sees_all: Rows of every collection and user.
+        is_superuser: What has no owner is theirs.
     """
 
     user_id: int | None = None
     scopes: frozenset[Scope] = frozenset()
     key_id: int | None = None
+    collections: tuple[int, ...] | None = None
+    sees_all: bool = False
+    is_superuser: bool = False
 
     @property
     def is_stranger(self) -> bool:
@@ -46,10 +52,19 @@ class Principal:
     def may(self, scope: Scope) -> bool:
         return scope in self.scopes
 
+    def as_setting(self) -> str:
+        """Return what policies of rows read: empty, ``*``, ``7``, or with collections ``7:1,2``."""
+        if self.sees_all:
+            return "*"
+        if self.user_id is None:
+            return ""
+        bounds = "" if self.collections is None else f":{','.join(map(str, self.collections))}"
+        return f"{self.user_id}{bounds}"
+
 
 NOBODY = Principal()
 # Commands and workers; every request where no login is asked for.
-SYSTEM = Principal(scopes=ALL_SCOPES)
+SYSTEM = Principal(scopes=ALL_SCOPES, sees_all=True)
 
 _acting: ContextVar[Principal] = ContextVar("pkb_principal", default=NOBODY)
 

@@ -4,15 +4,24 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
+from unfold.admin import ModelAdmin, TabularInline
 
 from corpus.admin.base import Deletion, ReadOnlyAdmin, counted_deletion, link_list
-from corpus.models import DEFAULT_COLLECTION, Collection, CollectionMap
+from corpus.models import DEFAULT_COLLECTION, Collection, CollectionMap, Grant
+
+
+class GrantInline(TabularInline):
+    model = Grant
+    fields = ["user", "group", "role"]
+    extra = 0
 
 
 @admin.register(Collection)
 class CollectionAdmin(ModelAdmin):
-    list_display = ["name", "embedding_model", "dimension", "documents", "chunks", "updated_at"]
+    inlines = [GrantInline]
+    list_display = [
+        "name", "owner", "is_public", "embedding_model", "documents", "chunks", "updated_at"
+    ]  # fmt: skip
     search_fields = ["name", "description"]
     readonly_fields = [
         "name", "embedding_model", "dimension", "distance", "previous_model", "previous_dimension"

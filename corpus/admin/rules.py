@@ -25,7 +25,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         except InvalidInput as exc:
             raise ValidationError({exc.field: exc.detail}) from exc
         into = settled["collection"]
-        if into and not Collection.objects.filter(name=into).exists():
+        if into and not Collection.objects.find(into):
             raise ValidationError({"collection": "There is no such collection."})
         same = Rule.objects.filter(name=settled["name"], is_set=False).exclude(pk=self.instance.pk)
         if same.exists():

@@ -19,7 +19,12 @@ class TagForm(forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Tag
-        fields = ("name",)
+        fields = ("collection", "name")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # It is on documents of its collection. Still a field: with it names are compared.
+        self.fields["collection"].disabled = self.instance.pk is not None
 
     def clean_name(self) -> str:
         try:
@@ -37,7 +42,7 @@ class TagAdmin(ModelAdmin):
 
     form = TagForm
     # Methods of the fields' own names would not be asked.
-    list_display = ["name", "on_documents", "on_chunks"]
+    list_display = ["name", "collection", "on_documents", "on_chunks"]
     search_fields = ["name"]
     actions = ["merge"]
     action_form = tag_action_form(["merge"])

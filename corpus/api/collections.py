@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, Text, Whole
+from corpus.api.fields import CollectionAddress, CollectionName, Text, Whole
 from corpus.api.pagination import ByCreation
 from corpus.catalogue import change_collection, create_collection, delete_collection
 from corpus.errors import (
@@ -21,7 +21,7 @@ from corpus.errors import (
     Errors,
 )
 from corpus.languages import ENGLISH, LANGUAGES
-from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.models import DEFAULT_COLLECTION, Collection, Grant
 
 
 class ChunkingShown(serializers.Serializer[Any]):
@@ -71,6 +71,11 @@ class CollectionChange(serializers.Serializer[Any]):
 
 
 class CollectionShown(serializers.ModelSerializer[Collection]):
+    name = serializers.CharField(source="address")
+    owner = serializers.CharField(
+        source="owner.username", default=None, allow_null=True, help_text="null: the superusers'"
+    )
+    role = serializers.ChoiceField(Grant.Role.choices, help_text="yours")
     chunking = ChunkingShown(source="*")
     document_count = serializers.IntegerField()
     chunk_count = serializers.IntegerField()
@@ -79,12 +84,13 @@ class CollectionShown(serializers.ModelSerializer[Collection]):
         model = Collection
         fields = [
             "name", "description", "embedding_model", "dimension", "distance", "language",
-            "chunking", "document_count", "chunk_count", "created_at", "updated_at",
+            "chunking", "document_count", "chunk_count", "owner", "is_public", "role",
+            "created_at", "updated_at",
         ]  # fmt: skip
 
 
 class CollectionChoice(serializers.Serializer[Any]):
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
 
 
 class DeletionChoice(serializers.Serializer[Any]):
@@ -106,7 +112,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
     pagination_class = ByCreation
 
     def get_queryset(self) -> QuerySet[Collection]:
-        return Collection.objects.counted()
+        return Collection.objects.counted().with_role().select_related("owner")
 
     @extend_schema(request=CollectionInput, responses={201: CollectionShown})
     def post(self, request: Request) -> Response:
@@ -175,7 +181,7 @@ class CollectionView(APIView):
 
 
 def _counted_collection(name: str) -> Any:
-    return Collection.objects.counted().named(name)
+    return Collection.objects.counted().with_role().named(name)
 
 
 def _shown_collection(name: str) -> Any:

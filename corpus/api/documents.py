@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, TagList, Text
+from corpus.api.fields import CollectionAddress, TagList, Text
 from corpus.api.pagination import ByCreation, ByOrdinal
 from corpus.catalogue import delete_document
 from corpus.errors import CollectionNotFound, Errors
@@ -24,7 +24,7 @@ from corpus.tags import normalize_tags
 class DocumentShown(serializers.ModelSerializer[Document]):
     source_uri = serializers.SerializerMethodField()
     file_path = serializers.SerializerMethodField()
-    collection = serializers.CharField(source="collection.name")
+    collection = serializers.CharField(source="collection.address")
     tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     metadata = serializers.DictField()
 
@@ -52,7 +52,7 @@ class DocumentText(serializers.Serializer[Any]):
 
 class ChunkShown(serializers.ModelSerializer[Chunk]):
     document_id = serializers.UUIDField()
-    collection = serializers.CharField(source="collection.name")
+    collection = serializers.CharField(source="collection.address")
     preview = serializers.CharField(source="text_preview")
     heading_path = serializers.ListField(child=serializers.CharField())
     heading_text = serializers.CharField()
@@ -69,7 +69,7 @@ class ChunkShown(serializers.ModelSerializer[Chunk]):
 
 
 class DocumentFilter(serializers.Serializer[Any]):
-    collection = CollectionName(required=False)
+    collection = CollectionAddress(required=False)
     tag = TagList(default=list)
     status = serializers.ChoiceField(Document.Status.choices, required=False)
     source = Text(max_length=100, required=False)  # type: ignore[assignment]

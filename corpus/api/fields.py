@@ -9,7 +9,7 @@ from rest_framework.fields import empty
 from rest_framework.utils import json
 
 from corpus.filters import Filter, FilterError, parse_filter
-from corpus.models import NAME_PATTERN
+from corpus.models import ADDRESS_PATTERN, NAME_PATTERN
 from corpus.storable import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
 
@@ -62,13 +62,21 @@ class RawText(Text):
 
 
 class CollectionName(serializers.RegexField):
+    pattern = NAME_PATTERN
+
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(NAME_PATTERN, trim_whitespace=False, **kwargs)
+        super().__init__(self.pattern, trim_whitespace=False, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class CollectionAddress(CollectionName):
+    """What a collection that is there is called: ``handbook``, or Ida's ``handbook@ida``."""
+
+    pattern = ADDRESS_PATTERN
 
 
 class ZonedDateTime(serializers.DateTimeField):

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from rest_framework.response import Response
 
+from corpus.access.principal import current_user_id
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import Document, IdempotentRequest
 
@@ -31,8 +32,8 @@ def answered_once(
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
-    with _held(key):
-        kept = IdempotentRequest.objects.filter(key=key).first()
+    with _held(f"{current_user_id()}:{key}"):
+        kept = IdempotentRequest.objects.filter(key=key, made_by=current_user_id()).first()
         if kept is None:
             response = act()
             _keep(key, digest, response)

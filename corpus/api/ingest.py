@@ -12,7 +12,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from corpus.api.fields import (
-    CollectionName,
+    CollectionAddress,
     JsonObject,
     RawText,
     TagList,
@@ -22,6 +22,7 @@ from corpus.api.fields import (
 )
 from corpus.api.idempotency import MAX_KEY_CHARS, answered_once
 from corpus.api.jobs import IngestFolder, JobShown, ingest_folder
+from corpus.catalogue import open_collection
 from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
@@ -44,7 +45,7 @@ class _DocumentAttributes(serializers.Serializer[Any]):
     source_uri = Text(max_length=2048, default="", allow_blank=True)
     title = Text(max_length=512, default="", allow_blank=True)
     created_at = ZonedDateTime(default=None, allow_null=True)
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     metadata = JsonObject(default=dict)
 
 
@@ -124,7 +125,7 @@ def _ingest_form(request: Request) -> Any:
 
 
 def _ingest(given: dict[str, Any]) -> Response:
-    collection = Collection.objects.named(given["collection"])
+    collection = open_collection(given["collection"])
     attributes = Attributes(
         source_uri=given.get("source_uri", ""),
         source=given["source"],

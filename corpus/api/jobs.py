@@ -12,8 +12,9 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
 from corpus.api.pagination import NewestFirst
+from corpus.catalogue import open_collection
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -48,14 +49,14 @@ class _FolderChoices(serializers.Serializer[Any]):
 
 class IngestFolder(_FolderChoices):
     content_path = _path()
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
     source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
 
 
 class EncodeBatch(_FolderChoices):
     directory_path = _path()
-    index_name = CollectionName()
+    index_name = CollectionAddress()
 
 
 class EncodeBatchStarted(serializers.Serializer[Any]):
@@ -67,7 +68,7 @@ class EncodeBatchStarted(serializers.Serializer[Any]):
 
 class EncodeDoc(serializers.Serializer[Any]):
     document_path = _path()
-    index_name = CollectionName()
+    index_name = CollectionAddress()
 
 
 class EncodedDoc(serializers.Serializer[Any]):
@@ -86,7 +87,7 @@ class JobError(serializers.Serializer[Any]):
 
 
 class JobShown(serializers.ModelSerializer[Job]):
-    collection = serializers.CharField(source="collection.name")
+    collection = serializers.CharField(source="collection.address")
     skipped = serializers.DictField(
         child=serializers.IntegerField(), help_text="files of the folder passed over, by kind"
     )
@@ -103,7 +104,7 @@ class JobShown(serializers.ModelSerializer[Job]):
 class JobFilter(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(Job.Kind.choices, required=False)
     status = serializers.ChoiceField(Job.Status.choices, required=False)
-    collection = CollectionName(required=False)
+    collection = CollectionAddress(required=False)
 
 
 SOURCE = "api"
@@ -134,7 +135,7 @@ def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> 
         batch_size=given["batch_size"],
         **labels,
     )
-    return start_sync(Collection.objects.named(collection), options)
+    return start_sync(open_collection(collection), options)
 
 
 class EncodeDocView(APIView):
@@ -150,7 +151,7 @@ class EncodeDocView(APIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         found = find_allowed(given["document_path"], folder=False)
-        collection = Collection.objects.named(given["index_name"])
+        collection = open_collection(given["index_name"])
         options = SyncOptions(paths=(str(found.path),), root=str(found.root), source=SOURCE)
         try:
             result = sync_file(found.path, collection=collection, options=options)
@@ -159,7 +160,7 @@ class EncodeDocView(APIView):
         body = {
             "status": result.outcome.value,
             "chunks_created": result.chunk_count,
-            "index_name": collection.name,
+            "index_name": collection.address,
         }
         return Response(EncodedDoc(body).data)
 
@@ -196,7 +197,7 @@ class JobsView(generics.ListAPIView[Job]):
         choice = JobFilter(data=self.request.query_params)
         choice.is_valid(raise_exception=True)
         given = choice.validated_data
-        jobs = Job.objects.select_related("collection")
+        jobs = Job.objects.select_related("collection__owner")
         if "collection" in given:
             jobs = jobs.filter(collection=Collection.objects.named(given["collection"]))
         exact = {name: given[name] for name in ("kind", "status") if name in given}
@@ -212,7 +213,7 @@ class JobView(APIView):
 
     @extend_schema(responses={200: JobShown})
     def get(self, request: Request, job_id: UUID) -> Response:
-        job = get_object_or_404(Job.objects.select_related("collection"), pk=job_id)
+        job = get_object_or_404(Job.objects.select_related("collection__owner"), pk=job_id)
         return Response(JobShown(job).data)
 
 

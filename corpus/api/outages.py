@@ -5,7 +5,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, Programmi
 from django.db.migrations.executor import MigrationExecutor
 from psycopg import errors
 
-from corpus.errors import DatabaseUnavailable, NotReady, PkbError
+from corpus.errors import DatabaseUnavailable, NotAllowed, NotReady, PkbError
 
 log = structlog.get_logger(__name__)
 
@@ -25,8 +25,13 @@ def as_pkb_error(error: Exception) -> PkbError | None:
     if isinstance(error, _AWAY):
         log.error("database_unavailable", reason=" ".join(str(error).split()))
         return DatabaseUnavailable("The database does not answer; try again soon.")
-    lacks = isinstance(error, ProgrammingError) and isinstance(error.__cause__, _LACKING)
-    if lacks and not is_migrated():
+    return _explain(error) if isinstance(error, ProgrammingError) else None
+
+
+def _explain(error: ProgrammingError) -> PkbError | None:
+    if isinstance(error.__cause__, errors.InsufficientPrivilege):
+        return NotAllowed("You may read this collection, but not change it.")
+    if isinstance(error.__cause__, _LACKING) and not is_migrated():
         log.error("database_not_migrated", reason=" ".join(str(error).split()))
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None

@@ -172,7 +172,7 @@ def _match(document: Document, new_tags: list[str]) -> dict[str, Any]:
     return {
         "document_id": document.pk,
         "title": document.name,
-        "collection": document.collection.name,
+        "collection": document.collection.address,
         "file_path": shown_path(document.file_path),
         "source_uri": shown_address(document.source_uri, file_path=document.file_path),
         "new_tags": new_tags,

@@ -10,9 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
 from corpus.api.jobs import JobShown, shown_job
 from corpus.api.pagination import ByCreation
+from corpus.catalogue import open_collection
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -20,7 +21,7 @@ from corpus.errors import (
     SiteNotFound,
     UnprocessableContent,
 )
-from corpus.models import DEFAULT_COLLECTION, Collection, Job, Site
+from corpus.models import DEFAULT_COLLECTION, Job, Site
 from corpus.sites.kept import (
     DEFAULT_DEPTH,
     DEFAULT_PAGES,
@@ -49,14 +50,14 @@ class KeepSite(serializers.Serializer[Any]):
         default=None, allow_null=True, min_value=1, max_value=MAX_HOURS,
         help_text="between two refreshes; null: on demand",
     )  # fmt: skip
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
 
 
 class SiteShown(serializers.ModelSerializer[Site]):
     url = serializers.CharField(source="address")
     crawl = serializers.BooleanField(source="is_whole")
-    collection = serializers.CharField(source="collection.name")
+    collection = serializers.CharField(source="collection.address")
     tags = serializers.ListField(child=serializers.CharField())
     job_id = serializers.UUIDField(allow_null=True, help_text="the last one")
     status = serializers.ChoiceField(
@@ -87,7 +88,7 @@ class SitesView(generics.ListAPIView[Site]):
 
     def get_queryset(self) -> QuerySet[Site]:
         check_fetching()
-        return Site.objects.select_related("collection", "job")
+        return Site.objects.select_related("collection__owner", "job")
 
     @extend_schema(request=KeepSite, responses={201: SiteShown, 200: SiteShown})
     def post(self, request: Request) -> Response:
@@ -105,7 +106,7 @@ class SitesView(generics.ListAPIView[Site]):
         site, is_new = keep_site(
             given["url"],
             limits,
-            collection=Collection.objects.named(given["collection"]),
+            collection=open_collection(given["collection"]),
             tags=normalize_tags(given["tags"]),
         )
         refresh_site(site.pk)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
@@ -27,8 +26,8 @@ class TagsView(generics.ListAPIView[Tag]):
     serializer_class = TagShown
     pagination_class = ByName
 
-    def get_queryset(self) -> QuerySet[Tag]:
-        return Tag.objects.counted()
+    def get_queryset(self) -> Any:
+        return Tag.objects.counted_by_name()
 
 
 class TagView(APIView):
@@ -36,7 +35,7 @@ class TagView(APIView):
 
     @extend_schema(responses={200: TagShown})
     def get(self, request: Request, name: str) -> Response:
-        return Response(TagShown(get_object_or_404(Tag.objects.counted(), name=name)).data)
+        return Response(TagShown(get_object_or_404(Tag.objects.counted_by_name(), name=name)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection, models, transaction
 from django.db.models import Q
@@ -18,10 +19,11 @@ from django.dispatch import Signal, receiver
 
 from corpus.erasure.tombstones import keep_tombstones
 from corpus.ingestion.sent_files import drop_file, path_of
+from corpus.jobs.states import fail_job
 from corpus.jobs.traces import drop_traces
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import Collection, Document, IdempotentRequest, JobItem
+from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 
 # Sent with ``documents``, their ids: the rows are locked, and what belongs to them is still there.
 documents_deleted = Signal()
@@ -65,6 +67,13 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
         _drop_foreign_traces(batch, collection=instance)
         _drop_files(_erase(batch))
     _drop_files((path, "") for path in uploads_of(instance))
+
+
+@receiver(pre_delete, sender=get_user_model())
+def end_jobs(sender: Any, *, instance: Any, **_: Any) -> None:
+    """End what a user has begun: a job that nobody made would go on with the rights of all."""
+    for job in Job.objects.unfinished().filter(made_by=instance):
+        fail_job(job.pk, reason="Who began it was deleted.")
 
 
 def _drop_foreign_traces(documents: Sequence[UUID], *, collection: Collection) -> None:

@@ -10,6 +10,7 @@ The errors the product raises, with the HTTP status each maps to.
   x FetchingOff                    403
   x NotFound                       404
     - CollectionNotFound           404
+    - GrantNotFound                404
     - DocumentNotFound             404
     - JobNotFound                  404
     - SiteNotFound                 404
@@ -91,6 +92,7 @@ from corpus.errors.not_found import (
     ChatNotFound,
     CollectionNotFound,
     DocumentNotFound,
+    GrantNotFound,
     JobNotFound,
     ModelNotFound,
     NotFound,
@@ -116,7 +118,8 @@ __all__ = [
     "AnswerNotFound", "AskerLeft", "BackendError", "BackendUnavailable", "BinaryText",
     "ChatNotFound", "CollectionExists", "CollectionNotEmpty", "CollectionNotFound",
     "CollectionProtected", "Conflict", "DatabaseUnavailable", "DocumentNotFound",
-    "DuplicateDocument", "EmptyDocument", "Errors", "FetchingOff", "IdempotencyKeyBusy",
+    "DuplicateDocument", "EmptyDocument", "Errors", "FetchingOff", "GrantNotFound",
+    "IdempotencyKeyBusy",
     "IdempotencyKeyReused", "InvalidDataSet", "InvalidInput", "JobNotFound", "JobStateConflict",
     "ModelNotFound", "ModelNotReady", "NotAllowed", "NotFetched", "NotFound", "NotLoggedIn",
     "NotReady", "OriginalChanged", "OriginalNotFound", "PageNotFound", "PathIngestionOff",

@@ -13,6 +13,12 @@ class NotFound(PkbError):
     code = "not_found"
 
 
+class GrantNotFound(NotFound):
+    """There is no such grant."""
+
+    code = "grant_not_found"
+
+
 class CollectionNotFound(NotFound):
     """No collection has this name."""
 

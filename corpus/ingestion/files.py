@@ -281,7 +281,7 @@ def _take_in(
         )
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)
-    if stored.collection != collection.name:
+    if stored.collection != collection.address:
         drop_placeholder(file.path, collection=collection)
     return ItemResult(
         Outcome.ADDED if stored.is_new else Outcome.REPLACED,

@@ -17,6 +17,7 @@ from time import time
 
 from django.db import InterfaceError, OperationalError
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Job
 from corpus.roots.names import uploads_folder
 
@@ -137,7 +138,8 @@ def _mark() -> str:
 
     A second one on the same folder, such as that of tests, thus removes nothing of it.
     """
-    born = Collection.objects.named(DEFAULT_COLLECTION).created_at
+    with acting_as(SYSTEM):
+        born = Collection.objects.named(DEFAULT_COLLECTION).created_at
     return sha256(born.isoformat().encode()).hexdigest()[:_MARK_CHARS]
 
 

@@ -7,12 +7,13 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.access.principal import Principal, Scope, acting_as
 from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
 from corpus.ingestion.disk import reason_of
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
-from corpus.jobs.states import close_job
-from corpus.models import Job, JobItem
+from corpus.jobs.states import close_job, fail_job
+from corpus.models import Collection, Job, JobItem
 from corpus.queue import enqueue_job, is_awaited
 
 ShouldStop = Callable[[], bool]
@@ -50,6 +51,22 @@ def advance_job(
         return finish_job(job)
 
 
+def advance_for_maker(job_id: UUID, *, should_stop: ShouldStop, is_turn_over: ShouldStop) -> bool:
+    """Go on with a job on behalf of who made it, as ``advance_job``; asked anew at each turn.
+
+    It fails where they may not change the collection any more.
+    """
+    maker = Job.objects.filter(pk=job_id).values_list("made_by", flat=True).first()
+    if maker is None:
+        return advance_job(job_id, should_stop=should_stop, is_turn_over=is_turn_over)
+    with acting_as(Principal(user_id=maker, scopes=frozenset({Scope.READ, Scope.INGEST}))):
+        writable = Collection.objects.writable()
+        if Job.objects.filter(pk=job_id, collection__in=writable).exists():
+            return advance_job(job_id, should_stop=should_stop, is_turn_over=is_turn_over)
+    fail_job(job_id, reason="Who began it may not change the collection any more.")
+    return True
+
+
 def advance_at_once(jobs: Iterable[Job]) -> None:
     """Run jobs in the time of a request; what is left of them is for the workers."""
     ends = monotonic() + AT_ONCE_S
@@ -85,10 +102,7 @@ def _list_items(job: Job, should_stop: ShouldStop) -> bool:
     try:
         kind.list_items(job, should_stop=should_stop)
     except SourceUnavailable as exc:
-        with transaction.atomic():
-            locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
-            if locked is not None:
-                close_job(locked, Job.Status.FAILED, reason=reason_of(exc))
+        fail_job(job.pk, reason=reason_of(exc))
         return False
     Job.objects.filter(pk=job.pk, stage=Job.Stage.LISTING).update(stage=kind.stage)
     return True

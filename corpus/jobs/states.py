@@ -58,6 +58,14 @@ def cancel_job(job_id: UUID) -> Job:
     return job
 
 
+@transaction.atomic
+def fail_job(job_id: UUID, *, reason: str) -> None:
+    """End a job, unless it has ended meanwhile."""
+    locked = Job.objects.select_for_update().unfinished().filter(pk=job_id).first()
+    if locked is not None:
+        close_job(locked, Job.Status.FAILED, reason=reason)
+
+
 def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
     """End a job, inside a transaction that has locked it."""
     release_documents(job)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import BrinIndex, GinIndex
@@ -10,7 +11,6 @@ from django.contrib.postgres.search import (
     SearchVector,
     SearchVectorField,
 )
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Case, F, GeneratedField, Q, When
 from django.db.models.expressions import CombinedExpression
@@ -21,6 +21,14 @@ from pgvector.django import VectorField
 from corpus.languages import ENGLISH, LANGUAGES
 from corpus.models.changes import CollectionChange, Version
 from corpus.models.collection_maps import CollectionMap
+from corpus.models.collections import (
+    ADDRESS_PATTERN,
+    DEFAULT_COLLECTION,
+    NAME_PATTERN,
+    Collection,
+    Tag,
+)
+from corpus.models.grants import CollectionAccess, Grant
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
 from corpus.models.rules import Rule
@@ -31,23 +39,19 @@ from corpus.models.tombstones import Tombstone
 from corpus.models.watched_folders import WatchedFolder
 from corpus.querysets import (
     ChunkQuerySet,
-    CollectionQuerySet,
     DocumentQuerySet,
     EmbeddingQuerySet,
-    TagQuerySet,
     delete_without_text,
 )
 from corpus.times import EARLIEST, LATEST
 
 __all__ = [
-    "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection", "CollectionChange",
-    "CollectionMap", "Document", "Embedding", "IdempotentRequest", "Job", "JobItem", "Rule",
-    "Site", "SitePage", "Tag", "TermCount", "TokenVectors", "Tombstone", "Version",
-    "WatchedFolder",
+    "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection",
+    "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "Embedding", "Grant",
+    "IdempotentRequest", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag", "TermCount",
+    "TokenVectors", "Tombstone", "Version", "WatchedFolder",
 ]  # fmt: skip
 
-NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
-DEFAULT_COLLECTION = "default"
 # About two lines of a list.
 PREVIEW_CHARS = 160
 
@@ -60,97 +64,6 @@ def search_vector(*fields: str) -> CombinedExpression:
     stemmers = [When(language=name, then=SearchConfig(name)) for name in LANGUAGES]
     config = Case(*stemmers, default=SearchConfig(ENGLISH))
     return SearchVector(*fields, config=config) + SearchVector("ngrams", config="simple")
-
-
-class Collection(models.Model):
-    """A named index: documents that are searched together, by one embedding model."""
-
-    class Distance(models.TextChoices):
-        COSINE = "cosine"
-
-    class Strategy(models.TextChoices):
-        AUTO = "auto"
-        SENTENCE = "sentence"
-        STRUCTURE = "structure"
-        RECURSIVE = "recursive"
-        SEMANTIC = "semantic"
-
-    class Unit(models.TextChoices):
-        TOKENS = "tokens"
-        CL100K_TOKENS = "cl100k_tokens"
-        CHARACTERS = "characters"
-
-    name = models.CharField(max_length=100, unique=True, validators=[RegexValidator(NAME_PATTERN)])
-    description = models.TextField(blank=True, default="")
-    embedding_model = models.CharField(max_length=200)
-    dimension = models.PositiveIntegerField(help_text="length of a vector")
-    # Both are empty, or both name what a rollback goes back to.
-    previous_model = models.CharField(
-        max_length=200, blank=True, default="", help_text="its vectors are kept, to go back to"
-    )
-    previous_dimension = models.PositiveIntegerField(null=True, blank=True)
-    distance = models.CharField(max_length=20, choices=Distance.choices, default=Distance.COSINE)
-    chunk_strategy = models.CharField(
-        max_length=20, choices=Strategy.choices, default=Strategy.AUTO
-    )
-    chunk_size = models.PositiveIntegerField(help_text="most units of a chunk")
-    chunk_overlap = models.PositiveIntegerField(
-        default=0, help_text="most units that neighbouring pieces of one passage share"
-    )
-    chunk_overlap_sentences = models.PositiveIntegerField(
-        default=1, help_text="sentences that they share where chunk_overlap is 0"
-    )
-    chunk_unit = models.CharField(max_length=20, choices=Unit.choices, default=Unit.TOKENS)
-    language = models.CharField(
-        max_length=20, choices=[(name, name) for name in LANGUAGES], default=ENGLISH,
-        help_text="by which words are stemmed for the lexical leg",
-    )  # fmt: skip
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(auto_now=True)
-
-    objects = CollectionQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["created_at", "id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(name__regex=r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}$"),
-                name="collection_name_is_well_formed",
-            ),
-            models.CheckConstraint(
-                condition=Q(dimension__gt=0) & Q(chunk_size__gt=0),
-                name="collection_sizes_are_positive",
-            ),
-            models.CheckConstraint(
-                condition=Q(previous_model="", previous_dimension=None)
-                | (~Q(previous_model="") & Q(previous_dimension__gt=0)),
-                name="collection_previous_model_has_its_dimension",
-            ),
-            models.CheckConstraint(
-                condition=Q(chunk_size__gte=F("chunk_overlap") * 2),
-                name="collection_overlap_is_at_most_half",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Tag(models.Model):
-    """A label, trimmed and in lower case."""
-
-    name = models.CharField(max_length=64, unique=True)
-
-    objects = TagQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [
-            models.CheckConstraint(condition=~Q(name=""), name="tag_name_is_not_empty"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Document(models.Model):
@@ -259,6 +172,9 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def delete(self, using: Any = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
+        return type(self).objects.filter(pk=self.pk).delete()
 
     @property
     def name(self) -> str:

@@ -8,6 +8,8 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
+from corpus.models.ownership import OwnedModel
+
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
     def naming(self, documents: Iterable[UUID]) -> Self:
@@ -16,10 +18,10 @@ class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
         return self.alias(named=KT("body__document_id")).filter(named__in=keys)
 
 
-class IdempotentRequest(models.Model):
+class IdempotentRequest(OwnedModel):
     """The answer given to a request that named an ``Idempotency-Key``."""
 
-    key = models.CharField(max_length=255, unique=True)
+    key = models.CharField(max_length=255)
     request_sha256 = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField()
     body: "models.JSONField[Any, Any]" = models.JSONField()
@@ -28,6 +30,11 @@ class IdempotentRequest(models.Model):
     objects = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "made_by", "key", name="idempotent_key_once_a_user", nulls_distinct=False
+            ),
+        ]
         indexes = [models.Index(KT("body__document_id"), name="idempotent_document")]
 
     def __str__(self) -> str:

@@ -52,7 +52,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Bring along collections and, as ``shown_items``, the first items, failed ones first."""
         items = apps.get_model("corpus", "JobItem")._default_manager.troubled_first()[:ITEMS_SHOWN]
         shown = models.Prefetch("items", items, to_attr="shown_items")
-        return self.select_related("collection").prefetch_related(shown)
+        return self.select_related("collection__owner").prefetch_related(shown)
 
 
 class JobItemQuerySet(models.QuerySet["JobItem"]):

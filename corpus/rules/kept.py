@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
 from corpus.models import Collection, Rule
 from corpus.rules.conditions import FIELDS, settle_rule
@@ -17,6 +18,12 @@ from corpus.rules.rule_file import MAX_RULES, read_rules
 
 _read: set[Path] = set()
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('corpus_rule'))"
+
+
+def rules_in_force() -> list[Rule]:
+    """Return the rules that hold, whoever brings something in."""
+    with acting_as(SYSTEM):
+        return list(all_rules())
 
 
 def all_rules() -> QuerySet[Rule]:

@@ -15,6 +15,7 @@ from corpus.jobs.kinds.crawl import start_crawl
 from corpus.jobs.kinds.edit import Act, start_edit
 from corpus.jobs.run import advance_at_once
 from corpus.jobs.states import cancel_job
+from corpus.lockable import check_writable
 from corpus.models import Collection, Document, Job, Site
 from corpus.public_web import check_address
 
@@ -143,6 +144,7 @@ def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
     """
     with transaction.atomic():
         site = find_site(site_id)
+        check_writable(Site.objects.filter(pk=site_id))
         jobs = Job.objects.unfinished().filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
         for job in jobs:
             cancel_job(job.pk)

@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from corpus.catalogue import create_collection
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
+from corpus.lockable import check_writable
 from corpus.models import Collection, Job, WatchedFolder
 from corpus.roots.allowed import AllowedPath
 
@@ -32,7 +33,9 @@ def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder
 
 def unwatch_folder(folder_id: int) -> None:
     """Watch a folder no more; its documents stay. One of ``PKB_WATCH`` stays watched."""
-    WatchedFolder.objects.filter(pk=folder_id, is_set=False).delete()
+    found = WatchedFolder.objects.filter(pk=folder_id, is_set=False)
+    check_writable(found)
+    found.delete()
 
 
 @transaction.atomic
@@ -43,7 +46,7 @@ def keep_set_folders() -> None:
 
 
 def _keep(path: Path, name: str) -> WatchedFolder:
-    collection = Collection.objects.filter(name=name).first() or create_collection(name)
+    collection = Collection.objects.find(name) or create_collection(name)
     # The owner of the installation named it: it need not lie in an allowed folder.
     folder, _ = WatchedFolder.objects.update_or_create(
         collection=collection, path=str(path), defaults={"root": "", "is_set": True}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.utils import timezone
 
+from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.catalogue import create_collection
 from corpus.errors import SourceNotFound
 from corpus.ingestion.mirrored import documents_of
@@ -34,12 +35,14 @@ class SourceState:
 
 
 def source_states() -> list[SourceState]:
-    """Return how each configured source is, in the order of the file."""
-    return [_state(each) for each in settings.PKB_SOURCES]
+    """Return how each configured source is that who acts may see, in the order of the file."""
+    return [state for each in settings.PKB_SOURCES if (state := _state(each))]
 
 
-def _state(found: SourceSettings) -> SourceState:
-    collection = Collection.objects.filter(name=found.collection).first()
+def _state(found: SourceSettings) -> SourceState | None:
+    collection = _collection_of(found)
+    if not _is_seen(collection):
+        return None
     stored = documents_of(found.name, collection_id=collection.pk if collection else 0).stored()
     return SourceState(
         found.name,
@@ -62,7 +65,7 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
         SourceNotFound: None of that name is configured.
     """
     found = find_source(name)
-    if found is None:
+    if found is None or not _is_seen(_collection_of(found)):
         raise SourceNotFound(f"There is no source {name!r} in PKB_SOURCES.")
     forget_jobs(syncs_of(name))
     collection = collection_of(found)
@@ -71,8 +74,21 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
 
 def collection_of(found: SourceSettings) -> Collection:
     """Return the collection that mirrors a source; it is made where there is none."""
-    name = found.collection
-    return Collection.objects.filter(name=name).first() or create_collection(name)
+    with acting_as(SYSTEM):
+        return _collection_of(found) or create_collection(found.collection)
+
+
+def _collection_of(found: SourceSettings) -> Collection | None:
+    """Return what the file means, which is nobody's in particular."""
+    with acting_as(SYSTEM):
+        return Collection.objects.find(found.collection)
+
+
+def _is_seen(collection: Collection | None) -> bool:
+    """Tell whether who acts may see it; one that is still to be made is for who sees all."""
+    if current_principal().sees_all:
+        return True
+    return collection is not None and Collection.objects.filter(pk=collection.pk).exists()
 
 
 def start_due_syncs() -> None:

@@ -11,6 +11,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.history import forget_jobs
@@ -62,7 +63,7 @@ def watching_beside() -> Iterator[None]:
 def _run(stopped: Event) -> None:
     while not stopped.is_set():
         try:
-            with _the_one() as is_mine:
+            with acting_as(SYSTEM), _the_one() as is_mine:
                 if is_mine:
                     keep_set_folders()
                     watch_folders(stopped)

@@ -28,13 +28,14 @@ METRICS = "/metrics"
 LOGIN = "/ui/login"
 _OPEN = frozenset({"/health", "/ready", LOGIN, "/ui/setup"})
 _STATIC = "/static/"
-_ADMINS = frozenset({METRICS, "/audit"})
+# Rules are about everybody's documents.
+_ADMINS = re.compile(r"/(?:metrics|audit|rules(?:/.*)?)", re.DOTALL)
 _PAGES = re.compile(r"/|/(?:ui|admin)(?:/.*)?", re.DOTALL)
-_ADMIN_PAGES = re.compile(r"/admin(?:/.*)?", re.DOTALL)
+_ADMIN_PAGES = re.compile(r"/(?:admin|ui/rules)(?:/.*)?", re.DOTALL)
 # Written is what was asked, one's own conversations, and what is one's own of the account.
 _READING_WRITES = re.compile(
     r"""
-      /ask | /ask-selected | /chat | /search | /query | /claims/verify | /rules/try
+      /ask | /ask-selected | /chat | /search | /query | /claims/verify
     | /answers/[^/]+/feedback | /sessions/[^/]+
     | /v1/(?: chat/completions | responses | embeddings | rerank )
     | /v1/vector_stores/.+/search
@@ -54,7 +55,7 @@ def find_need(method: str, path: str) -> Need:
 
 
 def _find_scope(method: str, path: str) -> Scope:
-    if path in _ADMINS or _ADMIN_PAGES.fullmatch(path):
+    if _ADMINS.fullmatch(path) or _ADMIN_PAGES.fullmatch(path):
         return Scope.ADMIN
     reads = method in SAFE_METHODS or _READING_WRITES.fullmatch(path)
     return Scope.READ if reads else Scope.INGEST

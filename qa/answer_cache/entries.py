@@ -27,7 +27,7 @@ class AnswerKey(NamedTuple):
         k: Passages that the answer is made from.
         parts: What finds, reads, writes and proves; each is equal to itself alone, or by value.
         configuration_sha256: Of the settings and files in force.
-        asker: Whose documents it is answered from; today everybody sees the same.
+        asker: For whom it was answered: nobody learns by its haste that another has asked it.
     """
 
     question: str
@@ -36,7 +36,7 @@ class AnswerKey(NamedTuple):
     k: int
     parts: tuple[object, ...]
     configuration_sha256: str
-    asker: str = ""
+    asker: str
 
 
 class _Entry(NamedTuple):

@@ -13,6 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
+from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.models import Collection, CollectionChange, Version
 from qa.answer_cache.entries import AnswerCache, AnswerKey
 from qa.configuration import configuration_sha256
@@ -47,9 +48,11 @@ class AnswerPlace:
 
         What is kept of collections that have changed is dropped.
         """
-        versions = CollectionChange.objects.versions_of(
-            cache.collection_ids | {self._key.collection_id}
-        )
+        # Of collections that others have asked, too.
+        with acting_as(SYSTEM):
+            versions = CollectionChange.objects.versions_of(
+                cache.collection_ids | {self._key.collection_id}
+            )
         cache.keep_only(versions)
         self._version = versions.get(self._key.collection_id, frozenset())
         found = cache.find(self._key, self._version)
@@ -84,6 +87,7 @@ def find_place(inputs: QAInput, collection: Collection, context: QAContext) -> A
             k=inputs["k"],
             parts=context.parts,
             configuration_sha256=configuration_sha256(collection.embedding_model),
+            asker=current_principal().as_setting(),
         )
     )
 

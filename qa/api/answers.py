@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, TagList, Text
+from corpus.api.fields import CollectionAddress, TagList, Text
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -29,7 +29,7 @@ MAX_K = 50
 class AnswerQuery(serializers.Serializer[Any]):
     q = Text(max_length=2_000)
     k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     tag = TagList(default=list)
     eval = serializers.BooleanField(default=False)
     gold = serializers.ListField(child=Text(max_length=200), default=list, max_length=1_000)

@@ -10,7 +10,8 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from corpus.access.principal import Principal, current_principal
-from corpus.errors import AskerLeft, ChatNotFound, PkbError
+from corpus.api.outages import as_pkb_error
+from corpus.errors import AskerLeft, ChatNotFound, DatabaseUnavailable, PkbError
 from corpus.models import Document
 from qa import models
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
@@ -160,8 +161,9 @@ def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> 
     except IntegrityError:  # its stream was deleted with the conversation
         teller.fail("The conversation was deleted.", "conversation_deleted")
     except DatabaseError as exc:
-        log.error("chat_lost_the_database", reason=type(exc).__name__)
-        teller.fail("The database does not answer.", "database_unavailable")
+        told = as_pkb_error(exc) or DatabaseUnavailable("The database does not answer.")
+        log.error("chat_broken_off", reason=type(exc).__name__)
+        teller.fail(str(told), told.code)
 
 
 def check_readable(stream_id: UUID) -> None:

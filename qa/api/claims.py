@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, TagList, Text
+from corpus.api.fields import CollectionAddress, TagList, Text
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
@@ -29,7 +29,7 @@ class ClaimInput(serializers.Serializer[Any]):
         max_length=settings.PKB_MAX_INPUT_CHARS,
         help_text="instead of a collection",
     )
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
 
     def validate_text(self, text: str | None) -> str | None:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionName, FilterField, Number, TagList, Text, Truth, Whole
+from corpus.api.fields import CollectionAddress, FilterField, Number, TagList, Text, Truth, Whole
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
@@ -22,7 +22,7 @@ class SearchInput(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
     top_k = Whole(min_value=1, max_value=50, default=5)
     similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     tags = TagList(default=list)
     filters = FilterField(default=None, allow_null=True)
     rerank = Truth(required=False, help_text="by default what mode hybrid does, and no other")
@@ -30,7 +30,7 @@ class SearchInput(serializers.Serializer[Any]):
 
 class IndexQuery(serializers.Serializer[Any]):
     query = Text(max_length=1_000)
-    index_name = CollectionName()
+    index_name = CollectionAddress()
     top_k = Whole(min_value=1, max_value=100, default=5)
 
 

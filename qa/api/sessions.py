@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import current_principal
-from corpus.api.fields import CollectionName, TagList, Text, Truth, Whole
+from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -48,7 +48,7 @@ class SessionId(serializers.UUIDField):
 class AskInput(serializers.Serializer[Any]):
     question = Text(min_length=5, max_length=MAX_QUESTION_CHARS)
     session_id = SessionId(default=None, allow_null=True)
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     selected_text = Text(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
@@ -62,7 +62,7 @@ class AskSelectedInput(AskInput):
 class ChatInput(serializers.Serializer[Any]):
     question = Text(max_length=MAX_QUESTION_CHARS)
     session_id = SessionId(default=None, allow_null=True)
-    collection = CollectionName(default=DEFAULT_COLLECTION)
+    collection = CollectionAddress(default=DEFAULT_COLLECTION)
     api_key = Text(
         max_length=1_000, default="", allow_blank=True, write_only=True,
         help_text="for the language model of this request; never kept or logged",

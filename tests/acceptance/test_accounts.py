@@ -18,7 +18,7 @@ from rest_framework.test import APIClient
 
 from accounts.keys import make_key, revoke_key
 from accounts.models import ApiKey
-from corpus.access.principal import NOBODY, Principal, Scope, current_principal
+from corpus.access.principal import SYSTEM, Principal, Scope, current_principal
 from corpus.errors import NotAllowed, NotLoggedIn
 from corpus.models import Collection, Job
 from pkb.http.operations import OPERATIONS
@@ -29,12 +29,16 @@ pytestmark = pytest.mark.django_db
 
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}
-ADMIN = {"GET /metrics", "GET /audit"}
+ADMIN = {
+    "GET /metrics", "GET /audit", "GET /rules", "POST /rules", "GET /rules/{}", "PATCH /rules/{}",
+    "DELETE /rules/{}", "POST /rules/try",
+}  # fmt: skip
 INGEST = {
     "POST /ingest", "DELETE /documents/{}", "DELETE /tags/{}", "POST /collections",
     "PATCH /collections/{}", "DELETE /collections/{}", "POST /jobs/{}/retry",
     "POST /jobs/{}/cancel", "POST /create", "POST /encode_doc", "POST /encode_batch",
-    "POST /rules", "PATCH /rules/{}", "DELETE /rules/{}", "POST /sources/{}/sync",
+    "POST /sources/{}/sync", "POST /collections/{}/access", "PATCH /collections/{}/access",
+    "DELETE /collections/{}/access/{}",
     "POST /sites", "DELETE /sites/{}", "POST /sites/{}/refresh",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
@@ -246,8 +250,9 @@ def test_who_acts_is_known_within_a_request_and_not_after(
     monkeypatch.setattr("pkb.health.count_stored", lambda: seen.append(current_principal()))
     made = ApiKey.objects.get(token_key=(one := key("read", "admin"))[:15])
     api.get("/health", headers={"Authorization": f"Bearer {one}"})
-    expected = Principal(ida.pk, frozenset({Scope.READ, Scope.ADMIN}), made.pk)
-    assert (seen, current_principal()) == ([expected], NOBODY)
+    scopes = frozenset({Scope.READ, Scope.ADMIN})
+    expected = Principal(ida.pk, scopes, made.pk, is_superuser=True)
+    assert (seen, current_principal()) == ([expected], SYSTEM)
 
 
 def test_agents_need_a_key_and_get_the_tools_of_its_scopes(key: MakeKey) -> None:

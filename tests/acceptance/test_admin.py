@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem, Tag
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from evaluation.models import Question
 from qa.models import Answer, Session
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
@@ -290,7 +290,7 @@ def fill(collection: Collection, name: str) -> None:
     document = Document.objects.create(
         collection=collection, title=name, raw_text=name, content_sha256=digest
     )
-    tag = Tag.objects.create(name=name)
+    tag = Collection.objects.named("default").own_tags.create(name=name)
     document.tags.add(tag)
     chunk = Chunk.objects.create(
         document=document, collection=collection, ordinal=0, start_char=0, end_char=len(name),

@@ -16,6 +16,7 @@ from rest_framework.test import APIClient
 
 from accounts.keys import make_key
 from accounts.models import Event
+from corpus.models import Collection, Grant
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
 from qa.records import record_answer
@@ -298,6 +299,7 @@ def test_a_stream_acts_for_who_began_it(ingest: Ingest, settings: Any) -> None:
     ingest(LIGHTHOUSE)
     settings.PKB_AUTH_REQUIRED = True
     ida = get_user_model().objects.create_user("ida")
+    Collection.objects.update(owner=ida)
     _, key = make_key(ida, name="chat", scopes=["read"])
     headers = {"Authorization": f"Bearer {key}"}
     json_body = "application/json"
@@ -318,3 +320,30 @@ def test_a_stream_acts_for_who_began_it(ingest: Ingest, settings: Any) -> None:
     assert (
         list(Event.objects.filter(action="ask").values_list("user_id", flat=True)) == [ida.pk] * 3
     )
+
+
+def test_a_stream_ends_where_its_grant_is_taken_back_meanwhile(
+    ingest: Ingest, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest(LIGHTHOUSE)
+    settings.PKB_AUTH_REQUIRED = True
+    ida, otto = (get_user_model().objects.create_user(name) for name in ("ida", "otto"))
+    Collection.objects.update(owner=ida)
+    grant = Grant.objects.create(collection=Collection.objects.get(), user=otto, role="reader")
+    _, key = make_key(otto, name="chat", scopes=["read"])
+
+    def take_back_and_record(*arguments: Any, **options: Any) -> Any:
+        Grant.objects.filter(pk=grant.pk).delete()
+        return record_answer(*arguments, **options)
+
+    monkeypatch.setattr("qa.answer_question.record_answer", take_back_and_record)
+    stream = read(
+        "post",
+        "/chat",
+        {"question": LIGHTHOUSE_QUESTION, "collection": "default"},
+        content_type="application/json",
+        headers={"Authorization": f"Bearer {key}"},
+    )
+    assert stream.kinds[-1] == "error"
+    assert stream.events[-1].body["error"] == "forbidden"
+    assert not Answer.objects.exists()

@@ -13,6 +13,7 @@ from django.db import OperationalError, connection
 from mcp.server.mcpserver.exceptions import ToolError
 from rest_framework.test import APIClient
 
+from corpus.access.principal import on_behalf
 from corpus.models import Document
 from corpus.storable import MAX_DEPTH
 from qa.api.mcp.server import as_tool
@@ -188,4 +189,4 @@ def test_a_tool_tells_that_the_database_is_away() -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     with ThreadPoolExecutor(1) as pool, pytest.raises(ToolError, match="try again soon"):
-        pool.submit(as_tool(fail)).result()
+        pool.submit(on_behalf(as_tool(fail))).result()

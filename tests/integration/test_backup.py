@@ -22,6 +22,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from corpus import invariants
+from corpus.access.principal import on_behalf
 from corpus.jobs.run import advance_job
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
@@ -244,7 +245,7 @@ def cut_off(act: Callable[[], object], *, at: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {at}")
-            begun = pool.submit(act_elsewhere)
+            begun = pool.submit(on_behalf(act_elsewhere))
             cursor.execute(waiting, [at])
             while (found := cursor.fetchone()) is None:
                 assert not begun.done(), begun.result()

@@ -10,7 +10,7 @@ from qa.answer_cache.entries import LONGEST_S, AnswerCache, AnswerKey
 from tests.factories import SHORT_ANSWER, answered
 
 MONOTONIC = "qa.answer_cache.entries.monotonic"
-KEY = AnswerKey("q", 1, frozenset(), 5, (), "")
+KEY = AnswerKey("q", 1, frozenset(), 5, (), "", "ida")
 FIRST, SECOND = frozenset([uuid4()]), frozenset([uuid4()])
 ANSWER = answered(SHORT_ANSWER)
 

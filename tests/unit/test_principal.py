@@ -1,5 +1,7 @@
 """On whose behalf something is done."""
 
+from collections.abc import Callable
+from contextvars import Context
 from threading import Thread
 
 from corpus.access.principal import (
@@ -24,11 +26,19 @@ def seen_by_a_thread(work: object) -> list[Principal]:
     return seen
 
 
+def unset(work: Callable[[], object]) -> None:
+    """Run where nobody was set; tests as such act as the system."""
+    Context().run(work)
+
+
 def test_unset_it_is_nobody_who_may_nothing() -> None:
-    assert current_principal() == NOBODY
-    assert NOBODY.is_stranger
-    assert not any(NOBODY.may(scope) for scope in Scope)
-    assert current_user_id() is None
+    def look() -> None:
+        assert current_principal() == NOBODY
+        assert NOBODY.is_stranger
+        assert not any(NOBODY.may(scope) for scope in Scope)
+        assert current_user_id() is None
+
+    unset(look)
 
 
 def test_it_is_set_for_a_block_and_what_was_set_before_comes_back() -> None:
@@ -37,8 +47,14 @@ def test_it_is_set_for_a_block_and_what_was_set_before_comes_back() -> None:
             assert current_user_id() == 7
             assert [scope for scope in Scope if current_principal().may(scope)] == [Scope.READ]
         assert current_principal() == SYSTEM
-    assert current_principal() == NOBODY
     assert not SYSTEM.is_stranger
+
+
+def test_policies_read_who_acts_from_one_word() -> None:
+    bound = Principal(user_id=7, collections=(1, 2))
+    told = [each.as_setting() for each in (NOBODY, SYSTEM, IDA, bound)]
+    assert told == ["", "*", "7", "7:1,2"]
+    assert Principal(user_id=7, sees_all=True).as_setting() == "*"
 
 
 def test_a_thread_acts_for_somebody_only_where_it_is_handed_them() -> None:
@@ -47,4 +63,3 @@ def test_a_thread_acts_for_somebody_only_where_it_is_handed_them() -> None:
         assert seen_by_a_thread(current_principal) == [NOBODY]
     assert seen_by_a_thread(handed_over) == [IDA]
     assert handed_over() == IDA
-    assert current_principal() == NOBODY

@@ -25,7 +25,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     """Where questions are asked; the answer itself comes from /chat and /ask-selected."""
     recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
     shown = composer(request, collection=_first_asked(recent))
-    collection = Collection.objects.filter(name=shown["given"]["collection"]).first()
+    collection = Collection.objects.find(shown["given"]["collection"])
     shown |= {
         "recent": recent,
         "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
@@ -36,9 +36,10 @@ def ask(request: HttpRequest) -> HttpResponse:
 
 def _first_asked(recent: Iterable[Document]) -> str:
     """Return the collection of the newest document where the default one has none."""
-    if Document.objects.stored().filter(collection__name=DEFAULT_COLLECTION).exists():
+    default = Collection.objects.find(DEFAULT_COLLECTION)
+    if default is not None and default.documents.stored().exists():
         return DEFAULT_COLLECTION
-    return next((document.collection.name for document in recent), DEFAULT_COLLECTION)
+    return next((document.collection.address for document in recent), DEFAULT_COLLECTION)
 
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
@@ -49,7 +50,7 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
     return {
         "given": given,
         "collections": Collection.objects.counted(),
-        "tags": Tag.objects.in_use(),
+        "tags": Tag.objects.names_in_use(),
     }
 
 

@@ -40,9 +40,9 @@ def chats(request: HttpRequest) -> HttpResponse:
 def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """A conversation as it was, to be gone on with."""
     session = find_session(session_id)
-    said = models.Answer.objects.said_in(session).shown().select_related("collection")
+    said = models.Answer.objects.said_in(session).shown().select_related("collection__owner")
     answers = list(said.reverse()[:MOST_TURNS])[::-1]
-    last = answers[-1].collection.name if answers else ""
+    last = answers[-1].collection.address if answers else ""
     shown = {
         **composer(request, collection=last),
         "chat": session,

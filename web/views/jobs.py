@@ -19,7 +19,7 @@ ITEMS_SHOWN = 200
 def jobs(request: HttpRequest) -> HttpResponse:
     """Background work, newest first."""
     given = JobFilter.read(request.GET)
-    rows = Job.objects.select_related("collection")
+    rows = Job.objects.select_related("collection__owner")
     if given["status"]:
         rows = rows.filter(status=given["status"])
     page = Paginator(rows, PAGE_SIZE).get_page(given["page"])
@@ -35,7 +35,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """One job with its files."""
-    found = Job.objects.select_related("collection").filter(pk=job_id).first()
+    found = Job.objects.select_related("collection__owner").filter(pk=job_id).first()
     if found is None:
         raise JobNotFound(f"There is no job {job_id}.")
     items = list(found.items.troubled_first()[:ITEMS_SHOWN])

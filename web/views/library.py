@@ -7,14 +7,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from corpus.catalogue import create_collection
+from corpus.catalogue import create_collection, open_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
 from corpus.ingestion import Attributes, ingest_text
 from corpus.jobs.uploads import start_upload
 from corpus.languages import LANGUAGES
 from corpus.loaders.registry import FORMATS
-from corpus.models import Collection, Document, Site, Tag, WatchedFolder
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, WatchedFolder
 from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
@@ -69,7 +69,7 @@ def library(request: HttpRequest) -> HttpResponse:
     )
     jobs = read_work(request)
     collections = Collection.objects.counted()
-    watched = list(WatchedFolder.objects.select_related("collection", "job"))
+    watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
     shown = {
         "given": given,
         "sort": sort,
@@ -77,7 +77,9 @@ def library(request: HttpRequest) -> HttpResponse:
         "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
         "collections": collections,
-        "tags": Tag.objects.in_use(),
+        "into": collections.writable() or [DEFAULT_COLLECTION],
+        "chosen": find_chosen(given["collection"]),
+        "tags": Tag.objects.names_in_use(),
         "page": page,
         "count": count_some(documents),
         "counted": COUNTED,
@@ -94,12 +96,17 @@ def library(request: HttpRequest) -> HttpResponse:
     return render(request, "web/library.html", shown)
 
 
+def find_chosen(address: str) -> Collection | None:
+    """Return the collection that the list is of, with ``role``; None where it is of several."""
+    return Collection.objects.with_role().find(address) if address else None
+
+
 def addresses() -> dict[str, Any]:
     """Return what the library shows of addresses, where they may be fetched."""
     if settings.PKB_FETCH == "off":
         return {}
     return {
-        "sites": Site.objects.select_related("collection", "job"),
+        "sites": Site.objects.select_related("collection__owner", "job"),
         "new_site": {"every": EVERY, "depth": DEFAULT_DEPTH, "max_pages": DEFAULT_PAGES},
     }
 
@@ -107,8 +114,10 @@ def addresses() -> dict[str, Any]:
 def filtered(given: dict[str, Any]) -> DocumentQuerySet:
     """Return the documents that a filter of the library lets through."""
     documents = Document.objects.listed().tagged(given["tag"])
-    names = {"collection": "collection__name", "type": "media_type", "status": "status"}
+    names = {"type": "media_type", "status": "status"}
     exact = {field: given[name] for name, field in names.items() if given[name]}
+    if given["collection"]:
+        exact["collection"] = Collection.objects.find(given["collection"])
     documents = documents.filter(**exact)
     return documents.mentioning(given["q"]) if given["q"] else documents
 
@@ -175,7 +184,7 @@ def formats(request: HttpRequest) -> HttpResponse:
 def upload(request: HttpRequest) -> HttpResponse:
     """Keep files, and begin to take them in."""
     given = UploadForm.read(request.POST)
-    collection = Collection.objects.named(given["collection"])
+    collection = open_collection(given["collection"])
     job = start_upload(request.FILES.getlist("file"), collection=collection, tags=given["tags"])
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"job_id": str(job.pk)}, status=202)
@@ -187,7 +196,7 @@ def paste(request: HttpRequest) -> HttpResponse:
     """Take in a text at once, and show it."""
     given = PasteForm.read(request.POST)
     attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
-    collection = Collection.objects.named(given["collection"])
+    collection = open_collection(given["collection"])
     stored = ingest_text(given["text"], collection=collection, attributes=attributes, place=True)
     return redirect("web:document", stored.document_id)
 
@@ -196,4 +205,4 @@ def paste(request: HttpRequest) -> HttpResponse:
 def add_collection(request: HttpRequest) -> HttpResponse:
     """Make an empty collection."""
     collection = create_collection(**CollectionForm.read(request.POST))
-    return redirect(f"{reverse('web:library')}?collection={collection.name}")
+    return redirect(f"{reverse('web:library')}?collection={collection.address}")

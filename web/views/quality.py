@@ -121,7 +121,7 @@ def quality(request: HttpRequest) -> HttpResponse:
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
     asked = [row for row in rows[: 2 * UNANSWERED_SHOWN] if not is_greeting(row["question"])]
     shown = {
-        "given": {"collection": collection.name},
+        "given": {"collection": collection.address},
         "collections": Collection.objects.counted(),
         "unanswered": asked[:UNANSWERED_SHOWN],
         "map": read_map(collection),
@@ -152,4 +152,4 @@ def compute_map(request: HttpRequest) -> HttpResponse:
     """Have a worker compute the map anew."""
     collection = Collection.objects.named(MapForm.read(request.POST)["collection"])
     start_map(collection)
-    return redirect(f"{reverse('web:quality')}?collection={collection.name}")
+    return redirect(f"{reverse('web:quality')}?collection={collection.address}")

@@ -104,7 +104,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "given": given,
         "modes": MODES,
         "collections": Collection.objects.counted(),
-        "tags": Tag.objects.in_use(),
+        "tags": Tag.objects.names_in_use(),
         "found": search_page(given) if given["q"] else None,
     }
     return render(request, "web/search.html", shown)

@@ -66,7 +66,7 @@ def _untag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
 
 
 def _move(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    target = Collection.objects.filter(name=arguments["collection"]).first()
+    target = Collection.objects.find(arguments["collection"])
     if target is None:
         raise Conflict(f"There is no collection {arguments['collection']!r} any more.")
     move_to_collection(document, target)

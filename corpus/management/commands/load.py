@@ -47,7 +47,7 @@ class Command(BaseCommand):
     ) -> int:
         header = Header(
             version=VERSION,
-            collection=collection.name,
+            collection=collection.address,
             embedding_model=collection.embedding_model,
             tags=tags,
             settings_sha256=settings_sha256(collection, tags=tags),

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput
 from corpus.models import Rule
-from corpus.rules import all_rules, apply_rule, try_rule
+from corpus.rules import apply_rule, rules_in_force, try_rule
 from corpus.rules.conditions import CONDITIONS
 from corpus.rules.rule_file import read_rules
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
 def _rules(file: Path | None) -> list[Rule]:
     if file is None:
-        return list(all_rules())
+        return rules_in_force()
     # As they would hold in PKB_RULES.
     return [Rule(**said, is_set=True) for said in read_rules(file)]
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db.backends.postgresql import base, client
 
+from pkb.postgres.principal import PrincipalMixin
 from pkb.postgres.server import EmbeddedPostgres
 
 TRUSTED_S = 1.0
@@ -61,7 +62,7 @@ class DatabaseClient(client.DatabaseClient):
         super().runshell(parameters)
 
 
-class DatabaseWrapper(base.DatabaseWrapper):
+class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):
     """Starts the server before a connection is made, should nobody have done so."""
 
     client_class = DatabaseClient

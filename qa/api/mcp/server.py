@@ -15,9 +15,10 @@ from accounts.audit import record_act
 from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import Ingested
 from corpus.api.outages import as_pkb_error
+from corpus.catalogue import open_collection
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
-from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.models import DEFAULT_COLLECTION
 from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
@@ -132,8 +133,6 @@ def ingest(
     attributes = Attributes(
         title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
     )
-    stored = ingest_text(
-        text, collection=Collection.objects.named(collection), attributes=attributes
-    )
+    stored = ingest_text(text, collection=open_collection(collection), attributes=attributes)
     record_act("ingest", subject=stored.document_id)
     return cast("IngestedText", dict(Ingested(stored).data))

@@ -66,7 +66,7 @@ def answer_messages(messages: Messages, *, collection: Collection, route: str) -
     question = find_question(messages)
     answered = answer_question(
         question,
-        collection=collection.name,
+        collection=collection.address,
         k=settings.PKB_RETRIEVAL_K,
         context=build_context(),
         route=route,

@@ -31,7 +31,7 @@ from qa.api.openai.serializers import (
 
 def _model(collection: Collection) -> dict[str, Any]:
     return {
-        "id": f"{PREFIX}{collection.name}",
+        "id": f"{PREFIX}{collection.address}",
         "object": "model",
         "created": int(collection.created_at.timestamp()),
         "owned_by": "pkb",
@@ -43,7 +43,7 @@ class ModelsView(OpenAIView):
 
     @extend_schema(responses={200: ModelList})
     def get(self, request: Request) -> Response:
-        collections = Collection.objects.order_by("name")
+        collections = Collection.objects.select_related("owner").order_by("name")
         return Response({"object": "list", "data": [_model(each) for each in collections]})
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.db import InternalError, connection, connections, transaction
 
 from corpus import token_vectors
+from corpus.access.principal import on_behalf
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.invariants import find_violations
@@ -220,7 +221,7 @@ class TestAtTheSameTime:
                 connections.close_all()
 
         with ThreadPoolExecutor(2) as pool:
-            backward, forward = pool.map(bring, range(2))
+            backward, forward = pool.map(on_behalf(bring), range(2))
 
         assert forward == backward[::-1]
         assert TokenVectors.objects.count() == len(chunks)
@@ -240,7 +241,7 @@ class TestAtTheSameTime:
 
         with ThreadPoolExecutor(1) as pool, transaction.atomic():
             Document.objects.filter(pk=stored.document_id).update(title="Coast")
-            assert pool.submit(bring).result(timeout=60) == (stored.chunk_count, False)
+            assert pool.submit(on_behalf(bring)).result(timeout=60) == (stored.chunk_count, False)
         assert kept_chunks() == set()
         assert fill(collection, embedder)
         assert list(find_violations()) == []

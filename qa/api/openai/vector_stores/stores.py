@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from corpus.filters import Filter
 from corpus.models import Collection, Document
-from corpus.querysets import CollectionQuerySet
+from corpus.models.collection_querysets import CollectionQuerySet
 from qa.api.openai.answers import PREFIX
 from qa.context import build_context
 from qa.search_passages import search_passages
@@ -22,12 +22,16 @@ _HAS_FAILED = Q(documents__status=Document.Status.FAILED) & ~_IS_STORED
 
 def counted_stores() -> CollectionQuerySet:
     """Return the collections by name, with what each holds."""
-    return Collection.objects.annotate(
-        total_count=Count("documents"),
-        completed_count=Count("documents", filter=_IS_STORED),
-        failed_count=Count("documents", filter=_HAS_FAILED),
-        size_bytes=Coalesce(Sum("documents__size_bytes"), 0),
-    ).order_by("name")
+    return (
+        Collection.objects.select_related("owner")
+        .annotate(
+            total_count=Count("documents"),
+            completed_count=Count("documents", filter=_IS_STORED),
+            failed_count=Count("documents", filter=_HAS_FAILED),
+            size_bytes=Coalesce(Sum("documents__size_bytes"), 0),
+        )
+        .order_by("name")
+    )
 
 
 def find_store(key: str) -> Collection:
@@ -42,10 +46,10 @@ def find_store(key: str) -> Collection:
 def show_store(store: Any) -> dict[str, Any]:
     pending = store.total_count - store.completed_count - store.failed_count
     return {
-        "id": store.name,
+        "id": store.address,
         "object": "vector_store",
         "created_at": int(store.created_at.timestamp()),
-        "name": store.name,
+        "name": store.address,
         "status": "completed",
         "usage_bytes": store.size_bytes,
         "file_counts": {

@@ -1,0 +1,148 @@
+"""Reads over collections and their tags, for who acts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from django.apps import apps
+from django.db import models
+from django.db.models import (
+    Aggregate,
+    Case,
+    Count,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    Subquery,
+    Sum,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
+
+from corpus.access.principal import current_principal, current_user_id
+from corpus.errors import CollectionNotFound, NotAllowed
+from corpus.lexical import TOTAL, IsAnyOf
+from corpus.lockable import LockableQuerySet
+from corpus.storable import is_storable
+
+if TYPE_CHECKING:
+    from corpus.models import Collection, Tag
+
+
+class CollectionQuerySet(LockableQuerySet["Collection"]):
+    def find(self, address: str) -> Collection | None:
+        """Return the collection that a name, or a name and its owner's, means for who acts.
+
+        Of several that are seen by a bare name one's own comes first, then one without an owner,
+        then the oldest. ``handbook@ida`` is Ida's, ``handbook@`` one without an owner.
+        """
+        name, at, owner = address.partition("@")
+        rows = self.filter(name=name) if is_storable(address) else self.none()
+        if at:
+            rows = rows.filter(owner__username=owner) if owner else rows.filter(owner=None)
+        first = Case(When(owner=current_user_id(), then=0), When(owner=None, then=1), default=2)
+        return rows.order_by(first, "pk").first()
+
+    def writable(self) -> Self:
+        """Keep collections that who acts may change the documents of."""
+        return self.filter(_is_among("pkb_writable"))
+
+    def owned(self) -> Self:
+        """Keep collections that who acts may change, delete and grant."""
+        return self.filter(_is_among("pkb_owned"))
+
+    def with_role(self) -> Self:
+        """Annotate ``role``, one of ``Grant.Role``: that of who acts."""
+        owner = When(_is_among("pkb_owned"), then=Value("owner"))
+        writer = When(_is_among("pkb_writable"), then=Value("writer"))
+        return self.annotate(role=Case(owner, writer, default=Value("reader")))
+
+    def named_to_write(self, address: str) -> Collection:
+        """Return the collection that ``find`` finds, if its documents may be changed.
+
+        Raises:
+            CollectionNotFound: There is none, or none that who acts may see.
+            NotAllowed: They may read it only.
+        """
+        collection = self.named(address)
+        if not self.writable().filter(pk=collection.pk).exists():
+            raise NotAllowed(f"You may read the collection {address!r}, but not change it.")
+        return collection
+
+    def named(self, address: str) -> Collection:
+        """Return the collection that ``find`` finds.
+
+        Raises:
+            CollectionNotFound: There is none, or none that who acts may see.
+        """
+        collection = self.find(address)
+        if collection is None:
+            raise CollectionNotFound(f"There is no collection {address!r}.")
+        return collection
+
+    def model_of(self, collection_id: int) -> str | None:
+        """Return the model of today, which stays until the transaction ends; None if it is gone."""
+        if not self.keep_in_place([str(collection_id)]):
+            return None
+        return self.filter(pk=collection_id).values_list("embedding_model", flat=True).first()
+
+    def counted(self) -> Self:
+        """Annotate ``document_count`` and ``chunk_count``."""
+        documents = _rows_of("Document").exclude(content_sha256="")
+        # Chunks are counted as they are written.
+        counts = _rows_of("TermCount").filter(lexeme=TOTAL)
+        return self.annotate(
+            document_count=_total(Count("*"), documents, "collection_id"),
+            chunk_count=_total(Sum("chunk_count"), counts, "collection_id"),
+        )
+
+
+class TagQuerySet(LockableQuerySet["Tag"]):
+    def names_in_use(self) -> models.QuerySet[Tag, str]:
+        """Return the names of tags that a document carries, each once, in order."""
+        used = self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
+        return used.order_by("name").values_list("name", flat=True).distinct()
+
+    def counted_by_name(self) -> Any:
+        """Return ``name``, ``document_count`` and ``chunk_count`` over all collections."""
+        documents = _total(Count("*"), _rows_of("Document_tags"), "tag_id")
+        chunks = _total(Count("*"), _rows_of("ChunkTag"), "tag_id")
+        own = self.alias(own_documents=documents, own_chunks=chunks).values("name")
+        return own.annotate(
+            document_count=Sum("own_documents"), chunk_count=Sum("own_chunks")
+        ).order_by("name")
+
+    def counted(self) -> Self:
+        """Annotate ``document_count`` and ``chunk_count``."""
+        return self.annotate(
+            document_count=_total(Count("*"), _rows_of("Document_tags"), "tag_id"),
+            chunk_count=_total(Count("*"), _rows_of("ChunkTag"), "tag_id"),
+        )
+
+
+def _rows_of(model: str) -> Any:
+    """The models name these query sets, so they cannot be imported here."""
+    return apps.get_model("corpus", model)._default_manager.all()
+
+
+def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
+    """Add up the rows whose ``key`` is that of the row outside; 0 where there are none.
+
+    One look-up for each row that is shown: a join would first make all of them, and of two joins
+    the product.
+    """
+    own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
+    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_WHOLE)
+
+
+def _is_among(function: str) -> Q:
+    """Tell whether the row is a collection that the function of Postgres names."""
+    if current_principal().sees_all:
+        return Q(pk__isnull=False)
+    return Q(IsAnyOf(F("pk"), Func(template=f"(SELECT {function}())::bigint[]")))
+
+
+_WHOLE = models.BigIntegerField()

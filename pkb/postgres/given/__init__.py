@@ -1,0 +1,1 @@
+"""Django's database engine for a Postgres that a setting names."""

@@ -1,0 +1,47 @@
+"""Each statement's principal, told to the server: policies of rows read it there."""
+
+from typing import Any
+
+from django.db.backends.postgresql import base
+from psycopg.pq import TransactionStatus
+
+from corpus.access.principal import current_principal
+
+_TELL = "SELECT set_config('pkb.principal', %s, false)"
+
+
+class PrincipalMixin(base.DatabaseWrapper):
+    """Tells the server for whom the next statements are, whenever that has changed.
+
+    That is asked as a cursor is made, and so at each statement of the ORM: nobody has to remember
+    it where a request, a thread or a job begins. A connection that the pool hands on knows whom it
+    was told last, and is told nothing twice.
+    """
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        self._tell_principal()
+        return super().create_cursor(name)
+
+    def _tell_principal(self) -> None:
+        connection = self.connection
+        wanted = current_principal().as_setting()
+        # In a transaction that failed nothing is answered but its rollback.
+        has_failed = connection.info.transaction_status == TransactionStatus.INERROR
+        if has_failed or getattr(connection, "told_principal", None) == wanted:
+            return
+        with self.wrap_database_errors:
+            connection.execute(_TELL, [wanted])
+        connection.told_principal = wanted
+
+    def _forget_principal(self) -> None:
+        # What was told within is undone with the rest.
+        if self.connection is not None:
+            self.connection.told_principal = None
+
+    def _rollback(self) -> Any:
+        self._forget_principal()
+        return super()._rollback()  # type: ignore[misc]
+
+    def _savepoint_rollback(self, sid: str) -> None:
+        super()._savepoint_rollback(sid)  # type: ignore[misc]
+        self._forget_principal()
