@@ -1,6 +1,6 @@
 """API keys, the one-time address at which the first user is made, and who did what."""
 
-from typing import Self
+from typing import Any, Self
 
 from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
@@ -38,6 +38,12 @@ class ApiKey(AbstractAuthToken):
         default=list,
         blank=True,
         help_text="addresses it may come from, such as 192.0.2.0/24; none: from anywhere",
+    )
+    collections: "ArrayField[Any, Any]" = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        blank=True,
+        help_text="ids of those it is bound to; none: it opens what its user may",
     )
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -11,7 +11,7 @@ from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit import MAX_DOCUMENTS, Act
 from corpus.languages import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
-from corpus.models import DEFAULT_COLLECTION, NAME_PATTERN, Collection, Document, Job
+from corpus.models import DEFAULT_COLLECTION, NAME_PATTERN, Collection, Document, Grant, Job
 from corpus.models.document_lists import SORTS
 from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
@@ -38,6 +38,10 @@ class CollectionField(forms.CharField):
 
     def clean(self, value: Any) -> str:
         return super().clean(value) or DEFAULT_COLLECTION
+
+
+def _split(given: str) -> list[str]:
+    return given.replace(",", " ").split()
 
 
 class PageForm(forms.Form):
@@ -250,9 +254,25 @@ class KeyForm(PageForm):
     scope = forms.MultipleChoiceField(choices=[(each.value, each.value) for each in Scope])
     days = forms.TypedChoiceField(choices=KEY_DAYS, coerce=int, empty_value=None, required=False)
     networks = forms.CharField(max_length=1_000, required=False)
+    collections = forms.CharField(max_length=1_000, required=False)
 
     def clean_networks(self) -> list[str]:
-        return str(self.cleaned_data["networks"]).replace(",", " ").split()
+        return _split(self.cleaned_data["networks"])
+
+    def clean_collections(self) -> list[str]:
+        return _split(self.cleaned_data["collections"])
+
+
+class GrantForm(PageForm):
+    """As POST /collections/{name}/access takes it."""
+
+    user = forms.CharField(max_length=150, required=False)
+    group = forms.CharField(max_length=150, required=False)
+    role = forms.ChoiceField(choices=Grant.Role.choices)
+
+
+class PublishForm(PageForm):
+    is_public = forms.BooleanField(required=False)
 
 
 class MapForm(PageForm):

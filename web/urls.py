@@ -2,6 +2,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from web.views import (
+    access,
     accounts,
     ask,
     bulk,
@@ -49,6 +50,13 @@ urlpatterns = [
     path("ui/rules/new", rules.rule, name="new_rule"),
     path("ui/rules/<uuid:rule_id>", rules.rule, name="rule"),
     path("ui/rules/<uuid:rule_id>/delete", rules.delete, name="delete_rule"),
+    path("ui/collections/<name:name>/access", access.access, name="access"),
+    path("ui/collections/<name:name>/share", access.share, name="share"),
+    path(
+        "ui/collections/<name:name>/access/<int:grant_id>/revoke",
+        access.revoke,
+        name="revoke_grant",
+    ),
     path("ui/library/formats", library.formats, name="formats"),
     path("ui/library/collection", library.add_collection, name="add_collection"),
     path("ui/documents/<uuid:document_id>", documents.document, name="document"),

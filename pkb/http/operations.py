@@ -114,6 +114,21 @@ OPERATIONS = {
     "PATCH /collections/{}": Operation(
         "change_collection", "Collections", "Change a collection", {"description": "Manuals."}
     ),
+    "GET /collections/{}/access": Operation(
+        "get_access", "Collections", "Tell who may do what with a collection"
+    ),
+    "POST /collections/{}/access": Operation(
+        "grant",
+        "Collections",
+        "Let a user or a group read, write or own it",
+        {"user": "ida", "role": "reader"},
+    ),
+    "PATCH /collections/{}/access": Operation(
+        "publish", "Collections", "Let every user read it, or no longer", {"is_public": True}
+    ),
+    "DELETE /collections/{}/access/{}": Operation(
+        "take_back_grant", "Collections", "Take a grant back"
+    ),
     "DELETE /collections/{}": Operation("delete_collection", "Collections", "Delete a collection"),
     "GET /jobs": Operation("list_jobs", "Jobs", "List jobs"),
     "GET /jobs/{}": Operation("get_job", "Jobs", "Read a job"),

@@ -63,6 +63,7 @@ def keys(request: HttpRequest) -> HttpResponse:
             scopes=given["scope"],
             days=given["days"],
             networks=given["networks"],
+            collections=given["collections"],
         )
     shown["keys"] = ApiKey.objects.filter(user=user)
     shown["scopes"] = sorted(scopes_of(user), reverse=True)

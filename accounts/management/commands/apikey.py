@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from accounts.keys import MAX_DAYS, make_key, revoke_key
 from accounts.models import ApiKey
 from corpus.access.principal import Scope
-from corpus.errors import InvalidInput
+from corpus.errors import PkbError
 
 
 class Command(BaseCommand):
@@ -26,6 +26,9 @@ class Command(BaseCommand):
             default="",
             dest="networks",
             help="networks it may come from: 192.0.2.0/24,…",
+        )
+        create.add_argument(
+            "--collections", default="", help="names of those it is bound to: handbook,…"
         )
         listing = actions.add_parser("list", help="one a line: id, user, name, scopes, state, ...")
         listing.add_argument("--user", help="only this user's")
@@ -52,8 +55,9 @@ class Command(BaseCommand):
                 scopes=_split(options["scopes"]),
                 days=days,
                 networks=_split(options["networks"]),
+                collections=_split(options["collections"]),
             )
-        except InvalidInput as exc:
+        except PkbError as exc:
             raise CommandError(str(exc)) from exc
         self.stdout.write(key)
 

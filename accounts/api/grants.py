@@ -1,0 +1,86 @@
+"""The doors to grants: parse, call, render."""
+
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.grants import find_owned, give, grants_of, publish, take_back
+from corpus.api.fields import Text
+from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
+from corpus.models import Collection, Grant
+
+
+class GrantShown(serializers.Serializer[Grant]):
+    id = serializers.IntegerField()
+    user = serializers.CharField(source="user.username", default=None, allow_null=True)
+    group = serializers.CharField(source="group.name", default=None, allow_null=True)
+    role = serializers.ChoiceField(Grant.Role.choices)
+    created_at = serializers.DateTimeField()
+
+
+class GrantInput(serializers.Serializer[Any]):
+    user = Text(max_length=150, default="", help_text="a user's name; or name a group")
+    group = Text(max_length=150, default="", help_text="a group's name")
+    role = serializers.ChoiceField(Grant.Role.choices)
+
+
+class AccessShown(serializers.Serializer[Any]):
+    owner = serializers.CharField(allow_null=True, help_text="null: the superusers own it")
+    is_public = serializers.BooleanField(help_text="every user may read it")
+    grants = GrantShown(many=True)
+
+
+class AccessInput(serializers.Serializer[Any]):
+    is_public = serializers.BooleanField()
+
+
+class AccessView(APIView):
+    """Who may do what with a collection; for its owners."""
+
+    errors: ClassVar[Errors] = {
+        "get": [CollectionNotFound, NotAllowed],
+        "post": [CollectionNotFound, NotAllowed],
+        "patch": [CollectionNotFound, NotAllowed],
+    }
+
+    @extend_schema(responses={200: AccessShown})
+    def get(self, request: Request, name: str) -> Response:
+        return Response(_show(find_owned(name)))
+
+    @extend_schema(request=GrantInput, responses={201: GrantShown})
+    def post(self, request: Request, name: str) -> Response:
+        form = GrantInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        grant = give(find_owned(name), **form.validated_data)
+        return Response(GrantShown(grant).data, status=201)
+
+    @extend_schema(request=AccessInput, responses={200: AccessShown})
+    def patch(self, request: Request, name: str) -> Response:
+        form = AccessInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        publish(find_owned(name), **form.validated_data)
+        return Response(_show(find_owned(name)))
+
+
+class GrantView(APIView):
+    """One grant."""
+
+    errors: ClassVar[Errors] = {"delete": [CollectionNotFound, GrantNotFound, NotAllowed]}
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, name: str, grant_id: int) -> Response:
+        take_back(find_owned(name), grant_id)
+        return Response(status=204)
+
+
+def _show(collection: Collection) -> Any:
+    shown = {
+        "owner": collection.owner.get_username() if collection.owner else None,
+        "is_public": collection.is_public,
+        "grants": grants_of(collection),
+    }
+    return AccessShown(shown).data
