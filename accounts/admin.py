@@ -1,4 +1,4 @@
-"""Keys, which can be revoked, and the record of who did what, which can be read."""
+"""Keys, which can be revoked, logins at a provider, and the record of who did what."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from accounts.keys import revoke_key
-from accounts.models import ApiKey, Event
+from accounts.models import ApiKey, Event, Identity
 
 
 class _Shown(ModelAdmin):
@@ -40,6 +40,14 @@ class ApiKeyAdmin(_Shown):
         for key in keys:
             revoke_key(key)
         self.message_user(request, f"{len(keys)} revoked.")
+
+
+@admin.register(Identity)
+class IdentityAdmin(ModelAdmin):
+    """Made at a first login; by hand where the provider verifies no addresses."""
+
+    list_display = ["user", "subject", "issuer", "created_at", "last_used_at"]
+    list_select_related = ["user"]
 
 
 @admin.register(Event)

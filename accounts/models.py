@@ -1,4 +1,4 @@
-"""API keys, the one-time address at which the first user is made, and who did what."""
+"""API keys, logins at an OpenID provider, the address of the first user, and who did what."""
 
 from typing import Any, Self
 
@@ -13,6 +13,8 @@ from corpus.access.principal import Scope
 
 MAX_ACTION_CHARS = 60
 MAX_SUBJECT_CHARS = 300
+# OpenID Connect Core 1.0, section 2.
+MAX_IDENTITY_CHARS = 255
 SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
@@ -62,6 +64,25 @@ class ApiKey(AbstractAuthToken):
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expiry and self.expiry <= timezone.now() else "live"
+
+
+class Identity(models.Model):
+    """Who somebody is to an OpenID provider: their name there may change, and the address too."""
+
+    user = models.ForeignKey(get_user_model(), models.CASCADE, related_name="identities")
+    issuer = models.CharField(max_length=500, help_text="as the provider calls itself in tokens")
+    subject = models.CharField(max_length=MAX_IDENTITY_CHARS, help_text="of the user there (`sub`)")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="identity_of_issuer")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
 
 
 class SetupAddress(models.Model):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import psycopg
 from django.conf import settings
@@ -64,6 +65,10 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
         message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
         hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/operations.md)."
         yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
+    issuer = urlsplit(exposure.issuer)
+    if issuer.scheme == "http" and not is_loopback(issuer.hostname or ""):
+        message = f"PKB_OIDC_ISSUER: {exposure.issuer} is not https:"
+        yield checks.Error(f"{message} who is between could log in as anybody.", id="pkb.E003")
 
 
 @checks.register(CONFIGURATION, ROLE_CHECKS)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -39,6 +39,34 @@ class ServerEnv(BaseSettings):
     pkb_auth: Literal["auto", "required", "off"] = Field(
         default="auto",
         description="`auto`: a login is required unless only this machine reaches it",
+    )
+    pkb_oidc_issuer: str = Field(
+        default="",
+        pattern=r"^(https?://|$)",
+        description="OpenID provider that people may log in with, as it calls itself",
+    )
+    pkb_oidc_client_id: str = Field(
+        default="", description="what the provider knows this service by"
+    )
+    pkb_oidc_client_secret: SecretStr = Field(
+        default=SecretStr(""), description="secret of that client; unset: a public client"
+    )
+    pkb_oidc_name: str = Field(
+        default="", description="what the login page calls the provider; unset: its host"
+    )
+    pkb_oidc_scopes: str = Field(
+        default="openid profile email",
+        pattern=r"^openid( |$)",
+        description="what the provider is asked to tell",
+    )
+    pkb_oidc_create_users: bool = Field(
+        default=False, description="whom the provider lets in gets an account at the first login"
+    )
+    pkb_oidc_groups_claim: str = Field(
+        default="", description="claim whose names are the user's groups; unset: groups stay"
+    )
+    pkb_oidc_admin_group: str = Field(
+        default="", description="group of that claim who are staff, and nobody else who logs in so"
     )
     pkb_audit_days: int = Field(
         default=365, ge=1, le=36_500, description="days that the record of who did what is kept"
@@ -123,6 +151,20 @@ class ServerEnv(BaseSettings):
         origins = [origin.strip() for origin in given.split(",") if origin.strip()]
         if origins != ["*"] and not all(map(_ORIGIN.fullmatch, origins)):
             raise ValueError("scheme, host and port, such as https://app.example.org:8443")
+        return given
+
+    @field_validator("pkb_oidc_client_id")
+    @classmethod
+    def _names_a_client(cls, given: str, read: ValidationInfo) -> str:
+        if read.data.get("pkb_oidc_issuer") and not given:
+            raise ValueError("needed with PKB_OIDC_ISSUER")
+        return given
+
+    @field_validator("pkb_oidc_admin_group")
+    @classmethod
+    def _has_a_claim(cls, given: str, read: ValidationInfo) -> str:
+        if given and not read.data.get("pkb_oidc_groups_claim"):
+            raise ValueError("needs PKB_OIDC_GROUPS_CLAIM")
         return given
 
     @property

@@ -5,6 +5,7 @@ from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from corsheaders.defaults import default_headers
 
@@ -343,6 +344,14 @@ PKB_PUBLIC_URL = env.pkb_public_url.rstrip("/") or f"http://{PKB_HOST}:{PKB_PORT
 EXPOSURE = Exposure.of(env)
 PKB_AUTH = env.pkb_auth
 PKB_AUTH_REQUIRED = EXPOSURE.requires_login(env.pkb_auth)
+PKB_OIDC_ISSUER = env.pkb_oidc_issuer
+PKB_OIDC_CLIENT_ID = env.pkb_oidc_client_id
+PKB_OIDC_CLIENT_SECRET = env.pkb_oidc_client_secret.get_secret_value()
+PKB_OIDC_NAME = env.pkb_oidc_name or urlsplit(env.pkb_oidc_issuer).netloc
+PKB_OIDC_SCOPES = env.pkb_oidc_scopes
+PKB_OIDC_CREATE_USERS = env.pkb_oidc_create_users
+PKB_OIDC_GROUPS_CLAIM = env.pkb_oidc_groups_claim
+PKB_OIDC_ADMIN_GROUP = env.pkb_oidc_admin_group
 PKB_AUDIT_DAYS = env.pkb_audit_days
 PKB_AUDIT_QUESTIONS = env.pkb_audit_questions
 PKB_TRUSTED_PROXIES = env.pkb_trusted_proxies

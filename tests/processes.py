@@ -23,6 +23,8 @@ MODELS = Path(settings.DATA_DIR) / "models"
 # The role that processes connect as, and beside it the owner's, which the tests are.
 SERVING = {key: connection.settings_dict.get(key, "") for key in ("USER", "PASSWORD")}
 OWNER = SERVING | connection.settings_dict.get("OWNER", {})
+# Packages that want others than the service does, in an environment of their own.
+OTHERS = ROOT / ".venv-clients"
 
 
 @contextmanager
@@ -120,6 +122,14 @@ def wait_until(is_so: Callable[[], bool], *, timeout_s: float = 120) -> None:
     while not is_so():
         assert time.monotonic() < deadline, "it did not come to be"
         time.sleep(0.05)
+
+
+def wait_for_others() -> None:
+    """``scripts/test`` installs them while other tests run."""
+    lock = ROOT / "locks" / "requirements-clients.txt"
+    installed = OTHERS / f"{lock.name}.installed"
+    wanted = lock.read_bytes()
+    wait_until(lambda: installed.is_file() and installed.read_bytes() == wanted, timeout_s=240)
 
 
 def read(database: str, query: str) -> list[tuple[object, ...]]:

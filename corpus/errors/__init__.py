@@ -6,6 +6,7 @@ The errors the product raises, with the HTTP status each maps to.
     - InvalidDataSet               400, names file and line
   x NotLoggedIn                    401, with WWW-Authenticate
   x NotAllowed                     403, with WWW-Authenticate
+  x LoginRefused                   403
   x PathIngestionOff               403
   x FetchingOff                    403
   x NotFound                       404
@@ -50,6 +51,7 @@ The errors the product raises, with the HTTP status each maps to.
   x BackendError                   502
     - BackendUnavailable           503, with Retry-After
       - DatabaseUnavailable        503, with Retry-After
+      - IssuerUnavailable          503, with Retry-After
     - NotReady                     503, with Retry-After
 
 A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
@@ -59,6 +61,7 @@ from corpus.errors.backends import (
     BackendError,
     BackendUnavailable,
     DatabaseUnavailable,
+    IssuerUnavailable,
     NotReady,
     SourceUnavailable,
 )
@@ -107,6 +110,7 @@ from corpus.errors.not_found import (
 from corpus.errors.requests import (
     AskerLeft,
     FetchingOff,
+    LoginRefused,
     NotAllowed,
     NotLoggedIn,
     PathIngestionOff,
@@ -120,9 +124,10 @@ __all__ = [
     "CollectionProtected", "Conflict", "DatabaseUnavailable", "DocumentNotFound",
     "DuplicateDocument", "EmptyDocument", "Errors", "FetchingOff", "GrantNotFound",
     "IdempotencyKeyBusy",
-    "IdempotencyKeyReused", "InvalidDataSet", "InvalidInput", "JobNotFound", "JobStateConflict",
-    "ModelNotFound", "ModelNotReady", "NotAllowed", "NotFetched", "NotFound", "NotLoggedIn",
-    "NotReady", "OriginalChanged", "OriginalNotFound", "PageNotFound", "PathIngestionOff",
+    "IdempotencyKeyReused", "InvalidDataSet", "InvalidInput", "IssuerUnavailable", "JobNotFound",
+    "JobStateConflict", "LoginRefused", "ModelNotFound", "ModelNotReady", "NotAllowed",
+    "NotFetched", "NotFound", "NotLoggedIn", "NotReady", "OriginalChanged", "OriginalNotFound",
+    "PageNotFound", "PathIngestionOff",
     "PathNotFound", "PkbError", "Redirected", "RuleExists", "RuleIsSet", "RuleNotFound",
     "SessionNotFound", "SiteNotFound", "SourceNotFound", "SourceUnavailable", "TextTooLong",
     "TextTooShort", "TooLarge", "UnprocessableContent", "UnreadableFile", "UnsupportedMediaType",

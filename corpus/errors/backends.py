@@ -31,6 +31,12 @@ class DatabaseUnavailable(BackendUnavailable):
     code = "database_unavailable"
 
 
+class IssuerUnavailable(BackendUnavailable):
+    """The login provider is not to be had; trying again may work."""
+
+    code = "issuer_unavailable"
+
+
 class NotReady(BackendError):
     """The service is still starting."""
 

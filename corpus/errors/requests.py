@@ -19,6 +19,13 @@ class NotAllowed(PkbError):
     challenge = 'Bearer realm="pkb", error="insufficient_scope"'
 
 
+class LoginRefused(PkbError):
+    """This login was refused."""
+
+    status = 403
+    code = "login_refused"
+
+
 class PathIngestionOff(PkbError):
     """Files of the server are not taken in over HTTP here."""
 

@@ -19,17 +19,19 @@ class Exposure:
         hosts: The names that requests may be sent to.
         public_url: Where people reach it; may be empty.
         is_behind_tls: A proxy stands before it.
+        issuer: Where people log in; may be empty.
     """
 
     bind: str
     hosts: Sequence[str]
     public_url: str
     is_behind_tls: bool
+    issuer: str = ""
 
     @classmethod
     def of(cls, env: ServerEnv) -> Self:
         hosts = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
-        return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https)
+        return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https, env.pkb_oidc_issuer)
 
     def reasons(self) -> list[str]:
         """Return what is not for this machine alone, as ``SETTING: value``; empty for nothing."""
@@ -37,6 +39,8 @@ class Exposure:
         found += [f"ALLOWED_HOSTS: {host}" for host in self.hosts if not is_loopback(host)]
         if self.public_url and not is_loopback(urlsplit(self.public_url).hostname or ""):
             found.append(f"PKB_PUBLIC_URL: {self.public_url}")
+        if self.issuer:
+            found.append(f"PKB_OIDC_ISSUER: {self.issuer}")
         return [*found, "PKB_HTTPS: true"] if self.is_behind_tls else found
 
     def requires_login(self, mode: str) -> bool:

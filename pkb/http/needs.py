@@ -26,7 +26,10 @@ class Need:
 
 METRICS = "/metrics"
 LOGIN = "/ui/login"
-_OPEN = frozenset({"/health", "/ready", LOGIN, "/ui/setup"})
+_OPENID = "/ui/login/openid"
+_OPEN = frozenset({
+    "/health", "/ready", LOGIN, _OPENID, f"{_OPENID}/callback", "/ui/setup",
+})  # fmt: skip
 _STATIC = "/static/"
 # Rules are about everybody's documents.
 _ADMINS = re.compile(r"/(?:metrics|audit|rules(?:/.*)?)", re.DOTALL)

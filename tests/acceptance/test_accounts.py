@@ -175,7 +175,9 @@ def paths(patterns: Any, before: str = "/") -> Iterator[str]:
 
 EVERYWHERE = sorted(set(paths(get_resolver().url_patterns)))
 ADMIN_PAGES = [path for path in EVERYWHERE if path.startswith("/admin")]
-ENTRANCES = {"/health", "/ready", "/ui/login", "/ui/setup"}
+ENTRANCES = {
+    "/health", "/ready", "/ui/login", "/ui/login/openid", "/ui/login/openid/callback", "/ui/setup",
+}  # fmt: skip
 
 
 def test_nothing_that_answers_lets_a_stranger_in() -> None:

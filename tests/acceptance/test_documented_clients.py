@@ -13,14 +13,11 @@ from rest_framework.test import APIClient
 from corpus.models import Chunk
 from pkb.http.operations import OPERATIONS
 from tests.factories import LIGHTHOUSE, Ingest
-from tests.processes import ROOT, wait_until
+from tests.processes import OTHERS, ROOT, wait_for_others
 
 PAGE = (ROOT / "docs" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RECIPES = dict(RECIPE.findall(PAGE))
-LOCK = ROOT / "locks" / "requirements-clients.txt"
-# An environment of their own.
-OTHERS = ROOT / ".venv-clients"
 
 Run = Callable[[str], dict[str, Any]]
 RunBeside = Callable[[str, str], Any]
@@ -55,13 +52,6 @@ def run_beside(code_of: Callable[[str], str], tmp_path: Path) -> RunBeside:
         return json.loads(in_others("python", "-c", program, folder=tmp_path))
 
     return run
-
-
-def wait_for_others() -> None:
-    """``scripts/test`` installs them while other tests run."""
-    installed = OTHERS / f"{LOCK.name}.installed"
-    wanted = LOCK.read_bytes()
-    wait_until(lambda: installed.is_file() and installed.read_bytes() == wanted, timeout_s=240)
 
 
 def in_others(program: str, *arguments: str, folder: Path) -> str:

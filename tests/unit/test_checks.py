@@ -136,6 +136,15 @@ def test_others_are_not_let_in_without_a_login(
     assert message.startswith(f"PKB_AUTH=off is for this machine alone, but {named}:")
 
 
+@pytest.mark.parametrize("issuer", ["https://id.example.org", "http://localhost:8080/realms/a"])
+def test_a_login_provider_is_asked_by_tls_but_on_this_machine(expose: Any, issuer: str) -> None:
+    expose("auto", issuer=issuer)
+    assert found() == []
+    expose("auto", issuer="http://id.example.org")
+    ((code, message),) = found()
+    assert (code, "could log in as anybody" in message) == ("pkb.E002", True)
+
+
 def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any) -> None:
     expose("auto", bind="192.168.1.7")
     ((code, message),) = found()

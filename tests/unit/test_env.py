@@ -66,6 +66,21 @@ def test_bounds_hold(wrong: dict[str, object]) -> None:
         read(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"pkb_oidc_issuer": "id.example.org"}, "pkb_oidc_issuer"),
+        ({"pkb_oidc_issuer": "https://id.example.org"}, "needed with PKB_OIDC_ISSUER"),
+        ({"pkb_oidc_scopes": "email"}, "pkb_oidc_scopes"),
+        ({"pkb_oidc_admin_group": "keepers"}, "needs PKB_OIDC_GROUPS_CLAIM"),
+    ],
+    ids=["address", "no client", "not openid", "no claim"],
+)
+def test_what_a_login_provider_lacks_stops_the_start(wrong: dict[str, object], why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        read(**wrong)
+
+
 def test_further_models_are_a_list() -> None:
     assert read(pkb_embedding_models="a, /b/c,").further_embedding_models == ["a", "/b/c"]
 

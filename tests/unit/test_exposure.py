@@ -21,6 +21,7 @@ OUTSIDE = [
     {"public_url": "https://kb.example.org"},
     {"public_url": "kb.example.org"},
     {"is_behind_tls": True},
+    {"issuer": "http://localhost:8080"},
 ]
 INSIDE = [
     {},

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 # What names a server, or a model that one runs.
 REACHES_OUT = re.compile(
-    r"_api_base|_fetch|_sources|_endpoint|_exporter|database_url|postgres_host|_api_key"
+    r"_api_base|_fetch|_sources|_endpoint|_exporter|_issuer|_client_|database_url|postgres_host|_api_key"
 )
 # Settings of such a model that send nothing by themselves.
 DESCRIBING = {"EMBEDDING_DIM", "PKB_EMBEDDING_MAX_TOKENS"}

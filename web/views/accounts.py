@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model, login
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
@@ -23,13 +24,16 @@ from corpus.errors import InvalidInput, NotFound
 from web.forms import KEY_DAYS, KeyForm
 
 # As logins that pass axes have it.
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class Login(LoginView):
     template_name = "web/login.html"
     next_page = "web:ask"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "provider": settings.PKB_OIDC_NAME}
 
 
 class Logout(LogoutView):
@@ -94,7 +98,7 @@ def setup(request: HttpRequest) -> HttpResponse:
             user = form.save(commit=False)
             user.is_staff = user.is_superuser = True
             user.save()
-        login(request, user, backend=_BACKEND)
+        login(request, user, backend=BACKEND)
         return redirect("web:library")
     return render(request, "web/setup.html", {"form": form, "token": token})
 

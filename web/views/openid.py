@@ -1,0 +1,78 @@
+"""Logging in at the OpenID provider: there, and back."""
+
+import re
+from typing import Any
+
+from django.contrib.auth import login
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from accounts.addresses import client_address
+from accounts.audit import record_event
+from accounts.openid.attempts import Attempt, forget_attempt
+from accounts.openid.issuer import find_issuer
+from accounts.openid.people import find_user
+from corpus.errors import LoginRefused
+from web.views.accounts import BACKEND
+
+# As OAuth 2 and OpenID Connect have them; what else stands there is anybody's word.
+_ERROR = re.compile(r"[a-z_]{1,40}")
+
+
+@never_cache
+@require_GET
+def begin(request: HttpRequest) -> HttpResponse:
+    """Lead to the provider."""
+    attempt = Attempt.begin(wanted=request.GET.get("next", ""))
+    address = find_issuer().login_address(attempt, redirect_uri=_callback_of(request))
+    reply = redirect(address)
+    attempt.keep(reply)
+    return reply
+
+
+@never_cache
+@require_GET
+def come_back(request: HttpRequest) -> HttpResponse:
+    """Log in who comes back from the provider, and lead to the page that was wanted."""
+    issuer = find_issuer()
+    claims: dict[str, Any] = {}
+    try:
+        attempt = Attempt.read(request)
+        claims = issuer.redeem(
+            _read_code(request, issuer.name), attempt=attempt, redirect_uri=_callback_of(request)
+        )
+        user = find_user(claims, issuer=issuer.name)
+    except LoginRefused as refusal:
+        who = f"{claims.get('sub', '')} {refusal}".strip()
+        record_event("log_in_failed", subject=who, address=client_address(request))
+        raise
+    login(request, user, backend=BACKEND)
+    reply = redirect(_own_page(request, attempt.wanted))
+    forget_attempt(reply)
+    return reply
+
+
+def _callback_of(request: HttpRequest) -> str:
+    return request.build_absolute_uri(reverse("web:openid_callback"))
+
+
+def _read_code(request: HttpRequest, issuer: str) -> str:
+    error = request.GET.get("error")
+    if error:
+        told = error if _ERROR.fullmatch(error) else "an error"
+        raise LoginRefused(f"The provider let nobody in: {told}.")
+    # RFC 9207: whose answer it is.
+    if request.GET.get("iss", issuer) != issuer:
+        raise LoginRefused("It comes from another provider.")
+    return request.GET.get("code", "")
+
+
+def _own_page(request: HttpRequest, wanted: str) -> str:
+    is_own = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if is_own else reverse("web:ask")
