@@ -1,25 +1,18 @@
 """A real server, a real worker and Debian's Chromium, on a database of their own."""
 
 import os
-import shutil
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.chromium import chromium
 from tests.browser.site import Seen, Site
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import manage, own_database, wait_until
-
-# Nothing of the browser's own is to go out.
-QUIET = [
-    "--no-sandbox", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
-
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -70,12 +63,8 @@ def _is_ready(client: httpx.Client) -> bool:
 # Ended with its file: while it runs, Django takes every test of the process for asynchronous.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=QUIET, headless=True
-        )
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture
