@@ -17,6 +17,8 @@ from corpus.errors import LoginRefused
 VALID_FOR_S = 15 * 60
 # No row of a table: whoever reaches the port could fill it.
 _COOKIE = "pkb_openid"
+# A browser keeps no cookie of over 4,096 bytes; a longer address is not led back to.
+MAX_WANTED_CHARS = 1_500
 _PATH = "/ui/login/openid"
 
 
@@ -38,7 +40,8 @@ class Attempt:
 
     @classmethod
     def begin(cls, *, wanted: str) -> Self:
-        return cls(token_urlsafe(32), token_urlsafe(32), token_urlsafe(48), wanted)
+        kept = wanted if len(wanted) <= MAX_WANTED_CHARS else ""
+        return cls(token_urlsafe(32), token_urlsafe(32), token_urlsafe(48), kept)
 
     @classmethod
     def read(cls, request: HttpRequest) -> Self:

@@ -1,6 +1,7 @@
 """The OpenID provider that ``PKB_OIDC_ISSUER`` names, asked when somebody logs in."""
 
 import json
+import re
 import ssl
 import weakref
 from collections.abc import Mapping
@@ -29,6 +30,8 @@ PAUSE_S = 5.0
 # Keys younger than this are not asked for again, whatever key a token names.
 KEYS_STAY_S = 10.0
 _DISCOVERY = "/.well-known/openid-configuration"
+_REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_ERROR = re.compile(r"[a-z_]{1,40}")
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -188,9 +191,7 @@ class Issuer:
 
     def _read(self, response: httpx.Response, ends: float) -> dict[str, Any]:
         status = response.status_code
-        if status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            raise LoginRefused(f"The provider answers {status}.")
-        if status != HTTPStatus.OK:
+        if status not in {HTTPStatus.OK, *_REFUSALS}:
             raise IssuerUnavailable(f"It answers {status}.")
         content = bytearray()
         for piece in response.iter_bytes():
@@ -201,9 +202,17 @@ class Issuer:
             told = json.loads(content)
         except ValueError:
             told = None
+        if status in _REFUSALS:
+            error = name_error(told.get("error")) if isinstance(told, dict) else "no reason"
+            raise LoginRefused(f"The provider answers {status}: {error}.")
         if not isinstance(told, dict):
             raise IssuerUnavailable("It answers with no JSON object.")
         return told
+
+
+def name_error(told: Any) -> str:
+    """Return an error of OAuth 2 by its name; what else stands there is anybody's word."""
+    return told if isinstance(told, str) and _ERROR.fullmatch(told) else "an error"
 
 
 def find_issuer() -> Issuer:

@@ -109,7 +109,9 @@ def test_where_no_provider_is_configured_there_is_no_such_login(
     assert "Log in with" not in client.get("/ui/login").content.decode()
 
 
-@pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example/", "javascript:a()"])
+@pytest.mark.parametrize(
+    "wanted", ["https://evil.example/", "//evil.example/", "javascript:a()", f"/ui/{'a' * 5_000}"]
+)
 def test_a_login_leads_to_our_own_pages_only(
     client: Client, provider: Provider, ida: Any, wanted: str
 ) -> None:
@@ -133,7 +135,7 @@ def test_a_code_of_another_login_is_refused(client: Client, provider: Provider, 
     theirs = parse_qs(urlsplit(provider.log_in(begin(Client()), "s-1")).query)["code"][0]
     ours = provider.log_in(begin(client), "s-1")
     # By PKCE: the verifier is of another challenge.
-    assert_refused(client, come_back(client, ours, code=theirs), "answers 400")
+    assert_refused(client, come_back(client, ours, code=theirs), "answers 400: invalid_grant")
     assert_refused(client, come_back(client, ours, code="none"), "answers 400")
     assert come_back(client, ours).status_code == 302
     assert_refused(Client(), come_back(Client(), ours), "not begun")
@@ -322,11 +324,11 @@ def test_the_secret_is_told_to_the_provider_and_nobody_else(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     settings.PKB_OIDC_CLIENT_SECRET = "wrong-but-a-secret"
-    reply = log_in(client, provider)
-    assert_refused(client, reply, "answers 400")
+    refused = log_in(client, provider)
+    assert_refused(client, refused, "answers 400: invalid_grant")
     settings.PKB_OIDC_CLIENT_SECRET = CLIENT_SECRET
     assert log_in(client, provider).status_code == 302
-    told = [reply.content.decode(), client.get("/health").content.decode(), caplog.text]
+    told = [refused.content.decode(), client.get("/health").content.decode(), caplog.text]
     told += [str(vars(event)) for event in Event.objects.all()]
     told.append(repr(find_issuer()))
     assert not [text for text in told if "wrong-but-a-secret" in text or CLIENT_SECRET in text]

@@ -1,6 +1,5 @@
 """Logging in at the OpenID provider: there, and back."""
 
-import re
 from typing import Any
 
 from django.contrib.auth import login
@@ -14,13 +13,10 @@ from django.views.decorators.http import require_GET
 from accounts.addresses import client_address
 from accounts.audit import record_event
 from accounts.openid.attempts import Attempt, forget_attempt
-from accounts.openid.issuer import find_issuer
+from accounts.openid.issuer import find_issuer, name_error
 from accounts.openid.people import find_user
 from corpus.errors import LoginRefused
 from web.views.accounts import BACKEND
-
-# As OAuth 2 and OpenID Connect have them; what else stands there is anybody's word.
-_ERROR = re.compile(r"[a-z_]{1,40}")
 
 
 @never_cache
@@ -63,8 +59,7 @@ def _callback_of(request: HttpRequest) -> str:
 def _read_code(request: HttpRequest, issuer: str) -> str:
     error = request.GET.get("error")
     if error:
-        told = error if _ERROR.fullmatch(error) else "an error"
-        raise LoginRefused(f"The provider let nobody in: {told}.")
+        raise LoginRefused(f"The provider let nobody in: {name_error(error)}.")
     # RFC 9207: whose answer it is.
     if request.GET.get("iss", issuer) != issuer:
         raise LoginRefused("It comes from another provider.")
