@@ -2,9 +2,15 @@ from django.urls import path
 
 from accounts.api.audit import AuditView
 from accounts.api.grants import AccessView, GrantView
+from accounts.api.resource import show_resource
+from accounts.openid.agents import METADATA
 
+_METADATA = METADATA.removeprefix("/")
 urlpatterns = [
     path("audit", AuditView.as_view(), name="audit"),
     path("collections/<name:name>/access", AccessView.as_view(), name="access"),
     path("collections/<name:name>/access/<int:grant_id>", GrantView.as_view(), name="grant"),
+    # RFC 9728, section 3.1: of a resource with a path. The other is asked by clients of before.
+    path(f"{_METADATA}/mcp", show_resource, name="resource"),
+    path(_METADATA, show_resource),
 ]

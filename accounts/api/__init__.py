@@ -1,1 +1,1 @@
-"""The doors to the record and to grants."""
+"""The doors to the record, to grants, and for agents that seek a token."""

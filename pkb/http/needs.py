@@ -27,8 +27,11 @@ class Need:
 METRICS = "/metrics"
 LOGIN = "/ui/login"
 _OPENID = "/ui/login/openid"
+# Which says where strangers log in.
+_RESOURCE = "/.well-known/oauth-protected-resource"
 _OPEN = frozenset({
     "/health", "/ready", LOGIN, _OPENID, f"{_OPENID}/callback", "/ui/setup",
+    _RESOURCE, f"{_RESOURCE}/mcp",
 })  # fmt: skip
 _STATIC = "/static/"
 # Rules are about everybody's documents.

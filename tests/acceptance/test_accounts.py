@@ -177,6 +177,7 @@ EVERYWHERE = sorted(set(paths(get_resolver().url_patterns)))
 ADMIN_PAGES = [path for path in EVERYWHERE if path.startswith("/admin")]
 ENTRANCES = {
     "/health", "/ready", "/ui/login", "/ui/login/openid", "/ui/login/openid/callback", "/ui/setup",
+    "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
 }  # fmt: skip
 
 

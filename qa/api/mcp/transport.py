@@ -17,6 +17,7 @@ from django.http.request import split_domain_port, validate_host
 
 from accounts.addresses import find_client, read_headers
 from accounts.authentication import authenticate_key, find_key
+from accounts.openid.agents import add_metadata, authenticate_token, is_token
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
 from corpus.api.outages import as_pkb_error
@@ -35,7 +36,8 @@ async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
     try:
         principal = await asyncio.to_thread(_admit_on_thread, headers, peer)
     except PkbError as exc:
-        await _send_problem(send, exc.status, str(exc), challenge=exc.challenge)
+        challenge = add_metadata(exc.challenge) if exc.challenge else None
+        await _send_problem(send, exc.status, str(exc), challenge=challenge)
         return
     # The SDK takes a second to import: not before it is needed, and not on the event loop.
     server = await asyncio.to_thread(_server, principal.scopes)
@@ -46,16 +48,16 @@ async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
 
 
 def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
-    """Return on whose behalf an agent calls tools: by its key alone, for it has no session.
+    """Return on whose behalf an agent calls tools: by a key or a provider's token, not a session.
 
     Args:
         headers: By names in lower case.
         peer: The address of the connection.
 
     Raises:
-        NotLoggedIn: It has no key that opens anything.
-        NotAllowed: There is no tool for that key.
-        DatabaseUnavailable: Nobody can tell.
+        NotLoggedIn: It has no key or token that opens anything.
+        NotAllowed: There is no tool for that key or token.
+        BackendUnavailable: Nobody can tell.
     """
     if not settings.PKB_AUTH_REQUIRED:
         return SYSTEM
@@ -64,7 +66,8 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
         raise NotLoggedIn("Send a key: Authorization: Bearer KEY.")
     address = find_client(peer, headers.get("x-forwarded-for", ""))
     try:
-        principal = authenticate_key(key, address=address)
+        is_issued = is_token(key)
+        principal = authenticate_token(key) if is_issued else authenticate_key(key, address=address)
     except (DatabaseError, InterfaceError) as exc:
         raise (as_pkb_error(exc) or exc) from None
     if not principal.scopes & {Scope.READ, Scope.INGEST}:
