@@ -3,7 +3,7 @@ from django.urls import path
 from accounts.api.audit import AuditView
 from accounts.api.grants import AccessView, GrantView
 from accounts.api.resource import show_resource
-from accounts.openid.agents import METADATA
+from accounts.openid.resource import METADATA
 
 _METADATA = METADATA.removeprefix("/")
 urlpatterns = [

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from accounts.openid.agents import describe_resource
+from accounts.openid.resource import describe_resource
 
 
 @require_safe

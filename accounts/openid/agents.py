@@ -1,4 +1,4 @@
-"""Agents that bring the provider's token instead of a key: ``/mcp`` is a resource of OAuth."""
+"""Agents that bring the provider's token instead of a key."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,38 +8,17 @@ from django.conf import settings
 from accounts.authentication import scopes_of
 from accounts.models import Identity
 from accounts.openid.issuer import find_issuer
+from accounts.openid.resource import SCOPES, resource_address
 from accounts.openid.tokens import UntrustedToken
-from corpus.access.principal import Principal, Scope
+from corpus.access.principal import Principal
 from corpus.errors import NotLoggedIn
 
-# RFC 9728, section 3.
-METADATA = "/.well-known/oauth-protected-resource"
-_PATH = "/mcp"
-# What a token may be for; to look after the service needs a key or a session.
-_SCOPES = (Scope.READ, Scope.INGEST)
-
-
-def describe_resource() -> dict[str, Any]:
-    """Return what tells an agent where to get a token, and what for."""
-    return {
-        "resource": _resource(),
-        "authorization_servers": [settings.PKB_OIDC_ISSUER],
-        "scopes_supported": list(_SCOPES),
-        "bearer_methods_supported": ["header"],
-        "resource_name": "pkb",
-    }
-
-
-def add_metadata(challenge: str) -> str:
-    """Return a challenge (RFC 6750) with where ``describe_resource`` is told, where it is."""
-    if not settings.PKB_OIDC_ISSUER:
-        return challenge
-    return f'{challenge}, resource_metadata="{settings.PKB_PUBLIC_URL}{METADATA}{_PATH}"'
+_TOKEN_DOTS = 2
 
 
 def is_token(credential: str) -> bool:
     """Tell whether it has a form that no key has, and a provider could have issued it."""
-    return bool(settings.PKB_OIDC_ISSUER) and credential.count(".") == 2  # noqa: PLR2004  (a JWT)
+    return bool(settings.PKB_OIDC_ISSUER) and credential.count(".") == _TOKEN_DOTS
 
 
 def authenticate_token(token: str) -> Principal:
@@ -50,21 +29,16 @@ def authenticate_token(token: str) -> Principal:
         IssuerUnavailable: Nobody can tell.
     """
     try:
-        claims = find_issuer().check(token, audience=_resource())
+        claims = find_issuer().check(token, audience=resource_address())
     except UntrustedToken as exc:
         raise NotLoggedIn(f"The token is not to be believed: {exc}.") from None
     known = Identity.objects.filter(issuer=claims["iss"], subject=claims["sub"])
     identity = known.filter(user__is_active=True).select_related("user").first()
     if identity is None:
         raise NotLoggedIn("The token is of nobody who has logged in to the pages yet.")
-    allowed = scopes_of(identity.user) & set(_SCOPES)
     named = _read_scopes(claims)
-    scopes = frozenset(scope for scope in allowed if scope.value in named)
+    scopes = scopes_of(identity.user) & {scope for scope in SCOPES if scope.value in named}
     return Principal(user_id=identity.user_id, scopes=scopes)
-
-
-def _resource() -> str:
-    return f"{settings.PKB_PUBLIC_URL}{_PATH}"
 
 
 def _read_scopes(claims: Mapping[str, Any]) -> set[str]:

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
+from threading import Lock
 from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -22,6 +23,8 @@ from corpus.errors import IssuerUnavailable, LoginRefused, NotFound
 CONNECT_S = 5.0
 # For all of a reply, however slowly it comes: a login asks four times at most.
 TOTAL_S = 10.0
+# For somebody else, who has begun to ask.
+WAIT_S = 1.0
 MAX_REPLY_BYTES = 2**20
 # What the provider tells of itself is asked for again after so long.
 METADATA_S = 3_600.0
@@ -50,6 +53,7 @@ class Issuer:
         self._scopes = scopes
         self._metadata: dict[str, Any] = {}
         self._metadata_ends = 0.0
+        self._asks = Lock()
         self._keys: jwt.PyJWKSet | None = None
         self._keys_stay = 0.0
         self._pause_ends = 0.0
@@ -127,10 +131,20 @@ class Issuer:
 
     def _find_metadata(self) -> dict[str, Any]:
         if monotonic() > self._metadata_ends:
+            # One asks: each that waits holds a place, and strangers begin logins.
+            if not self._asks.acquire(timeout=WAIT_S):
+                raise IssuerUnavailable("It has not answered yet.")
+            try:
+                self._refresh_metadata()
+            finally:
+                self._asks.release()
+        return self._metadata
+
+    def _refresh_metadata(self) -> None:
+        if monotonic() > self._metadata_ends:
             told = self._ask("GET", f"{self._address}{_DISCOVERY}")
             self._check_metadata(told)
             self._metadata, self._metadata_ends = told, monotonic() + METADATA_S
-        return self._metadata
 
     def _check_metadata(self, told: Mapping[str, Any]) -> None:
         if str(told.get("issuer", "")).rstrip("/") != self._address:

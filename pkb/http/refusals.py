@@ -7,8 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
+from accounts.openid.resource import add_metadata
 from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
+from pkb.http.costs import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
 
@@ -71,7 +73,9 @@ def _further_headers(refused: Refused, scope: Any) -> list[tuple[bytes, bytes]]:
     if refused.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
     if refused.status == HTTPStatus.UNAUTHORIZED:
-        headers.append((b"www-authenticate", str(NotLoggedIn.challenge).encode()))
+        challenge = str(NotLoggedIn.challenge)
+        told = add_metadata(challenge) if scope["path"] == MCP else challenge
+        headers.append((b"www-authenticate", told.encode()))
     if refused.ends_connection and scope.get("http_version", "1.1").startswith("1"):
         headers.append((b"connection", b"close"))
     origin = dict(scope["headers"]).get(b"origin")

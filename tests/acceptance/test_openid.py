@@ -16,7 +16,8 @@ from accounts.openid.issuer import find_issuer
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_process
 from tests.processes import OTHERS, wait_for_others
 
-pytestmark = pytest.mark.django_db
+# Slow: its package is not installed for a quick run.
+pytestmark = [pytest.mark.slow, pytest.mark.django_db]
 USERS = get_user_model().objects
 IDA = {"email": "ida@example.org", "email_verified": True, "preferred_username": "ida"}
 BEGIN = "/ui/login/openid"

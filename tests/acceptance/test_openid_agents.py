@@ -12,11 +12,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.contrib.auth import get_user_model
 from django.test import Client
 from jwt.algorithms import ECAlgorithm
+from mcp.shared.auth import ProtectedResourceMetadata
 
 from accounts.models import Identity
 from accounts.openid.issuer import find_issuer
 from corpus.access.principal import Scope
 from corpus.errors import IssuerUnavailable, NotAllowed, NotLoggedIn
+from pkb.http.entrance import check_entrance
+from pkb.http.refusals import Refused, tell
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
 pytestmark = pytest.mark.django_db
@@ -83,17 +86,28 @@ def admit(credential: str) -> Any:
     return admit_agent({"authorization": f"Bearer {credential}"}, peer="192.0.2.7")
 
 
-def call(**headers: str) -> httpx.Response:
+def call(door: Any = serve_mcp, **headers: str) -> httpx.Response:
     async def post() -> httpx.Response:
-        door = httpx.ASGITransport(serve_mcp)
-        async with httpx.AsyncClient(transport=door, base_url="http://testserver") as client:
+        transport = httpx.ASGITransport(door)
+        async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
             return await client.post("/mcp", json={}, headers=headers)
 
     return asyncio.run(post())
 
 
-def test_an_agent_is_told_where_it_gets_a_token(client: Client, network: Network) -> None:
-    refused = call()
+async def gate(scope: Any, receive: Any, send: Any) -> None:
+    """What refuses a body that nobody says whose it is, before it is read."""
+    try:
+        check_entrance(scope)
+    except Refused as refused:
+        await tell(refused, scope=scope, send=send)
+
+
+@pytest.mark.parametrize("door", [gate, serve_mcp])
+def test_an_agent_is_told_where_it_gets_a_token(
+    client: Client, network: Network, door: Any
+) -> None:
+    refused = call(door)
     expected = f'Bearer realm="pkb", resource_metadata="{PAGES}{METADATA}/mcp"'
     assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, expected)
     for path in (f"{METADATA}/mcp", METADATA):
@@ -106,6 +120,7 @@ def test_an_agent_is_told_where_it_gets_a_token(client: Client, network: Network
             "bearer_methods_supported": ["header"],
             "resource_name": "pkb",
         }
+        ProtectedResourceMetadata.model_validate(told.json())  # the SDK's clients read it
     assert network.asked == 0
 
 
@@ -180,6 +195,15 @@ def test_new_keys_of_the_issuer_are_asked_for_and_not_for_each_token(
     monkeypatch.setattr("accounts.openid.issuer.monotonic", lambda: clock() + 60)
     assert admit(token(kid="second")).user_id == ida.pk
     assert network.asked == 2
+
+
+def test_while_somebody_asks_the_issuer_others_hold_no_place_for_long(
+    ida: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accounts.openid.issuer.WAIT_S", 0.01)
+    with find_issuer()._asks, pytest.raises(IssuerUnavailable, match="not answered yet"):
+        admit(token())
+    assert admit(token()).user_id == ida.pk
 
 
 def test_while_the_issuer_is_away_agents_with_keys_go_on(ida: Any, network: Network) -> None:

@@ -17,7 +17,8 @@ from django.http.request import split_domain_port, validate_host
 
 from accounts.addresses import find_client, read_headers
 from accounts.authentication import authenticate_key, find_key
-from accounts.openid.agents import add_metadata, authenticate_token, is_token
+from accounts.openid.agents import authenticate_token, is_token
+from accounts.openid.resource import add_metadata
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
 from corpus.api.outages import as_pkb_error
