@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts.audit import record_event
 from accounts.models import MAX_IDENTITY_CHARS, Identity
 from corpus.errors import LoginRefused
 from corpus.storable import is_storable
@@ -36,6 +37,7 @@ def find_user(claims: Claims, *, issuer: str) -> Any:
     with connection.cursor() as cursor:  # two first logins of one person at once make one user
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('pkb.openid'))")
     identity = Identity.objects.filter(issuer=issuer, subject=subject).first()
+    is_new = identity is None
     if identity is None:
         user = _find_by_email(claims, issuer=issuer) or _make_user(claims)
         identity = Identity(issuer=issuer, subject=subject, user=user)
@@ -43,6 +45,8 @@ def find_user(claims: Claims, *, issuer: str) -> Any:
         raise LoginRefused("The account is closed.")
     identity.last_used_at = timezone.now()
     identity.save()
+    if is_new:
+        record_event("link_login", subject=identity, user_id=identity.user_id)
     _put_into_groups(identity.user, claims)
     return identity.user
 
@@ -92,9 +96,11 @@ def _put_into_groups(user: Any, claims: Claims) -> None:
     names = {name for name in listed if isinstance(name, str) and _is_name(name, MAX_GROUP_CHARS)}
     if settings.PKB_OIDC_GROUPS_CLAIM:
         user.groups.set([Group.objects.get_or_create(name=name)[0] for name in sorted(names)])
-    if settings.PKB_OIDC_ADMIN_GROUP:
-        user.is_staff = user.is_superuser = settings.PKB_OIDC_ADMIN_GROUP in names
+    is_admin = settings.PKB_OIDC_ADMIN_GROUP in names
+    if settings.PKB_OIDC_ADMIN_GROUP and {user.is_staff, user.is_superuser} != {is_admin}:
+        user.is_staff = user.is_superuser = is_admin
         user.save(update_fields=["is_staff", "is_superuser"])
+        record_event("make_staff" if is_admin else "dismiss_staff", subject=user, user_id=user.pk)
 
 
 def _read_email(claims: Claims) -> str:

@@ -82,7 +82,8 @@ def test_who_logs_in_at_the_provider_is_let_in(
     assert client.get("/documents").status_code == 200
     identity = Identity.objects.get()
     assert (identity.user, identity.issuer, identity.subject) == (ida, provider.issuer, "s-1")
-    event = Event.objects.latest("created_at", "pk")
+    linked, event = Event.objects.order_by("created_at", "pk")
+    assert (linked.action, linked.subject) == ("link_login", f"s-1 at {provider.issuer}")
     assert (event.action, event.user_id, event.address) == ("log_in", ida.pk, "127.0.0.1")
     assert client.post("/ui/logout")["Location"] == "/ui/login"
     assert client.get("/documents").status_code == 401
@@ -262,6 +263,8 @@ def test_groups_are_those_that_the_provider_tells_at_each_login(
     assert client.get("/admin/").status_code == 200
     assert groups(None) == ([], False, False)
     assert client.get("/admin/").status_code == 403
+    changed = Event.objects.filter(action__endswith="_staff", user_id=ida.pk)
+    assert {event.action for event in changed} == {"make_staff", "dismiss_staff"}
 
 
 def test_a_provider_that_is_away_keeps_nobody_from_a_password(

@@ -142,7 +142,7 @@ def test_a_login_provider_is_asked_by_tls_but_on_this_machine(expose: Any, issue
     assert found() == []
     expose("auto", issuer="http://id.example.org")
     ((code, message),) = found()
-    assert (code, "could log in as anybody" in message) == ("pkb.E002", True)
+    assert (code, "could log in as anybody" in message) == ("pkb.E003", True)
 
 
 def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any) -> None:

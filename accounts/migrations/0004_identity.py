@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0002_keep_events'),
+        ('accounts', '0003_bind_keys'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
