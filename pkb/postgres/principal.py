@@ -3,11 +3,13 @@
 from typing import Any
 
 from django.db.backends.postgresql import base
+from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from corpus.access.principal import current_principal
 
-_TELL = "SELECT set_config('pkb.principal', %s, false)"
+# No SELECT: that would be the first query of a transaction whose isolation is still to be chosen.
+_TELL = sql.SQL("SET pkb.principal = {}")
 
 
 class PrincipalMixin(base.DatabaseWrapper):
@@ -30,7 +32,7 @@ class PrincipalMixin(base.DatabaseWrapper):
         if has_failed or getattr(connection, "told_principal", None) == wanted:
             return
         with self.wrap_database_errors:
-            connection.execute(_TELL, [wanted])
+            connection.execute(_TELL.format(sql.Literal(wanted)))
         connection.told_principal = wanted
 
     def _forget_principal(self) -> None:
