@@ -16,6 +16,7 @@ from pathlib import Path
 from time import time
 
 from django.db import InterfaceError, OperationalError
+from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Job
@@ -120,9 +121,9 @@ def find_unowned() -> Iterator[Path]:
 
 def find_lost() -> Iterator[str]:
     """Yield the ids of documents whose file is not among those that were sent any more."""
-    for key, path in _paths_by_document():
-        # Deleted since it was read, its file went with it.
-        if not path.is_file() and Document.objects.filter(pk=key).exists():
+    for key, path, named in _paths_by_document():
+        # Deleted or replaced since it was read, its file went with it.
+        if not path.is_file() and Document.objects.filter(named, pk=key).exists():
             yield key
 
 
@@ -156,12 +157,14 @@ def _owned() -> set[str]:
     return {Path(path).parent.name for path in paths}
 
 
-def _paths_by_document() -> Iterator[tuple[str, Path]]:
+def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
+    """Yield documents, where their file lies, and what they say as long as it is that one."""
     kept = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
-    yield from ((str(key), path_of(name)) for key, name in kept.iterator())
+    for key, name in kept.iterator():
+        yield str(key), path_of(name), Q(kept_file=name)
     below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
-    paths = below.values_list("pk", "file_path").iterator()
-    yield from ((str(key), Path(path)) for key, path in paths)
+    for key, path in below.values_list("pk", "file_path").iterator():
+        yield str(key), Path(path), Q(file_path=path)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,0 +1,34 @@
+"""What is promised of files and names, which Postgres cannot tell."""
+
+from collections.abc import Iterator
+
+from corpus.errors import InvalidInput
+from corpus.ingestion.sent_files import find_lost, find_unowned
+from corpus.invariants.checks import Violation
+from corpus.models import Rule, Tag
+from corpus.tags import normalize_tags
+
+
+def find_in_files() -> Iterator[Violation]:
+    """Yield originals that are gone and files of nobody; not within a snapshot."""
+    for key in find_lost():
+        yield Violation("the file that a document was sent as is gone", key)
+    for folder in find_unowned():
+        yield Violation("a file that was sent is of no document", folder.name)
+
+
+def find_in_names() -> Iterator[Violation]:
+    """Yield tags in a spelling that no search asks for."""
+    for name in Tag.objects.order_by().values_list("name", flat=True).iterator():
+        if not _is_normal(name):
+            yield Violation("a tag is not spelled as it is looked for", name)
+    for rule in Rule.objects.all():
+        if not all(map(_is_normal, rule.tags)):
+            yield Violation("a tag of a rule is not spelled as it is looked for", rule.name)
+
+
+def _is_normal(name: str) -> bool:
+    try:
+        return normalize_tags([name]) == (name,)
+    except InvalidInput:
+        return False

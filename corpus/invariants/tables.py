@@ -1,0 +1,136 @@
+"""What the tables promise of each other, each promise by one statement over all of them."""
+
+from collections.abc import Mapping
+
+from corpus.erasure.shingles import HASH_BYTES, MOST_HASHES, WIDTH
+from corpus.models import DEFAULT_COLLECTION
+from corpus.times import EARLIEST, LATEST
+
+DOCUMENTS: Mapping[str, str] = {
+    "a time of a document cannot be read again": f"""
+        SELECT id, collection_id FROM corpus_document
+         WHERE NOT (user_created_at BETWEEN '{EARLIEST}' AND '{LATEST}')
+            OR NOT (last_modified BETWEEN '{EARLIEST}' AND '{LATEST}')""",  # noqa: S608
+    "a document is pending or processing and no unfinished job has it": """
+        SELECT d.id, d.collection_id FROM corpus_document d
+         WHERE d.status IN ('pending', 'processing') AND NOT EXISTS (
+            SELECT FROM corpus_job j JOIN corpus_jobitem i ON i.job_id = j.id
+             WHERE j.collection_id = d.collection_id AND j.status IN ('queued', 'running')
+               AND i.status = 'pending'
+               AND (i.document_id = d.id OR (i.path = d.file_path AND i.path <> '')))""",
+    "two documents came from one file": """
+        SELECT file_path, collection_id FROM corpus_document WHERE file_path <> ''
+         GROUP BY collection_id, file_path HAVING count(*) > 1""",
+    # Most have it right: another length of a token than is usual is the wrong one.
+    "token vectors have not the length of their tokens": """
+        WITH lengths AS (
+          SELECT model, octet_length(packed) / token_count AS bytes, count(*) AS n
+            FROM corpus_tokenvectors GROUP BY 1, 2
+        ), usual AS (SELECT DISTINCT ON (model) model, bytes FROM lengths ORDER BY model, n DESC)
+        SELECT t.id, c.collection_id FROM corpus_tokenvectors t JOIN usual USING (model)
+          JOIN corpus_chunk c ON c.id = t.chunk_id
+         WHERE octet_length(t.packed) <> t.token_count * usual.bytes""",
+}
+COLLECTIONS: Mapping[str, str] = {
+    "a collection that always exists is gone": f"""
+        SELECT '{DEFAULT_COLLECTION}', NULL::bigint
+         WHERE NOT EXISTS (SELECT FROM corpus_collection WHERE name = '{DEFAULT_COLLECTION}')""",  # noqa: S608
+    # Named as by corpus.vector_index.
+    "a collection has no index for its model's vectors": """
+        SELECT k.name, k.id FROM corpus_collection k
+         CROSS JOIN LATERAL (VALUES (k.embedding_model, k.dimension),
+                                    (k.previous_model, k.previous_dimension)) used(model, dimension)
+         WHERE used.model <> '' AND NOT EXISTS (
+            SELECT FROM pg_index i
+             WHERE i.indisvalid AND i.indexrelid = to_regclass('embedding_hnsw_' || left(
+                   encode(sha256(convert_to(used.model, 'UTF8')), 'hex'), 16))
+               AND pg_get_indexdef(i.indexrelid) LIKE '%%halfvec(' || used.dimension || ')%%')""",
+    "a collection has no version": """
+        SELECT k.name, k.id FROM corpus_collection k
+         WHERE NOT EXISTS (SELECT FROM corpus_collectionchange v WHERE v.collection_id = k.id)""",
+    "a version is of a collection that is gone": """
+        SELECT v.id, NULL FROM corpus_collectionchange v
+         WHERE NOT EXISTS (SELECT FROM corpus_collection k WHERE k.id = v.collection_id)""",
+    "words are counted of a collection that is gone": """
+        SELECT DISTINCT t.collection_id, NULL::bigint FROM corpus_termcount t
+         WHERE NOT EXISTS (SELECT FROM corpus_collection k WHERE k.id = t.collection_id)""",
+    "a map has a point outside of it": """
+        SELECT m.id, m.collection_id FROM corpus_collectionmap m
+         WHERE NOT m.variance_share BETWEEN 0 AND 1 OR jsonb_path_exists(m.points,
+               '$[*] ? (!(@.x >= 0 && @.x <= 1 && @.y >= 0 && @.y <= 1))')""",
+}
+JOBS: Mapping[str, str] = {
+    "a finished job has items that did not end": """
+        SELECT j.id, j.collection_id FROM corpus_job j WHERE j.status IN ('succeeded', 'failed')
+           AND EXISTS (SELECT FROM corpus_jobitem i WHERE i.job_id = j.id AND i.status = 'pending')
+    """,
+    "the counts of a job are not those of its items": """
+        SELECT j.id, j.collection_id FROM corpus_job j LEFT JOIN corpus_jobitem i ON i.job_id = j.id
+         GROUP BY j.id HAVING (j.total, j.done, j.failed) <>
+               (count(i.id), count(i.id) FILTER (WHERE i.status = 'done'),
+                count(i.id) FILTER (WHERE i.status IN ('failed', 'quarantined')))""",
+    "a job succeeded with failed items": """
+        SELECT id, collection_id FROM corpus_job WHERE status = 'succeeded' AND failed > 0""",
+    "a kept reply names a document that is gone": """
+        SELECT r.id, NULL::bigint FROM corpus_idempotentrequest r
+         WHERE r.body->>'document_id' <> '' AND NOT EXISTS (
+            SELECT FROM corpus_document d WHERE d.id::text = r.body->>'document_id')""",
+    "a tombstone cannot be looked for": f"""
+        SELECT id, NULL::bigint FROM corpus_tombstone
+         WHERE octet_length(hashes) %% {HASH_BYTES} <> 0 OR octet_length(seal) <> {HASH_BYTES}
+            OR octet_length(hashes) > {HASH_BYTES * MOST_HASHES} OR width > {WIDTH}
+            OR (width = 0) <> (octet_length(hashes) = 0)
+            OR content_sha256 !~ '^[0-9a-f]{{64}}$'""",  # noqa: S608
+}
+MIRRORED: Mapping[str, str] = {
+    "a site is refreshed by itself and has no time for it, or the other way": """
+        SELECT id, collection_id FROM corpus_site WHERE (every_hours IS NULL) <> (due_at IS NULL)
+    """,
+    "the host of a site is not that of its address": """
+        SELECT id, collection_id FROM corpus_site
+         WHERE host <> split_part(split_part(address, '://', 2), '/', 1)""",
+    "a page of a site is not named by a digest": """
+        SELECT p.id, s.collection_id FROM corpus_sitepage p JOIN corpus_site s ON s.id = p.site_id
+         WHERE p.digest !~ '^[0-9a-f]{64}$'""",
+    "a watched folder is not in the folder that allows it": """
+        SELECT id, collection_id FROM corpus_watchedfolder
+         WHERE NOT starts_with(path, '/')
+            OR NOT (root IN ('', path) OR starts_with(path, rtrim(root, '/') || '/'))""",
+    "the job of a watched folder is of another collection": """
+        SELECT w.id, w.collection_id FROM corpus_watchedfolder w
+          JOIN corpus_job j ON j.id = w.job_id WHERE j.collection_id <> w.collection_id""",
+}
+# Without them what is kept by them goes wrong with the next write, and no check tells before.
+SCHEMA: Mapping[str, str] = {
+    "a trigger is missing or off": """
+        SELECT wanted.name || ' on ' || wanted.on_table, NULL::bigint
+          FROM (VALUES
+            ('corpus_count_terms_on_insert', 'corpus_chunk'),
+            ('corpus_count_terms_on_update', 'corpus_chunk'),
+            ('corpus_count_terms_on_delete', 'corpus_chunk'),
+            ('corpus_forget_terms', 'corpus_collection'),
+            ('corpus_forget_token_vectors', 'corpus_document'),
+            ('corpus_tell_change', 'corpus_collection'),
+            ('corpus_forget_changes', 'corpus_collection'),
+            ('corpus_tell_update', 'corpus_tag'),
+            ('corpus_tell_insert', 'corpus_document'), ('corpus_tell_update', 'corpus_document'),
+            ('corpus_tell_delete', 'corpus_document'), ('corpus_tell_insert', 'corpus_chunk'),
+            ('corpus_tell_update', 'corpus_chunk'), ('corpus_tell_delete', 'corpus_chunk'),
+            ('corpus_tell_insert', 'corpus_embedding'), ('corpus_tell_update', 'corpus_embedding'),
+            ('corpus_tell_delete', 'corpus_embedding'), ('corpus_tell_insert', 'corpus_chunktag'),
+            ('corpus_tell_update', 'corpus_chunktag'), ('corpus_tell_delete', 'corpus_chunktag')
+          ) wanted(name, on_table)
+         WHERE NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgname = wanted.name
+            AND t.tgrelid = wanted.on_table::regclass AND t.tgenabled IN ('O', 'A'))""",
+    "a constraint was never checked": """
+        SELECT conrelid::regclass || ' ' || conname, NULL::bigint FROM pg_constraint
+         WHERE NOT convalidated AND connamespace = current_schema()::regnamespace""",
+    # One that is being made is another process's, which is at it.
+    "an index is broken": """
+        SELECT i.indexrelid::regclass, NULL::bigint FROM pg_index i
+          JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+           AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p
+                            WHERE p.index_relid = i.indexrelid)""",
+}
+TABLES = {**DOCUMENTS, **COLLECTIONS, **JOBS, **MIRRORED, **SCHEMA}

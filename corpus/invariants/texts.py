@@ -1,0 +1,179 @@
+"""The stored texts against all that names a span of them.
+
+They are compared here and not by Postgres, which reads a text from its beginning for each span of
+it: of a long one that is the square of its length (docs/decisions/0040).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from corpus.ingestion.chunks import embedder_input
+from corpus.ingestion.normal_form import Outline
+from corpus.invariants.checks import Violation
+from corpus.invariants.portions import Portion
+from corpus.languages import character_ngrams
+from corpus.models import Document
+from corpus.token_vectors import ranked_text
+
+# Texts that are held at a time.
+BATCH_CHARS = 4_000_000
+BATCH_DOCUMENTS = 500
+
+# Of each chunk, and what its vectors and token vectors were made from: no row, one hash, or several
+# of which some are wrong.
+_CHUNKS = """
+SELECT c.document_id, c.id, c.start_char, c.end_char, c.text, c.context, c.ngrams, c.chunk_sha256,
+       (SELECT string_agg(DISTINCT e.input_sha256, ' ') FROM corpus_embedding e
+         WHERE e.chunk_id = c.id),
+       (SELECT string_agg(DISTINCT t.input_sha256, ' ') FROM corpus_tokenvectors t
+         WHERE t.chunk_id = c.id)
+  FROM corpus_chunk c WHERE c.document_id = ANY(%s) ORDER BY c.document_id, c.ordinal
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotes:
+    """Verbatim spans of texts that something else than a chunk has.
+
+    Attributes:
+        promise: What is broken where the span is another.
+        query: By documents ``%s``: of the stored version, a row is the document, the key, start
+            and end of the span, and what stands there.
+    """
+
+    promise: str
+    query: str
+
+
+class _Chunk(NamedTuple):
+    key: UUID
+    start: int
+    end: int
+    text: str
+    context: str
+    ngrams: str
+    chunk_sha256: str
+    embedded: str | None
+    ranked: str | None
+
+
+class _Text(NamedTuple):
+    key: UUID
+    text: str
+    title: str
+    content_sha256: str
+    status: str
+    word_count: int
+    char_count: int
+    outline: Mapping[str, Any]
+
+
+def find_in_texts(portion: Portion, quotes: Sequence[Quotes]) -> Iterator[Violation]:
+    """Yield what the stored texts of documents break, and spans of them; a snapshot is open."""
+    documents = Document.objects.stored().filter(
+        collection=portion.collection_id, pk__gt=portion.after, pk__lte=portion.up_to
+    )
+    for keys in _batches(documents):
+        texts = _read(keys)
+        chunks = _chunks_of(keys)
+        for text in texts.values():
+            yield from _wrong_text(text)
+            yield from _wrong_chunks(text, chunks[text.key])
+        for each in quotes:
+            yield from _wrong_quotes(each, texts)
+
+
+def _batches(documents: "QuerySet[Document]") -> Iterator[list[UUID]]:
+    batch: list[UUID] = []
+    chars = 0
+    for key, char_count in documents.order_by("pk").values_list("pk", "char_count"):
+        if batch and (chars + char_count > BATCH_CHARS or len(batch) == BATCH_DOCUMENTS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(key)
+        chars += char_count
+    if batch:
+        yield batch
+
+
+def _read(keys: Sequence[UUID]) -> dict[UUID, _Text]:
+    # Not its times: one that cannot be read is told by itself.
+    columns = ("pk", "raw_text", *_Text._fields[2:])
+    rows = Document.objects.filter(pk__in=keys).order_by().values_list(*columns)
+    return {row[0]: _Text(*row) for row in rows}
+
+
+def _chunks_of(keys: Sequence[UUID]) -> Mapping[UUID, list[_Chunk]]:
+    found: defaultdict[UUID, list[_Chunk]] = defaultdict(list)
+    with connection.cursor() as cursor:
+        cursor.execute(_CHUNKS, [list(keys)])
+        for document, *chunk in cursor.fetchall():
+            found[document].append(_Chunk(*chunk))
+    return found
+
+
+def _wrong_text(document: _Text) -> Iterator[Violation]:
+    text, key = document.text, str(document.key)
+    if _hash(text) != document.content_sha256:
+        yield Violation("content_sha256 of a document is wrong", key)
+    if (len(text), len(text.split())) != (document.char_count, document.word_count):
+        yield Violation("char_count or word_count of a document is wrong", key)
+    outline = Outline.from_json(dict(document.outline))
+    parts = [(each.start, each.end) for each in outline.headings]
+    parts += [(each.start, each.end) for each in outline.labels]
+    parts += [(start, start) for start, _ in outline.pages]
+    if any(not 0 <= start <= end <= len(text) for start, end in parts):
+        yield Violation("the outline of a document leaves its text", key)
+
+
+def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violation]:
+    """Spans that do not reproduce the text, out of order, characters in no chunk."""
+    text = document.text
+    covered = last = 0
+    for chunk in chunks:
+        if text[chunk.start : chunk.end] != chunk.text:
+            yield Violation("a chunk is not the span it names", str(chunk.key))
+        if chunk.start < last:
+            yield Violation("a chunk stands before the one it comes after", str(chunk.key))
+        elif text[covered : chunk.start].strip():
+            yield Violation("text before a chunk is in no chunk", str(chunk.key))
+        for promise, is_kept in _made_of(chunk, document.title):
+            if not is_kept:
+                yield Violation(promise, str(chunk.key))
+        covered, last = max(covered, chunk.end), chunk.start
+    if document.status == Document.Status.COMPLETED and text[covered:].strip():
+        yield Violation("the end of a document is in no chunk", str(document.key))
+
+
+def _made_of(chunk: _Chunk, title: str) -> Iterator[tuple[str, bool]]:
+    """What was made of a chunk's text, and whether it still is."""
+    said = embedder_input(chunk.text, context=chunk.context)
+    ranked = ranked_text(chunk.text, title=title)
+    ngrams = "" if said.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
+    yield "chunk_sha256 of a chunk is wrong", chunk.chunk_sha256 == _hash(chunk.text)
+    yield "ngrams of a chunk are wrong", chunk.ngrams == ngrams
+    yield "a vector is of another text than its chunk's", chunk.embedded in {None, _hash(said)}
+    yield (
+        "token vectors are of another text than their chunk's",
+        chunk.ranked in {None, _hash(ranked)},
+    )
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _wrong_quotes(quotes: Quotes, texts: Mapping[UUID, _Text]) -> Iterator[Violation]:
+    with connection.cursor() as cursor:
+        cursor.execute(quotes.query, [list(texts)])
+        rows = cursor.fetchall()
+    for document, key, start, end, words in rows:
+        if texts[document].text[start:end] != words:
+            yield Violation(quotes.promise, str(key))
