@@ -31,7 +31,7 @@ _CHUNKS = """
 """
 
 
-_SCANS = (
+SCANS = (
     Scan(
         "d.id",
         f"""
@@ -124,7 +124,7 @@ def portions_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Portion]
 
 def find_in_rows(portion: Portion) -> Iterator[Violation]:
     """Yield what the rows of documents, chunks, vectors and tags break, but for the texts."""
-    for scan in _SCANS:
+    for scan in SCANS:
         yield from scan.find(
             collection=portion.collection_id, after=portion.after, up_to=portion.up_to
         )

@@ -12,6 +12,10 @@ from qa.invariants import PROMISES as OF_ANSWERS
 
 # A run that takes no longer says nothing of how far it is, a longer one so often.
 PROGRESS_S = 5.0
+PROMISES = Promises(
+    tables={**OF_ANSWERS.tables, **OF_EVALUATION.tables},
+    quotes=[*OF_ANSWERS.quotes, *OF_EVALUATION.quotes],
+)
 
 
 class Command(BaseCommand):
@@ -42,14 +46,10 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _run(self, chosen: Collection | None, reached: Reached | None) -> int:
-        promises = Promises(
-            tables={**OF_ANSWERS.tables, **OF_EVALUATION.tables},
-            quotes=[*OF_ANSWERS.quotes, *OF_EVALUATION.quotes],
-        )
         place = reached.place if reached else None
         count = reached.violation_count if reached else 0
         progress = _Progress(self)
-        for step in Verification(promises, collection=chosen, place=place).steps():
+        for step in Verification(PROMISES, collection=chosen, place=place).steps():
             for violation in step.found:
                 self.stdout.write(str(violation))
             self.stdout.flush()
