@@ -153,7 +153,7 @@ def _make_room(
     version: Version, collection: Collection, source_uri: str, *, replacing: Document | None
 ) -> Document | None:
     """Return the document that gives its place to a version, with nobody else at its names."""
-    _lock_names(collection, source_uri, version.content_sha256)
+    lock_names(collection, source_uri, version.content_sha256)
     existing = replacing or _existing(collection, source_uri)
     refuse_duplicate(collection, version.content_sha256, replacing=replacing)
     if replacing is not None and replacing.collection_id != collection.pk:
@@ -213,7 +213,7 @@ def _take_out(document: Document, collection: Collection) -> None:
     document.collection = collection
 
 
-def _lock_names(collection: Collection, *names: str) -> None:
+def lock_names(collection: Collection, *names: str) -> None:
     """Make writers of one address or one content wait for each other, until the commit."""
     # In one order for all, so that two writers cannot wait for each other.
     keys = sorted(

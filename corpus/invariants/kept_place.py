@@ -16,7 +16,7 @@ class Reached:
     """Where a run was broken off.
 
     Attributes:
-        violation_count: What it had found by then.
+        violation_count: What it had found by then, and not repaired.
     """
 
     place: Place

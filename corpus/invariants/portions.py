@@ -31,6 +31,18 @@ _CHUNKS = """
 """
 
 
+VECTORS = Scan(
+    "e.id",
+    f"{_CHUNKS} JOIN corpus_embedding e ON e.chunk_id = c.id WHERE {_DOCUMENTS}",
+    {
+        "a vector is in another collection than its chunk": ("e.collection_id <> c.collection_id"),
+        "a vector has not the dimension of its collection": (
+            "e.model = k.embedding_model AND e.dimension <> k.dimension"
+            " OR e.model = k.previous_model AND e.dimension <> k.previous_dimension"
+        ),
+        "a vector is not of length 1": "abs(vector_norm(e.vector) - 1) > 0.001",
+    },
+)
 SCANS = (
     Scan(
         "d.id",
@@ -64,20 +76,7 @@ SCANS = (
             ),
         },
     ),
-    Scan(
-        "e.id",
-        f"{_CHUNKS} JOIN corpus_embedding e ON e.chunk_id = c.id WHERE {_DOCUMENTS}",
-        {
-            "a vector is in another collection than its chunk": (
-                "e.collection_id <> c.collection_id"
-            ),
-            "a vector has not the dimension of its collection": (
-                "e.model = k.embedding_model AND e.dimension <> k.dimension"
-                " OR e.model = k.previous_model AND e.dimension <> k.previous_dimension"
-            ),
-            "a vector is not of length 1": "abs(vector_norm(e.vector) - 1) > 0.001",
-        },
-    ),
+    VECTORS,
     Scan(
         "c.id",
         f"""{_CHUNKS} JOIN corpus_document_tags dt ON dt.document_id = d.id

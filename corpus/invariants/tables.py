@@ -27,7 +27,7 @@ DOCUMENTS: Mapping[str, str] = {
           SELECT model, octet_length(packed) / token_count AS bytes, count(*) AS n
             FROM corpus_tokenvectors GROUP BY 1, 2
         ), usual AS (SELECT DISTINCT ON (model) model, bytes FROM lengths ORDER BY model, n DESC)
-        SELECT t.id, c.collection_id FROM corpus_tokenvectors t JOIN usual USING (model)
+        SELECT t.chunk_id, c.collection_id FROM corpus_tokenvectors t JOIN usual USING (model)
           JOIN corpus_chunk c ON c.id = t.chunk_id
          WHERE octet_length(t.packed) <> t.token_count * usual.bytes""",
 }

@@ -41,7 +41,7 @@ SELECT lexeme, coalesce(held.chunks, 0) - coalesce(counted.chunks, 0) AS chunks,
  WHERE coalesce(held.chunks, 0) <> coalesce(counted.chunks, 0)
     OR coalesce(held.tokens, 0) <> coalesce(counted.tokens, 0)
 """
-_UNUSED = """
+UNUSED = """
 SELECT lexeme FROM corpus_termcount WHERE collection_id = %(collection)s AND lexeme <> ''
  GROUP BY lexeme HAVING sum(chunk_count) = 0
 """
@@ -56,6 +56,6 @@ def find_in_words(collection_id: int) -> Iterator[Violation]:
             cursor.execute(DIFFERENCES, values)
             for lexeme, _, _ in cursor.fetchall():
                 yield Violation("the count of a word is wrong", f"{collection_id} {lexeme}")
-        cursor.execute(_UNUSED, values)
+        cursor.execute(UNUSED, values)
         for (lexeme,) in cursor.fetchall():
             yield Violation("a word of no chunk is kept", f"{collection_id} {lexeme}")

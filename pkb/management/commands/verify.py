@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import CollectionNotFound
 from corpus.invariants import Promises, Step, Verification
 from corpus.invariants.kept_place import Reached, forget_reached, keep_reached, read_reached
+from corpus.invariants.repairs import repair
 from corpus.models import Collection
 from evaluation.invariants import PROMISES as OF_EVALUATION
 from qa.invariants import PROMISES as OF_ANSWERS
@@ -21,7 +22,8 @@ PROMISES = Promises(
 class Command(BaseCommand):
     help = (
         "Check every stored promise while all goes on; print what breaks one. Broken off, it goes"
-        " on with --resume. Exit 0: nothing is broken; 1: something is; 2: wrong usage."
+        " on with --resume. Exit 0: nothing is broken, or all of it is repaired; 1: something is;"
+        " 2: wrong usage."
     )
     requires_system_checks = []
 
@@ -34,31 +36,50 @@ class Command(BaseCommand):
             action="store_true",
             help="go on where the last run of the same choice was broken off, if one was",
         )
+        parser.add_argument(
+            "--repair",
+            action="store_true",
+            help="make anew what can be made from the stored texts; the rest is named and left",
+        )
 
-    def handle(
-        self, *args: Any, collection: str | None, resume: bool = False, **options: Any
-    ) -> None:
-        chosen = _collection(collection)
-        reached = read_reached(collection=chosen) if resume else None
-        count = self._run(chosen, reached)
-        self.stdout.write(f"{count} violations")
-        if count:
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = _collection(options["collection"])
+        reached = read_reached(collection=chosen) if options["resume"] else None
+        count, repaired_count = self._run(chosen, reached, is_repairing=options["repair"])
+        repaired = f", {repaired_count} repaired" if options["repair"] else ""
+        self.stdout.write(f"{count} violations{repaired}")
+        if count > repaired_count:
             raise SystemExit(1)
 
-    def _run(self, chosen: Collection | None, reached: Reached | None) -> int:
+    def _run(
+        self, chosen: Collection | None, reached: Reached | None, *, is_repairing: bool
+    ) -> tuple[int, int]:
         place = reached.place if reached else None
         count = reached.violation_count if reached else 0
+        repaired_count = 0
         progress = _Progress(self)
         for step in Verification(PROMISES, collection=chosen, place=place).steps():
             for violation in step.found:
                 self.stdout.write(str(violation))
             self.stdout.flush()
             count += len(step.found)
+            if is_repairing:
+                repaired_count += self._repair(step)
             if step.place:
-                keep_reached(Reached(step.place, count), collection=chosen)
+                keep_reached(Reached(step.place, count - repaired_count), collection=chosen)
             progress.add(step)
         forget_reached()
-        return count
+        return count, repaired_count
+
+    def _repair(self, step: Step) -> int:
+        """Return how many violations of a step are repaired."""
+        ended = list(repair(step.found))
+        for done in dict.fromkeys(each.done for each in ended if each.done):
+            self.stdout.write(f"repaired: {done}")
+        for each in ended:
+            if not each.done:
+                self.stdout.write(f"left: {each.violation}: {each.reason}")
+        return sum(bool(each.done) for each in ended)
 
 
 class _Progress:

@@ -1,6 +1,8 @@
 """By promise, statements that break it in the prepared installation, and what breaks with it."""
 # ruff: noqa: S608  (no value comes from outside)
 
+Cases = dict[str, str | tuple[str, set[str]]]
+
 COAST = "(SELECT id FROM corpus_document WHERE title = 'Coast')"
 OF_COAST = f"(SELECT id FROM corpus_chunk WHERE document_id = {COAST})"
 SECOND = "(SELECT id FROM corpus_chunk WHERE ordinal = 1)"
@@ -34,7 +36,7 @@ SELECT gen_random_uuid(), collection_id, '', '', 'New', media_type, '', '{}', ''
 """
 UNCUT = {"the end of a document is in no chunk"}
 
-OF_DOCUMENTS = {
+OF_DOCUMENTS: Cases = {
     "a completed document has no chunk": (
         f"UPDATE qa_citation SET chunk_id = NULL; DELETE FROM corpus_tokenvectors;"
         f"DELETE FROM corpus_embedding WHERE chunk_id = {OF_COAST};"
@@ -81,7 +83,7 @@ OF_DOCUMENTS = {
         f"UPDATE corpus_document SET kept_file = 'no/such' WHERE id = {COAST}"
     ),
 }
-OF_CHUNKS = {
+OF_CHUNKS: Cases = {
     "a chunk is in another collection than its document": (
         f"{OTHER} UPDATE corpus_chunk SET collection_id = {OTHER_ID} WHERE id = {SECOND};"
         f"UPDATE corpus_embedding SET collection_id = {OTHER_ID} WHERE chunk_id = {SECOND}"
@@ -132,7 +134,7 @@ OF_CHUNKS = {
         " SELECT id, 'secret', 0, 0 FROM corpus_collection"
     ),
 }
-OF_VECTORS = {
+OF_VECTORS: Cases = {
     "a vector is in another collection than its chunk": (
         f"{OTHER} UPDATE corpus_embedding SET collection_id = {OTHER_ID} WHERE chunk_id = {SECOND}"
     ),
@@ -161,7 +163,7 @@ OF_VECTORS = {
         "UPDATE corpus_collection SET previous_model = 'unknown', previous_dimension = 3"
     ),
 }
-OF_COLLECTIONS = {
+OF_COLLECTIONS: Cases = {
     "a collection that always exists is gone": (
         "UPDATE corpus_collection SET name = 'renamed' WHERE name = 'default'"
     ),
@@ -192,7 +194,7 @@ OF_COLLECTIONS = {
         f"{OTHER} UPDATE corpus_watchedfolder SET collection_id = {OTHER_ID}"
     ),
 }
-OF_WORK = {
+OF_WORK: Cases = {
     "a finished job has items that did not end": (
         "UPDATE corpus_jobitem SET status = 'pending', ended_at = NULL;"
         "UPDATE corpus_job SET done = 0"
@@ -213,7 +215,7 @@ OF_WORK = {
         "ALTER TABLE corpus_tag ADD CONSTRAINT late CHECK (name <> 'x') NOT VALID"
     ),
 }
-OF_ANSWERS = {
+OF_ANSWERS: Cases = {
     "an answer cites nothing": f"DELETE FROM qa_citation WHERE id = {CITATION}",
     "the short answer is not a part of its answer": "UPDATE qa_answer SET short_end = 9999",
     "an erased answer has words": (
@@ -256,6 +258,6 @@ OF_ANSWERS = {
         "UPDATE evaluation_question SET quote = overlay(quote placing 'x' from 2)"
     ),
 }
-BROKEN = {
+BROKEN: Cases = {
     **OF_DOCUMENTS, **OF_CHUNKS, **OF_VECTORS, **OF_COLLECTIONS, **OF_WORK, **OF_ANSWERS,
 }  # fmt: skip

@@ -21,7 +21,7 @@ def test_nothing_is_broken_before(stored: None) -> None:
 @pytest.mark.parametrize("promise", BROKEN)
 def test_what_breaks_a_promise_is_named(promise: str, stored: None) -> None:
     case = BROKEN[promise]
-    statements, besides = case if isinstance(case, tuple) else (case, set())
+    statements, besides = case if isinstance(case, tuple) else (case, set[str]())
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         cursor.execute(statements)

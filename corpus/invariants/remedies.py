@@ -1,0 +1,222 @@
+"""What makes anew what can be made from the stored texts, each in a transaction of its own.
+
+Nothing is encoded here: what lacks a vector waits, as after an ingest whose embedder failed, for a
+job that a worker runs. Each function returns what it did, and changes nothing where nothing is
+wrong.
+"""
+
+from hashlib import sha256
+from uuid import UUID
+
+from django.db import connection, transaction
+
+from corpus.embedders import get_embedder
+from corpus.errors import PkbError
+from corpus.ingestion.attributes import Attributes
+from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.store import Version, lock_names, store_document
+from corpus.ingestion.vectors import Encoded, queue_completion
+from corpus.invariants.portions import VECTORS
+from corpus.invariants.words import DIFFERENCES, UNUSED
+from corpus.languages import character_ngrams
+from corpus.lexical import drop_unused_words, read_words
+from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
+from corpus.queue import enqueue_filling
+from corpus.tags import set_tags
+from corpus.token_vectors import background_embedder
+from corpus.vector_index import ensure_vector_index
+
+_DROP_VECTORS = f"""
+DELETE FROM corpus_embedding WHERE id IN (
+  SELECT e.id FROM corpus_embedding e JOIN corpus_chunk c ON c.id = e.chunk_id
+    JOIN corpus_collection k ON k.id = c.collection_id
+   WHERE c.document_id = %s AND ({" OR ".join(f"({each})" for each in VECTORS.broken.values())}
+      OR e.input_sha256 <> encode(sha256(convert_to(CASE c.context WHEN '' THEN ''
+         ELSE c.context || chr(10) END || c.text, 'UTF8')), 'hex')))
+"""  # noqa: S608
+# What one statement finds lacking, it adds: rows that are appended meanwhile are of both sides.
+_COUNT_WORDS = f"""
+INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
+SELECT %(collection)s, lexeme, chunks, tokens FROM ({DIFFERENCES}) lacking
+"""  # noqa: S608
+_COUNT_ITEMS = """
+UPDATE corpus_job j SET (total, done, failed) = (
+  SELECT count(*), count(*) FILTER (WHERE status = 'done'),
+         count(*) FILTER (WHERE status IN ('failed', 'quarantined'))
+    FROM corpus_jobitem i WHERE i.job_id = j.id) WHERE j.id = %s
+"""
+_DROP_ORPHANS = """
+DELETE FROM {table} WHERE collection_id NOT IN (SELECT id FROM corpus_collection)
+"""
+
+
+class CannotRepair(PkbError):
+    """What it would be made from is gone, or is changing."""
+
+
+def cut_anew(document_id: UUID) -> str:
+    """Cut a document's text anew; chunks that are what they should be keep ids and vectors."""
+    document = Document.objects.select_related("collection").filter(pk=document_id).first()
+    if document is None or not document.content_sha256:
+        raise CannotRepair("There is no text of it.")
+    if sha256(document.raw_text.encode()).hexdigest() != document.content_sha256:
+        raise CannotRepair("Its text is not the one that was stored: take it in again.")
+    outline = Outline.from_json(document.outline)
+    chunks = cut_chunks(
+        document.raw_text, title=document.title, outline=outline, collection=document.collection,
+        embedder=get_embedder(document.collection.embedding_model),
+    )  # fmt: skip
+    version = Version(document.raw_text, outline, document.content_sha256, chunks)
+    with transaction.atomic():
+        # As who stores it: first its names, then its row.
+        lock_names(document.collection, document.source_uri, document.content_sha256)
+        locked = _locked(document_id)
+        if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
+            raise CannotRepair("It was changed this moment.")
+        words = _drop_wrong_chunks(locked)
+        known = Embedding.objects.of_inputs(
+            [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
+        )
+        stored = store_document(
+            version,
+            collection=locked.collection,
+            attributes=Attributes.of(locked),
+            encoded=Encoded(locked.collection.embedding_model, known, frozenset()),
+            replacing=locked,
+            by_rules=False,
+        )
+        if not stored.is_complete:
+            queue_completion(stored.document_id, collection=locked.collection)
+        for collection_id, lexemes in words.items():
+            drop_unused_words(lexemes, collection_id=collection_id)
+    return f"document {document_id} was cut anew"
+
+
+def _locked(document_id: UUID) -> Document:
+    rows = Document.objects.select_related("collection").filter(pk=document_id)
+    document = rows.select_for_update(no_key=True, of=("self",)).first()
+    if document is None:
+        raise CannotRepair("It was deleted this moment.")
+    return document
+
+
+def _drop_wrong_chunks(document: Document) -> dict[int, list[str]]:
+    """Delete chunks that storing would keep and that are not what they say.
+
+    Returns:
+        Their words by the collections that they are counted of.
+    """
+    collection = document.collection
+    wrong = [
+        chunk
+        for chunk in document.chunks.defer("lexemes")
+        if chunk.chunk_sha256 != sha256(chunk.text.encode()).hexdigest()
+        or chunk.ngrams != character_ngrams(f"{chunk.context} {chunk.text}")
+        or (chunk.language, chunk.collection_id) != (collection.language, collection.pk)
+    ]
+    words = {
+        key: read_words(chunk.pk for chunk in wrong if chunk.collection_id == key)
+        for key in {chunk.collection_id for chunk in wrong}
+    }
+    Chunk.objects.filter(pk__in=[chunk.pk for chunk in wrong]).delete()
+    return words
+
+
+@transaction.atomic
+def count_document(document_id: UUID) -> str:
+    document = _locked(document_id)
+    Document.objects.filter(pk=document_id).update(
+        chunk_count=document.chunks.count(),
+        char_count=len(document.raw_text),
+        word_count=len(document.raw_text.split()),
+    )
+    return f"document {document_id} was counted"
+
+
+@transaction.atomic
+def embed_anew(document_id: UUID) -> str:
+    """Drop the vectors that are wrong, and have a job bring those that lack."""
+    document = _locked(document_id)
+    with connection.cursor() as cursor:
+        cursor.execute(_DROP_VECTORS, [document_id])
+    model = document.collection.embedding_model
+    if not document.content_sha256 or not document.chunks.lacking(model).exists():
+        return f"wrong vectors of document {document_id} were dropped"
+    if document.status == Document.Status.COMPLETED:
+        Document.objects.filter(pk=document_id).update(status=Document.Status.PROCESSING)
+    job = queue_completion(str(document_id), collection=document.collection)
+    return f"job {job.pk} brings the vectors of document {document_id}"
+
+
+@transaction.atomic
+def complete_document(document_id: UUID) -> str:
+    document = _locked(document_id)
+    if not document.content_sha256:
+        raise CannotRepair("It never got a text: take it in again, or delete it.")
+    job = queue_completion(str(document_id), collection=document.collection)
+    return f"job {job.pk} completes document {document_id}"
+
+
+@transaction.atomic
+def tag_anew(document_id: UUID) -> str:
+    document = _locked(document_id)
+    set_tags(document, list(document.tags.values_list("name", flat=True)))
+    return f"chunks of document {document_id} have its tags"
+
+
+@transaction.atomic
+def drop_token_vectors(chunk_id: UUID) -> str:
+    TokenVectors.objects.filter(chunk=chunk_id).delete()
+    if background_embedder() is not None:
+        for found in Chunk.objects.filter(pk=chunk_id).values_list("collection_id", flat=True):
+            enqueue_filling(found)
+    return f"token vectors of chunk {chunk_id} were dropped, to be made again"
+
+
+@transaction.atomic
+def count_words(collection_id: int) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_WORDS, {"collection": collection_id})
+        cursor.execute(UNUSED, {"collection": collection_id})
+        unused = [lexeme for (lexeme,) in cursor.fetchall()]
+    drop_unused_words(unused, collection_id=collection_id)
+    return f"the words of collection {collection_id} were counted"
+
+
+def index_vectors(name: str) -> str:
+    collection = Collection.objects.named(name)
+    ensure_vector_index(model=collection.embedding_model, dimension=collection.dimension)
+    if collection.previous_dimension is not None:
+        ensure_vector_index(
+            model=collection.previous_model, dimension=collection.previous_dimension
+        )
+    return f"the vectors of collection {name} were indexed"
+
+
+def tell_version(name: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [Collection.objects.named(name).pk])
+    return f"collection {name} has a version"
+
+
+def count_items(job_id: UUID) -> str:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Who counts an item holds its job.
+        list(Job.objects.select_for_update(no_key=True).filter(pk=job_id).values_list("pk"))
+        cursor.execute(_COUNT_ITEMS, [job_id])
+    return f"the items of job {job_id} were counted"
+
+
+def drop_lost_versions(key: str) -> str:
+    return _drop_orphans("corpus_collectionchange")
+
+
+def drop_lost_words(key: str) -> str:
+    return _drop_orphans("corpus_termcount")
+
+
+def _drop_orphans(table: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(_DROP_ORPHANS.format(table=table))
+    return f"{table} has no more of collections that are gone"
