@@ -1,55 +1,87 @@
 """What is being written while everything is checked looks whole, and nobody waits."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 
 from django.db import connection
 
 from corpus.catalogue import delete_document
 from corpus.ingestion import Attributes, ingest_text
-from corpus.invariants import Verification
+from corpus.invariants import Promises, Quotes, Verification
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from pkb.management.commands.verify import PROMISES
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
-RUNS = 15
+RUNS = 4
+VERSIONS = (long_text(3), f"{LIGHTHOUSE} Today.", f"{BAKERY} Today.")
+SPANS = Quotes(
+    "a chunk is not what was read before",
+    "SELECT document_id, id, start_char, end_char, text FROM corpus_chunk"
+    " WHERE document_id = ANY(%s)",
+)
 
 
-@contextmanager
-def going_on(write: Callable[[], None]) -> Iterator[list[int]]:
-    """Write again and again on another connection; yields how often that was."""
-    is_over = Event()
-    written: list[int] = []
-
-    def go_on() -> None:
-        try:
-            while not is_over.is_set():
-                write()
-                written.append(len(written))
-        finally:
-            connection.close()
-
-    writer = Thread(target=go_on)
-    writer.start()
-    try:
-        yield written
-    finally:
-        is_over.set()
-        writer.join()
-
-
-def write_versions() -> None:
-    """Take a document in, replace it twice, and delete it."""
+def store(text: str) -> None:
+    attributes = Attributes(source_uri="file:///moving", title=text[:9], tags=(text[:3].lower(),))
     collection = Collection.objects.named(DEFAULT_COLLECTION)
-    for text in (long_text(3), f"{LIGHTHOUSE} Today.", f"{BAKERY} Today."):
-        attributes = Attributes(source_uri="file:///moving", title=text[:9], tags=(text[:5],))
-        ingest_text(text, collection=collection, attributes=attributes)
+    ingest_text(text, collection=collection, attributes=attributes)
+
+
+def delete() -> None:
     delete_document(Document.objects.get(source_uri="file:///moving").pk)
 
 
+def elsewhere(act: Callable[[], None]) -> None:
+    """Do it on another connection."""
+    try:
+        act()
+    finally:
+        connection.close()
+
+
+@contextmanager
+def coming_and_going() -> Iterator[list[str]]:
+    """Store, replace and delete a document on and on; yields the texts that came."""
+    is_over = Event()
+    came: list[str] = []
+
+    def go_on() -> None:
+        while not is_over.is_set():
+            for text in VERSIONS:
+                store(text)
+                came.append(text)
+            delete()
+
+    with ThreadPoolExecutor(1) as pool:
+        writer = pool.submit(elsewhere, go_on)
+        try:
+            yield came
+        finally:
+            is_over.set()
+            writer.result()
+
+
+class ReplacedMeanwhile(list[Quotes]):
+    """Spans that are asked for once another version was stored, to its commit."""
+
+    def __iter__(self) -> Iterator[Quotes]:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(elsewhere, lambda: store(VERSIONS[1])).result()
+        return super().__iter__()
+
+
 def test_nothing_looks_broken_while_documents_come_and_go(installation: None) -> None:
-    with going_on(write_versions) as written:
+    with coming_and_going() as came:
         found = [each for _ in range(RUNS) for each in Verification(PROMISES).run()]
     assert found == []
-    assert written
+    assert came
+
+
+def test_a_version_that_comes_between_two_looks_is_not_seen(installation: None) -> None:
+    store(VERSIONS[0])
+    promises = Promises(PROMISES.tables, ReplacedMeanwhile([SPANS]))
+    assert list(Verification(promises).run()) == []
+    assert Document.objects.get(source_uri="file:///moving").raw_text == VERSIONS[1]
+    delete()
