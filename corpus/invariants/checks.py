@@ -61,7 +61,7 @@ def find_in_tables(
     for promise, query in queries.items():
         wrapped = f"SELECT key::text FROM ({query}) found(key, collection_id)"  # noqa: S608
         if collection_id is not None:
-            wrapped += " WHERE collection_id = %(collection)s"
+            wrapped += " WHERE collection_id::bigint = %(collection)s"
         for (key,) in _rows(wrapped, {"collection": collection_id}):
             yield Violation(promise, key)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,8 +77,11 @@ def installation(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 
 
 @pytest.fixture
-def stored(installation: None, django_db_blocker: Any) -> Iterator[None]:
-    """The installation, which has what a test did to it undone."""
+def stored(
+    installation: None, django_db_blocker: Any, settings: Any, tmp_path: Path
+) -> Iterator[None]:
+    """The installation, which has what a test did to it undone; no place of a run is kept."""
+    settings.DATA_DIR = tmp_path
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)

@@ -1,12 +1,12 @@
 """Every promise is broken, by itself, and named."""
 
 import pytest
-from django.db import connection
 
 from corpus.invariants import Verification
 from corpus.invariants.portions import SCANS
 from corpus.invariants.tables import TABLES
 from pkb.management.commands.verify import PROMISES
+from tests.integration.verify import alter
 from tests.integration.verify.broken import BROKEN
 
 
@@ -22,9 +22,7 @@ def test_nothing_is_broken_before(stored: None) -> None:
 def test_what_breaks_a_promise_is_named(promise: str, stored: None) -> None:
     case = BROKEN[promise]
     statements, besides = case if isinstance(case, tuple) else (case, set[str]())
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        cursor.execute(statements)
+    alter(statements)
     assert broken_promises() == {promise} | besides
 
 

@@ -1,34 +1,16 @@
 """What the stored texts tell is made anew; the rest is named and left."""
 
-from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.db import connection
 
 from corpus.invariants import Verification
 from corpus.invariants.repairs import REMEDIES, repair
 from corpus.jobs.run import advance_at_once
 from corpus.models import Chunk, Document, Embedding, Job
 from pkb.management.commands.verify import PROMISES
+from tests.integration.verify import alter, run_verify
 from tests.integration.verify.broken import BROKEN
-
-
-def run_verify(*options: str) -> tuple[str, int]:
-    out = StringIO()
-    try:
-        call_command("verify", *options, stdout=out)
-    except SystemExit as exc:
-        return out.getvalue(), int(str(exc))
-    return out.getvalue(), 0
-
-
-def alter(statements: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        cursor.execute(statements)
-
 
 # What an index was made of is gone at the commit, and not within a test.
 REPAIRED = REMEDIES.keys() - {"a vector has not the dimension of its collection"}
@@ -73,8 +55,3 @@ def test_a_text_that_was_altered_is_left_and_named(stored: None) -> None:
     wrong = f"left: content_sha256 of a document is wrong: {bread.pk}: It cannot be made"
     assert (wrong in out, code) == (True, 1)
     assert list(bread.chunks.values()) == before
-
-
-@pytest.fixture(autouse=True)
-def no_place_is_kept(settings: Any, tmp_path: Any) -> None:
-    settings.DATA_DIR = tmp_path
