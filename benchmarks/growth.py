@@ -7,7 +7,7 @@ Postgres, ``growth_10000`` and so on, which is kept for the next run and made an
 Requests go through every middleware in this process, and take turns between the corpora. A made-up
 embedder of 768 dimensions takes the place of the models, and nothing is reranked: neither grows.
 ``--recall`` compares the vector leg with the comparison of all vectors, by share of visible rows.
-``--verify`` times ``manage.py verify``.
+``--verify`` times ``manage.py verify``, token vectors of 180 tokens to each chunk besides.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
+from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
@@ -33,7 +34,14 @@ from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.test import Client  # noqa: E402
-from made_corpus import NAME, SHARES, draw_vectors, fill, make_vocabulary  # noqa: E402
+from made_corpus import (  # noqa: E402
+    NAME,
+    SHARES,
+    draw_vectors,
+    fill,
+    fill_token_vectors,
+    make_vocabulary,
+)
 
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from corpus.models import Chunk, Collection, Embedding  # noqa: E402
@@ -259,15 +267,34 @@ def _time(request: Request, times: int) -> Iterator[float]:
 
 
 def show_verify(chunk_counts: list[int]) -> None:
-    spent: dict[int, list[float]] = {chunk_count: [] for chunk_count in chunk_counts}
+    spent: dict[int, list[tuple[float, ...]]] = {chunk_count: [] for chunk_count in chunk_counts}
+    for chunk_count in chunk_counts:
+        use(f"growth_{chunk_count}")
+        fill_token_vectors()
     for _ in range(VERIFICATIONS):
-        for chunk_count, seconds in spent.items():
+        for chunk_count, turns in spent.items():
             use(f"growth_{chunk_count}")
-            started = time.perf_counter()
+            with connection.cursor() as cursor:
+                # All that it does is done by one process, whose time the system counts.
+                cursor.execute("SET max_parallel_workers_per_gather = 0")
+                cursor.execute("SELECT pg_backend_pid()")
+                backend = cursor.fetchone()[0]
+            before = _clocks(backend)
             call_command("verify")
-            seconds.append(time.perf_counter() - started)
-    for chunk_count, seconds in spent.items():
-        print(f"{chunk_count:,} chunks: verify {median(seconds):.1f} s")
+            turns.append(tuple(np.subtract(_clocks(backend), before)))
+    for chunk_count, turns in spent.items():
+        wall, own, postgres = (median(turn) for turn in zip(*turns, strict=True))
+        print(
+            f"{chunk_count:,} chunks: verify {wall:.1f} s; of a core {postgres:.1f} s in Postgres,"
+            f" {own:.1f} s in Python"
+        )
+
+
+def _clocks(backend: int) -> tuple[float, float, float]:
+    """Return seconds: of the clock, of a core here, and of a core by a process of Postgres."""
+    fields = Path(f"/proc/{backend}/stat").read_text().rsplit(")", 1)[1].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return time.perf_counter(), time.process_time(), ticks / os.sysconf("SC_CLK_TCK")
 
 
 def show_recall(chunk_count: int) -> None:
