@@ -47,6 +47,22 @@ def test_vectors_that_lack_are_brought_by_a_job(stored: None) -> None:
     assert run_verify() == ("0 violations\n", 0)
 
 
+def test_a_repair_that_fails_half_way_leaves_everything_as_it_was(stored: None) -> None:
+    towers = Document.objects.get(title="Towers")
+    towers.chunks.filter(ordinal=1).update(text="Altered.")
+    before = list(towers.chunks.values())
+    # What is wrong is deleted by then, and nothing in its place.
+    alter(
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE 'the disk is full'; END $$;"
+        "CREATE TRIGGER fail BEFORE INSERT ON corpus_chunk FOR EACH ROW EXECUTE FUNCTION fail()"
+    )
+    out, code = run_verify("--repair")
+    assert ("left: a chunk is not the span it names" in out, code) == (True, 1)
+    assert "the disk is full" in out
+    assert list(towers.chunks.values()) == before
+
+
 def test_a_text_that_was_altered_is_left_and_named(stored: None) -> None:
     bread = Document.objects.get(title="Bread")
     Document.objects.filter(pk=bread.pk).update(raw_text="Altered.")
