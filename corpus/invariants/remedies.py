@@ -74,10 +74,11 @@ def cut_anew(document_id: UUID) -> str:
         locked = _locked(document_id)
         if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
             raise CannotRepair("It was changed this moment.")
-        words = _drop_wrong_chunks(locked)
+        # Of chunks that go, too: their texts come again.
         known = Embedding.objects.of_inputs(
             [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
         )
+        words = _drop_wrong_chunks(locked)
         stored = store_document(
             version,
             collection=locked.collection,
