@@ -178,7 +178,9 @@ OF_COLLECTIONS: Cases = {
     "a map has a point outside of it": (
         "UPDATE corpus_collectionmap SET points = jsonb_set(points, '{0,x}', '1.5')"
     ),
-    "a tag is not spelled as it is looked for": "UPDATE corpus_tag SET name = 'Old '",
+    "a tag is not spelled as it is looked for": (
+        "UPDATE corpus_tag SET name = 'Old ' WHERE name = 'old'"
+    ),
     "a tag of a rule is not spelled as it is looked for": (
         "UPDATE corpus_rule SET tags = ARRAY['Old ']"
     ),

@@ -53,7 +53,7 @@ CHEAP = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def installation(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """What is stored of a tower, a lighthouse and a bakery, in a database of its own."""
     name = f"test_verify_{os.getpid()}"
