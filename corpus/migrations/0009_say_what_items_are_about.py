@@ -11,6 +11,7 @@ from django.db.models.functions import MD5
 
 BATCH = 10_000
 
+ADD_KEY = "ALTER TABLE corpus_jobitem ADD COLUMN IF NOT EXISTS key varchar(4096) NOT NULL DEFAULT ''"
 KEYS = """
 UPDATE corpus_jobitem i SET
        key = i.path,
@@ -96,10 +97,7 @@ class Migration(migrations.Migration):
         ),
         migrations.SeparateDatabaseAndState(
             database_operations=[
-                migrations.RunSQL(
-                    "ALTER TABLE corpus_jobitem ADD COLUMN IF NOT EXISTS key varchar(4096) NOT NULL DEFAULT ''",
-                    "ALTER TABLE corpus_jobitem DROP COLUMN IF EXISTS key",
-                ),
+                migrations.RunSQL(ADD_KEY, "ALTER TABLE corpus_jobitem DROP COLUMN IF EXISTS key"),
             ],
             state_operations=[
                 migrations.AddField(
@@ -126,6 +124,7 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(
             "ALTER TABLE corpus_jobitem ALTER COLUMN key DROP DEFAULT",
-            "ALTER TABLE corpus_jobitem ALTER COLUMN key SET DEFAULT ''",
+            # Backwards it begins here: also where a try had already taken the column away.
+            [ADD_KEY, "ALTER TABLE corpus_jobitem ALTER COLUMN key SET DEFAULT ''"],
         ),
     ]

@@ -34,8 +34,8 @@ from pkb.backup.manifest import (
 from pkb.backup.moves import rename_folder
 from pkb.backup.rows import read_rows
 from pkb.backup.tables import COLLECTION, MADE_BY_MIGRATION, Selection, carried_tables
+from pkb.management.whole_migrations import Target, migrate_to
 
-Target = tuple[str, str | None]
 # An empty installation has rows in these: what migrations make, and the collection `default`.
 _MAY_BE_THERE = frozenset({COLLECTION, *MADE_BY_MIGRATION})
 # Of two restores the second finds what the first has brought.
@@ -81,7 +81,7 @@ def restore_from(folder: Path) -> Restored:
         with transaction.atomic(durable=True):
             _clear(manifest)
         # Not within our transaction: some build indexes beside those of others.
-        MigrationExecutor(connection).migrate(back)
+        migrate_to(back)
     with transaction.atomic(durable=True):
         _clear(manifest)
         _load(folder, manifest)

@@ -3,14 +3,23 @@ from typing import Any
 from django.core.management.commands import migrate
 
 from corpus.postgres.owner import as_owner
+from pkb.management.whole_migrations import WholeMigrations
 from pkb.postgres.grants import grant_to_application
 
 
 class Command(migrate.Command):
+    """Django's own, done by the tables' owner; killed at any moment, it can be run again."""
+
     help = f"{migrate.Command.help} It is done by their owner, who lets the service use them."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with as_owner():
+        with as_owner(), WholeMigrations() as self._whole:
             super().handle(*args, **options)
             if not options["plan"]:
                 grant_to_application()
+
+    def migration_progress_callback(
+        self, action: str, migration: Any = None, fake: bool = False
+    ) -> None:
+        self._whole.follow(action, migration, fake)
+        super().migration_progress_callback(action, migration, fake)
