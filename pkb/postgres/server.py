@@ -32,6 +32,7 @@ from psycopg import pq
 from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path, system_account
 from pkb.postgres.memory import MIB, machine_memory_bytes, scaled_settings
 from pkb.postgres.roles import FIRST_STATEMENTS, ensure_database
+from pkb.postgres.versions import require_same_version, take_over
 
 # Nothing but roles and databases is made by it.
 SUPERUSER = "postgres"
@@ -67,10 +68,14 @@ class EmbeddedPostgres:
 
         Raises:
             PostgresDidNotStart: with the reason, and the end of the server's log.
+            OtherVersion: The cluster is to be upgraded first.
         """
+        require_same_version(self._data)
         if self.is_accepting():
             return
         with self._locked():
+            if not self._data.exists():
+                take_over(self.state_dir)  # of an upgrade that was killed
             account = self._account()
             self._prepare_directories(account)
             if not self._data.exists():
@@ -99,7 +104,7 @@ class EmbeddedPostgres:
         # same number, and while the server starts it is empty for a moment. A new child has its
         # parent's command line until it sets its own.
         named = f"/postgres -D {self._data}"
-        found = {pid: parent for pid, parent, line in _processes() if line.endswith(named)}
+        found = {pid: parent for pid, parent, line in processes() if line.endswith(named)}
         return next((pid for pid, parent in found.items() if parent not in found), None)
 
     @property
@@ -232,7 +237,7 @@ class EmbeddedPostgres:
     def _is_under_way(self) -> bool:
         # The postmaster, or the pg_ctl and the shell that a killed starter left on the way to it.
         given = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
-        return any(given.search(line) for _, _, line in _processes())
+        return any(given.search(line) for _, _, line in processes())
 
     def _clear_crash_remains(self) -> bool:
         """Remove what a killed postmaster left, when none lives; return whether no orphan did."""
@@ -242,7 +247,7 @@ class EmbeddedPostgres:
         # A backend in a long computation outlives its postmaster and holds the shared memory,
         # with which Postgres refuses to start. What it was asked can no longer be answered.
         title = f"postgres: {self._cluster}: "
-        orphans = [pid for pid, _, line in _processes() if line.startswith(title)]
+        orphans = [pid for pid, _, line in processes() if line.startswith(title)]
         for pid in orphans:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -272,7 +277,7 @@ def _make_directories(directory: Path) -> None:
             part.chmod(0o755)
 
 
-def _processes() -> list[tuple[int, int, str]]:
+def processes() -> list[tuple[int, int, str]]:
     """Return each process's id, its parent's, and its command line (a zombie's is empty)."""
     psutil.process_iter.cache_clear()  # it skips a number once that another process had before
     found = (process.info for process in psutil.process_iter(["pid", "ppid", "cmdline"]))

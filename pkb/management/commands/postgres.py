@@ -1,27 +1,36 @@
-"""`manage.py postgres`: start, stop, or look at the embedded Postgres."""
+"""`manage.py postgres`: start, stop, look at or upgrade the embedded Postgres."""
 
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from pkb.postgres.account import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
+from pkb.postgres.upgrade import OldCluster
+from pkb.postgres.versions import installed_major, installed_version, written_by
 
 EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
 
 
 class Command(BaseCommand):
-    help = "Start, stop, or look at the embedded Postgres. Exit code of status: 0 up, 1 down."
+    help = (
+        "Start, stop, look at or upgrade the embedded Postgres. Exit code of status: 0 up, 1 down."
+    )
     # The checks need the database, which is what this command is there to start.
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["start", "stop", "status"])
+        parser.add_argument("action", choices=["start", "stop", "status", "upgrade"])
+        parser.add_argument(
+            "--programs", type=Path, metavar="FOLDER",
+            help="of the version to upgrade from: pg_ctl and others, with pgvector",
+        )  # fmt: skip
 
-    def handle(self, *args: Any, action: str, **options: Any) -> None:
+    def handle(self, *args: Any, action: str, programs: Path | None = None, **options: Any) -> None:
         state_dir: Path | None = settings.PKB_POSTGRES_DIR
         if state_dir is None:
             if action != "status":
@@ -29,7 +38,10 @@ class Command(BaseCommand):
             self.stdout.write(EXTERNAL)
             return
         try:
-            self._act(EmbeddedPostgres(state_dir), action)
+            if action == "upgrade":
+                self._upgrade(state_dir, programs)
+            else:
+                self._act(EmbeddedPostgres(state_dir), action)
         except PostgresDidNotStart as error:
             raise CommandError(str(error)) from error
 
@@ -43,3 +55,21 @@ class Command(BaseCommand):
         self.stdout.write(f"{state}: {server.state_dir}")
         if action == "status" and not is_up:
             raise SystemExit(1)
+
+    def _upgrade(self, state_dir: Path, programs: Path | None) -> None:
+        written = written_by(state_dir / "data")
+        if written is None or written >= installed_major():
+            EmbeddedPostgres(state_dir).start()
+            self.stdout.write(f"Nothing to do: {state_dir} is of Postgres {installed_major()}.")
+            return
+        upgraded = OldCluster(state_dir).upgrade(programs)
+        self.stdout.write(
+            f"Postgres {installed_version()} has taken over from {written}, with all"
+            f" {upgraded.row_count} rows of {upgraded.table_count} tables."
+        )
+        call_command("migrate", verbosity=0)
+        try:
+            call_command("verify", stdout=self.stdout)
+        except SystemExit as error:
+            raise CommandError(f"The old cluster is as it was: {upgraded.old}") from error
+        self.stdout.write(f"The old cluster is kept; remove it by: rm -r {upgraded.old}")

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from pkb.checks import check_exposure
 from pkb.http.exposure import Exposure
 from pkb.management.invitation import invite_first_user
+from pkb.postgres.versions import require_same_version
 from qa.checks import CONFIGURATION
 from qa.management.running_server import note_address
 
@@ -36,6 +37,8 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=settings.PKB_PORT)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PKB_POSTGRES_DIR is not None:
+            require_same_version(settings.PKB_POSTGRES_DIR / "data")
         _check_is_free(options["host"], options["port"])
         exposure = replace(settings.EXPOSURE, bind=options["host"])
         if exposure != settings.EXPOSURE:  # the checks told of that one

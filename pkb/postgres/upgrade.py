@@ -1,0 +1,218 @@
+"""A cluster of an older major version, copied by pg_upgrade into one of the installed version.
+
+The old cluster is only read, and put aside whole at the end; until then it is what there is:
+
+    state_dir/upgrade        the new one while it is made, and what pg_upgrade says
+    state_dir/data-upgraded  the new one, once its rows were counted
+    state_dir/data-17        the old one, when `data` is the new one
+"""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+
+from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path
+from pkb.postgres.server import (
+    POLL_S,
+    START_TIMEOUT_S,
+    STOP_TIMEOUT_S,
+    SUPERUSER,
+    EmbeddedPostgres,
+    processes,
+)
+from pkb.postgres.versions import UPGRADED, find_old_programs, take_over, written_by
+
+# Not the port that clients know: nobody writes to either cluster meanwhile.
+PORT = "50432"
+# What is written besides the copy: the catalogue and WAL of the new cluster take 60 MB.
+SPARE_BYTES = 2**27
+# Written by people; what pkb sets is written at each start.
+SETTINGS = ("pg_hba.conf", "pg_ident.conf", "postgresql.conf", "postgresql.auto.conf")
+
+_DATABASES = "SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname"
+_TABLES = """
+SELECT n.nspname, c.relname, c.relkind::text
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'm', 'S') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+"""
+_OUTDATED = """
+SELECT e.extname FROM pg_extension e JOIN pg_available_extensions a ON a.name = e.extname
+ WHERE a.installed_version <> a.default_version
+"""
+
+# By database, schema and name: how many rows a table has, or the last value of a sequence.
+Counts = dict[tuple[str, str, str], int]
+
+
+class Upgraded(NamedTuple):
+    """What became of a cluster.
+
+    Attributes:
+        old: The folder of the old one, which nothing uses any more.
+    """
+
+    table_count: int
+    row_count: int
+    old: Path
+
+
+class OldCluster(EmbeddedPostgres):
+    """A cluster of another version than the one that is installed."""
+
+    def upgrade(self, old_programs: Path | None = None) -> Upgraded:
+        """Have the installed version take over; whatever ends this, one of the two is whole.
+
+        Nothing of pkb may run meanwhile. Ended half-way, it is begun anew.
+
+        Args:
+            old_programs: The folder of pg_ctl and the others of the version that wrote it.
+
+        Raises:
+            PostgresDidNotStart: The old programs are not there, or one of them failed, or the new
+                cluster has not the rows of the old one, which is as it was.
+        """
+        self.stop()
+        with self._locked():
+            major = written_by(self._data)
+            if major is None:
+                raise PostgresDidNotStart(f"{self._data} is no cluster of this user's")
+            kept = self.state_dir / f"data-{major}"
+            if kept.exists():
+                raise PostgresDidNotStart(f"{kept} is of an upgrade before: move it away")
+            old = old_programs or find_old_programs(self.state_dir, major)
+            account = self._account()
+            self._prepare_directories(account)
+            self._end_what_was_left()
+            counts = self._copy(old.resolve(), account)
+            take_over(self.state_dir)
+            shutil.rmtree(self._work)
+        self.start()
+        of_tables = [count for (_, _, name), count in counts.items() if not name.endswith("_seq")]
+        return Upgraded(len(of_tables), sum(of_tables), kept)
+
+    @property
+    def _work(self) -> Path:
+        return self.state_dir / "upgrade"
+
+    def _end_what_was_left(self) -> None:
+        """End the processes of a try that was killed, and remove what it wrote."""
+        ours = re.compile(
+            rf'{re.escape(str(self._work))}/|-D "?{re.escape(str(self._data))}("? |$)'
+        )
+        while pids := [pid for pid, _, line in processes() if ours.search(line)]:
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(POLL_S)
+        self._clear_crash_remains()
+        for remains in (self._work, self.state_dir / UPGRADED):
+            shutil.rmtree(remains, ignore_errors=True)
+
+    def _copy(self, old: Path, account: Account) -> Counts:
+        """Make `data-upgraded`, which has the rows of `data`; returns how many."""
+        self._require_room()
+        closed = closed_path(old / "pg_ctl", account)
+        if closed:
+            raise PostgresDidNotStart(
+                f"user {account.uid}, whom Postgres runs as, cannot use {closed}"
+            )
+        self._work.mkdir(mode=0o700)
+        os.chown(self._work, account.uid, account.gid)
+        programs = Programs(self._work, account)
+        new = self._work / "new"
+        # It recovers here from whatever ended it, and is stopped in order, as pg_upgrade wants it.
+        with self._run(programs, str(old / "pg_ctl"), self._data):
+            before = self._count()
+        self._initialise_as(programs, old, new)
+        folders = ("--old-datadir", str(self._data), "--new-datadir", str(new))
+        access = ("--username", SUPERUSER, "--socketdir", str(self._socket_dir))
+        programs.check("pg_upgrade", "--old-bindir", str(old), *folders, *access)
+        for name in SETTINGS:
+            shutil.copy2(self._data / name, new / name)
+        with self._run(programs, "pg_ctl", new):
+            self._bring_up_to_date(programs)
+            after = self._count()
+        if before != after:
+            changed = sorted(" ".join(key) for key, _ in before.items() ^ after.items())
+            raise PostgresDidNotStart(f"not the rows of the old cluster: {', '.join(changed)}")
+        new.rename(self.state_dir / UPGRADED)
+        return after
+
+    def _require_room(self) -> None:
+        files = (path for path in self._data.rglob("*") if path.is_file())
+        needed = sum(path.stat().st_size for path in files) + SPARE_BYTES
+        free = shutil.disk_usage(self.state_dir).free
+        if free < needed:
+            raise PostgresDidNotStart(
+                f"{self.state_dir} has {free >> 20} MB left, and the copy takes {needed >> 20} MB"
+            )
+
+    def _initialise_as(self, programs: Programs, old: Path, new: Path) -> None:
+        """Make an empty cluster that pg_upgrade takes for the old one's successor."""
+        found = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
+        has_checksums = "Data page checksum version:           0" not in found
+        checksums = "--data-checksums" if has_checksums else "--no-data-checksums"
+        access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
+        # Encoding and locale are set by pg_upgrade, as the old one has them.
+        programs.check("initdb", "-D", str(new), checksums, *access)
+        (new / "pkb.conf").touch()
+
+    @contextmanager
+    def _run(self, programs: Programs, pg_ctl: str, data: Path) -> Iterator[None]:
+        options = (
+            f"-p {PORT} -c listen_addresses=''"
+            f" -c unix_socket_directories={shlex.quote(str(self._socket_dir))}"
+        )
+        where = ("-D", str(data), "-w")
+        log = ("-l", str(self._log), "-t", str(START_TIMEOUT_S))
+        started = programs.run(pg_ctl, "start", *where, *log, "-o", options)
+        if started.returncode:
+            raise PostgresDidNotStart(self._describe(started.stdout))
+        try:
+            yield
+        finally:
+            programs.check(pg_ctl, "stop", *where, "-m", "fast", "-t", str(STOP_TIMEOUT_S))
+
+    def _connect(self, database: str) -> psycopg.Connection[Any]:
+        host = str(self._socket_dir)
+        conninfo = psycopg.conninfo.make_conninfo(
+            host=host, port=PORT, user=SUPERUSER, dbname=database
+        )
+        return psycopg.connect(conninfo, autocommit=True)
+
+    def _databases(self) -> list[str]:
+        with self._connect("postgres") as connection:
+            return [name for (name,) in connection.execute(_DATABASES)]
+
+    def _count(self) -> Counts:
+        counts: Counts = {}
+        for database in self._databases():
+            with self._connect(database) as connection:
+                for schema, name, kind in connection.execute(_TABLES).fetchall():
+                    wanted = sql.SQL("last_value" if kind == "S" else "count(*)")
+                    query = sql.SQL("SELECT {} FROM {}").format(
+                        wanted, sql.Identifier(schema, name)
+                    )
+                    (count,) = connection.execute(query).fetchone() or (0,)
+                    counts[database, schema, name] = count
+        return counts
+
+    def _bring_up_to_date(self, programs: Programs) -> None:
+        """Have extensions as the new version brings them, and statistics that were not copied."""
+        for database in self._databases():
+            with self._connect(database) as connection:
+                for (name,) in connection.execute(_OUTDATED).fetchall():
+                    update = sql.SQL("ALTER EXTENSION {} UPDATE").format(sql.Identifier(name))
+                    connection.execute(update)
+        address = ("--host", str(self._socket_dir), "--port", PORT, "--username", SUPERUSER)
+        programs.check("vacuumdb", *address, "--all", "--analyze-only", "--missing-stats-only")
