@@ -1,5 +1,7 @@
 """What the first release stored is there in the newest, whichever way and however often it went."""
 
+import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +20,7 @@ from pkb.management.whole_migrations import Target, migrate_to
 from qa import invariants as qa_invariants
 from qa.models import Answer
 from tests.database import tables
-from tests.processes import own_database
+from tests.processes import database_url, finish, manage, own_database
 from tests.upgrades.schema import read_schema
 
 FIRST: list[Target] = [
@@ -33,6 +35,16 @@ STATEMENTS_A_RUN = 60
 # whose document is not told, which live for minutes, might be its.
 ERASED = {"corpus_idempotentrequest": 1, "qa_answer": 1, "qa_citation": 1, "qa_chatevent": 1}
 
+# More than any migration makes.
+MOST_STATEMENTS = 70
+KILLED_PROCESSES = 6
+# They build indexes beside what others do.
+NO_TRANSACTION = (
+    "0009_say_what_items_are_about",
+    "0010_index_metadata",
+    "0011_index_lists",
+    "0018_sort_documents",
+)
 OURS = ("corpus_", "qa_", "evaluation_", "auth_")
 WRITTEN_BY_MIGRATIONS = {"auth_permission", "corpus_collectionchange"}
 
@@ -105,9 +117,9 @@ def _killed_after(count: int, targets: list[Target]) -> bool:
 
     def die(execute: Any, *statement: Any) -> Any:
         nonlocal left
-        if left == 0:
-            raise Killed
         left -= 1
+        if left == -1:  # once: transactions are rolled back by statements
+            raise Killed
         return execute(*statement)
 
     try:
@@ -164,3 +176,71 @@ def test_rows_of_the_first_release_go_forwards_back_and_forwards_again(
     migrate_to(_newest())
     assert read_schema() == first_release.newest
     assert _rows() == forwards
+
+
+@pytest.mark.campaign
+@pytest.mark.slow
+def test_migrations_killed_at_random_statements_make_the_same_schema(
+    first_release: Installation,
+) -> None:
+    chosen = random.Random(1)  # noqa: S311  (of statements)
+    first = read_schema()
+    kills = 0
+    for _ in range(2):
+        for targets, schema in ((_newest(), first_release.newest), (FIRST, first)):
+            while _killed_after(chosen.randrange(MOST_STATEMENTS), targets):
+                kills += 1
+            assert read_schema() == schema
+    assert kills > 10
+
+
+@pytest.mark.campaign
+@pytest.mark.slow
+def test_what_is_no_transaction_goes_on_from_each_of_its_statements(
+    first_release: Installation,
+) -> None:
+    first = read_schema()
+    for name in NO_TRANSACTION:
+        migrate_to([("corpus", _before(name))])
+        _kill_at_each_statement([("corpus", name)])
+    migrate_to(_newest())
+    assert read_schema() == first_release.newest
+    for name in reversed(NO_TRANSACTION):
+        migrate_to([("corpus", name)])
+        _kill_at_each_statement([("corpus", _before(name))])
+    migrate_to(FIRST)
+    assert read_schema() == first
+    migrate_to(_newest())
+    assert read_schema() == first_release.newest
+
+
+def _before(name: str) -> str:
+    ((_, before),) = MigrationExecutor(connection).loader.graph.node_map["corpus", name].parents
+    return str(before)
+
+
+def _kill_at_each_statement(targets: list[Target]) -> None:
+    count = 0
+    while _killed_after(count, targets):
+        count += 1
+    assert count > 0
+
+
+@pytest.mark.campaign
+@pytest.mark.slow
+def test_killed_processes_leave_what_the_next_goes_on_from(first_release: Installation) -> None:
+    database = database_url(str(connection.settings_dict["NAME"]))
+    connection.close()
+    chosen = random.Random(2)  # noqa: S311  (of moments)
+    begun = time.monotonic()
+    finish("check", database=database)
+    start_s = time.monotonic() - begun
+    for _ in range(KILLED_PROCESSES):
+        process = manage("migrate", "--verbosity", "0", database=database)
+        time.sleep(chosen.uniform(0.5, 2) * start_s)
+        process.kill()
+        process.communicate()
+    status, _, errors = finish("migrate", "--verbosity", "0", database=database)
+    assert status == 0, errors
+    assert read_schema() == first_release.newest
+    assert list(invariants.find_violations()) == []

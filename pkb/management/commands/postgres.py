@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
@@ -14,6 +15,15 @@ from pkb.postgres.upgrade import OldCluster
 from pkb.postgres.versions import installed_major, installed_version, written_by
 
 EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
+
+
+def running_version(server: EmbeddedPostgres) -> str:
+    """Return the version of the server that is up, such as 18.6."""
+    at = server.connection_settings("postgres")
+    with psycopg.connect(
+        host=at["HOST"], port=at["PORT"], user=at["USER"], dbname=at["NAME"]
+    ) as connection:
+        return connection.info.parameter_status("server_version") or ""
 
 
 class Command(BaseCommand):
@@ -53,6 +63,12 @@ class Command(BaseCommand):
         is_up = server.is_accepting()
         state = f"up, process {server.pid}" if is_up else "down"
         self.stdout.write(f"{state}: {server.state_dir}")
+        running = running_version(server) if is_up else ""
+        if running and not installed_version().startswith(f"{running}."):
+            self.stdout.write(
+                f"It is Postgres {running}; {installed_version()} is installed, and runs when it is"
+                " started again."
+            )
         if action == "status" and not is_up:
             raise SystemExit(1)
 
