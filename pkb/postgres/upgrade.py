@@ -50,8 +50,10 @@ SELECT e.extname FROM pg_extension e JOIN pg_available_extensions a ON a.name = 
  WHERE a.installed_version <> a.default_version
 """
 
-# By database, schema and name: how many rows a table has, or the last value of a sequence.
-Counts = dict[tuple[str, str, str], int]
+# Of pg_class.relkind.
+SEQUENCE = "S"
+# By database, kind, schema and name: how many rows a table has, or the last value of a sequence.
+Counts = dict[tuple[str, str, str, str], int]
 
 
 class Upgraded(NamedTuple):
@@ -81,15 +83,15 @@ class OldCluster(EmbeddedPostgres):
             PostgresDidNotStart: The old programs are not there, or one of them failed, or the new
                 cluster has not the rows of the old one, which is as it was.
         """
+        major = written_by(self._data)
+        if major is None:
+            raise PostgresDidNotStart(f"{self._data} is no cluster of this user's")
+        kept = self.state_dir / f"data-{major}"
+        if kept.exists():
+            raise PostgresDidNotStart(f"{kept} is of an upgrade before: move it away")
+        old = old_programs or find_old_programs(self.state_dir, major)
         self.stop()
         with self._locked():
-            major = written_by(self._data)
-            if major is None:
-                raise PostgresDidNotStart(f"{self._data} is no cluster of this user's")
-            kept = self.state_dir / f"data-{major}"
-            if kept.exists():
-                raise PostgresDidNotStart(f"{kept} is of an upgrade before: move it away")
-            old = old_programs or find_old_programs(self.state_dir, major)
             account = self._account()
             self._prepare_directories(account)
             self._end_what_was_left()
@@ -97,7 +99,7 @@ class OldCluster(EmbeddedPostgres):
             take_over(self.state_dir)
             shutil.rmtree(self._work)
         self.start()
-        of_tables = [count for (_, _, name), count in counts.items() if not name.endswith("_seq")]
+        of_tables = [count for (_, kind, *_), count in counts.items() if kind != SEQUENCE]
         return Upgraded(len(of_tables), sum(of_tables), kept)
 
     @property
@@ -199,12 +201,12 @@ class OldCluster(EmbeddedPostgres):
         for database in self._databases():
             with self._connect(database) as connection:
                 for schema, name, kind in connection.execute(_TABLES).fetchall():
-                    wanted = sql.SQL("last_value" if kind == "S" else "count(*)")
+                    wanted = sql.SQL("last_value" if kind == SEQUENCE else "count(*)")
                     query = sql.SQL("SELECT {} FROM {}").format(
                         wanted, sql.Identifier(schema, name)
                     )
                     (count,) = connection.execute(query).fetchone() or (0,)
-                    counts[database, schema, name] = count
+                    counts[database, kind, schema, name] = count
         return counts
 
     def _bring_up_to_date(self, programs: Programs) -> None:

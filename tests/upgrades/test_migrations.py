@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from pytest_django import DjangoDbBlocker
 from rest_framework.test import APIClient
@@ -129,6 +129,7 @@ def _killed_after(count: int, targets: list[Target]) -> bool:
         return True
     finally:
         connection.close()
+        del connections[connection.alias]  # with what it believes of transactions
     return False
 
 
@@ -179,7 +180,7 @@ def test_rows_of_the_first_release_go_forwards_back_and_forwards_again(
 
 
 @pytest.mark.campaign
-@pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_migrations_killed_at_random_statements_make_the_same_schema(
     first_release: Installation,
 ) -> None:
@@ -195,7 +196,7 @@ def test_migrations_killed_at_random_statements_make_the_same_schema(
 
 
 @pytest.mark.campaign
-@pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_what_is_no_transaction_goes_on_from_each_of_its_statements(
     first_release: Installation,
 ) -> None:
@@ -227,7 +228,7 @@ def _kill_at_each_statement(targets: list[Target]) -> None:
 
 
 @pytest.mark.campaign
-@pytest.mark.slow
+@pytest.mark.timeout(1_800)
 def test_killed_processes_leave_what_the_next_goes_on_from(first_release: Installation) -> None:
     database = database_url(str(connection.settings_dict["NAME"]))
     connection.close()

@@ -27,7 +27,7 @@ from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.postgres.versions import installed_major, written_by
 from tests.faults.clusters import REPOSITORY, ask, cluster_in, reachable_directory
 
-pytestmark = [pytest.mark.slow, pytest.mark.campaign]
+pytestmark = [pytest.mark.slow, pytest.mark.campaign, pytest.mark.timeout(1_800)]
 
 OLD = [Path(each) for each in os.environ.get("OLD_POSTGRES", "").split(":") if each]
 KILLS = 12
