@@ -1,19 +1,87 @@
 """Put work before the workers; the queue is a table, and part of the transaction that is open."""
 
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet
+from django.db.models.functions import Greatest, Now
 from procrastinate import exceptions
 from procrastinate.contrib.django import app
-from procrastinate.contrib.django.models import ProcrastinateJob
+from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
 
 QUEUE = "pkb"
 RUN_JOB = "corpus.run_job"
 FILL = "corpus.fill_token_vectors"
 # Behind all that somebody waits for, which has 0.
 FILL_PRIORITY = -10
+# A worker notes every ten seconds that it lives, also while it is at work; Procrastinate takes one
+# for dead after as long.
+SILENT_AFTER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A process that runs what is in the queue; one that was told to end is not there any more.
+
+    Attributes:
+        silent: For how long it has not said that it lives, by the database's clock.
+        task: What it runs; empty while it waits.
+        job_id: The job that it runs, if it runs one.
+    """
+
+    id: int
+    last_heartbeat: datetime
+    silent: timedelta
+    task: str = ""
+    job_id: str | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.silent < SILENT_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits for a worker; the filling of token vectors, which is behind all, is not counted.
+
+    Attributes:
+        oldest: For how long the first of it could have been begun; None where nothing waits.
+        failed_count: Tasks that broke off by an error that nobody foresaw, since ever.
+    """
+
+    waiting_count: int
+    oldest: timedelta | None
+    failed_count: int
+
+
+def list_workers() -> list[Worker]:
+    """Return the workers, the one that was heard of last first."""
+    silent = ExpressionWrapper(Now() - F("last_heartbeat"), output_field=DurationField())
+    rows = ProcrastinateWorker.objects.annotate(silent=silent).order_by("silent", "id")
+    running = ProcrastinateJob.objects.filter(status="doing", worker__isnull=False)
+    tasks = {
+        key: (task, args) for key, task, args in running.values_list("worker", "task_name", "args")
+    }
+    return [
+        Worker(row.id, row.last_heartbeat, row.silent, *_name_task(*tasks.get(row.id, ("", {}))))
+        for row in rows
+    ]
+
+
+def _name_task(task: str, arguments: dict[str, Any]) -> tuple[str, str | None]:
+    return task, arguments.get("job_id")
+
+
+def read_backlog() -> Backlog:
+    """Return what waits for a worker."""
+    deferred = Max("procrastinateevent__at", filter=Q(procrastinateevent__type="deferred"))
+    waiting = _awaited().annotate(since=Greatest(deferred, "scheduled_at"))
+    found = waiting.aggregate(count=Count("pk"), oldest=Now() - Min("since"))
+    failed_count = ProcrastinateJob.objects.filter(status="failed", queue_name=QUEUE).count()
+    return Backlog(found["count"], found["oldest"], failed_count)
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
@@ -42,10 +110,14 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
 
 def is_awaited() -> bool:
     """Tell whether work that goes before filling could be begun now."""
+    return _awaited().exists()
+
+
+def _awaited() -> "QuerySet[ProcrastinateJob]":
     waiting = ProcrastinateJob.objects.filter(
         status="todo", queue_name=QUEUE, priority__gt=FILL_PRIORITY
     )
-    return waiting.filter(Q(scheduled_at=None) | Q(scheduled_at__lte=Now())).exists()
+    return waiting.filter(Q(scheduled_at=None) | Q(scheduled_at__lte=Now()))
 
 
 def _enqueue(

@@ -6,7 +6,7 @@ nothing. Text of questions and documents is never put on a span.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum, StrEnum
 from time import perf_counter
 
 from django.conf import settings
@@ -58,10 +58,27 @@ mean_score_top1 = _meter.create_histogram("retrieval.mean_score_top1")
 mean_score_topk = _meter.create_histogram("retrieval.mean_score_topk")
 
 
-def observe_backups(*, age_s: CallbackT, failure: CallbackT) -> None:
-    """Have each look at the metrics ask how old the last backup is, and whether a try failed."""
-    _meter.create_observable_gauge("backup.age", [age_s], unit="s")
-    _meter.create_observable_gauge("backup.failed", [failure])
+class Gauge(Enum):
+    """What is looked up whenever the metrics are read: name, unit and meaning."""
+
+    MODELS_LOADED = ("models.loaded", "", "1 once all models are in memory")
+    DATABASE_UP = ("database.up", "", "1 while the database answers")
+    WORKERS = ("workers", "", "workers that were heard of in the last 30 seconds")
+    WORKER_LAST_SEEN = ("worker.last_seen", "s", "since any worker was heard of")
+    QUEUE_WAITING = ("queue.waiting", "", "tasks that a worker could begin now")
+    QUEUE_OLDEST = ("queue.oldest", "s", "for how long the first of them has waited")
+    QUEUE_FAILED = ("queue.failed", "", "tasks that broke off unforeseen")
+    DISK_FREE = ("disk.free", "By", "what is left where something is kept")
+    DISK_SIZE = ("disk.size", "By", "of the disk where something is kept")
+    BACKUP_AGE = ("backup.age", "s", "since the last good backup")
+    BACKUP_FAILED = ("backup.failed", "", "1 while the last try of a backup failed")
+    BACKUP_INTERVAL = ("backup.interval", "s", "from one backup to the next, as it should be")
+
+
+def observe(gauge: Gauge, callback: CallbackT) -> None:
+    """Have each look at the metrics ask for it."""
+    name, unit, description = gauge.value
+    _meter.create_observable_gauge(name, [callback], unit=unit, description=description)
 
 
 @contextmanager

@@ -1,16 +1,18 @@
 """What the admin begins with: counts, and its sections by use."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.timesince import timesince
 from unfold.sites import UnfoldAdminSite
 
 from corpus.catalogue import count_stored
 from corpus.models import Document, Job
-from pkb.backup.kept import read_backups
+from pkb.backup.kept import Backups
+from pkb.status.state import State, read_state
 from qa import models
 from qa.models import Feedback
 
@@ -33,15 +35,31 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         {"name": n, "value": v, "note": note, "url": reverse(f"admin:{u}_changelist")}
         for n, v, note, u in rows
     ]
-    return {**context, "counts": counts, "backup": say_of_backups()}
+    state = read_state()
+    return {
+        **context,
+        "counts": counts,
+        "problems": [found.detail for found in state.find_problems()],
+        "lines": [*say_of_state(state), say_of_backups(state.backups)],
+    }
 
 
-def say_of_backups() -> str:
+def say_of_state(state: State) -> Iterator[str]:
+    """Yield a line on the workers and one on the disks."""
+    if state.workers is not None and state.backlog is not None:
+        heard = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
+        names = ", ".join(heard) or "none"
+        waiting = state.backlog.waiting_count
+        yield f"Workers, and when each was heard of: {names}; tasks that wait for one: {waiting}."
+    left = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
+    yield f"Left on the disks: {', '.join(left)}."
+
+
+def say_of_backups(found: Backups | None) -> str:
     """A line on the backups that workers make."""
-    if settings.PKB_BACKUP_DIR is None:
+    if found is None:
         return "No backups are made: PKB_BACKUP_DIR is not set."
-    found = read_backups(settings.PKB_BACKUP_DIR)
-    last = f"{timesince(found.times[-1])} ago" if found.times else "never"
+    last = f"{timesince(found.last)} ago" if found.last else "never"
     line = f"Last good backup: {last}; {len(found.times)} are kept."
     return f"{line} The last try failed: {found.failure}" if found.failure else line
 

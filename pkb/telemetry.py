@@ -16,9 +16,8 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
 
-from corpus.telemetry import observe_backups
-from pkb.backup import kept
 from pkb.redaction import RedactingExporter
+from pkb.status.metrics import observe_state
 
 
 @cache
@@ -37,7 +36,7 @@ def set_up() -> None:
         DjangoInstrumentor().instrument()
         PsycopgInstrumentor().instrument()
     metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=readers))
-    observe_backups(age_s=kept.observe_age, failure=kept.observe_failure)
+    observe_state()
 
 
 def _exporters(kind: str, endpoint: str) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularSwaggerView
 
 from pkb import health
 from pkb.http.schema import SchemaView
+from pkb.status.view import StatusView
 
 urlpatterns = [
     path("", include("corpus.urls")),
@@ -13,6 +14,7 @@ urlpatterns = [
     path("v1/", include("qa.api.openai.urls")),
     path("", include("web.urls")),
     path("health", health.HealthView.as_view(), name="health"),
+    path("status", StatusView.as_view(), name="status"),
     path("ready", health.ReadyView.as_view(), name="ready"),
     path("metrics", health.MetricsView.as_view(), name="metrics"),
     path("schema", SchemaView.as_view(), name="schema"),

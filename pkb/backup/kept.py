@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
-from opentelemetry.metrics import CallbackOptions, Observation
 
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError, Manifest
@@ -38,6 +36,11 @@ class Backups:
     times: tuple[datetime, ...]
     failure: str
     failed_at: datetime | None
+
+    @property
+    def last(self) -> datetime | None:
+        """When the last good one was begun."""
+        return self.times[-1] if self.times else None
 
     @property
     def age(self) -> timedelta | None:
@@ -78,21 +81,6 @@ def make_backup(folder: Path, *, keep: int) -> tuple[Path, Manifest]:
     (folder / FAILURE).unlink(missing_ok=True)
     _remove(folder, _good(folder)[:-keep])
     return target, manifest
-
-
-def observe_age(options: CallbackOptions) -> Iterable[Observation]:
-    """Tell the age of the last good backup in seconds, where backups are made."""
-    if settings.PKB_BACKUP_DIR is None:
-        return []
-    age = read_backups(settings.PKB_BACKUP_DIR).age
-    return [Observation(age.total_seconds())] if age is not None else []
-
-
-def observe_failure(options: CallbackOptions) -> Iterable[Observation]:
-    """Tell 1 while the last try of a backup failed, else 0, where backups are made."""
-    if settings.PKB_BACKUP_DIR is None:
-        return []
-    return [Observation(int(bool(read_backups(settings.PKB_BACKUP_DIR).failure)))]
 
 
 def _good(folder: Path) -> list[Path]:

@@ -35,7 +35,7 @@ _OPEN = frozenset({
 })  # fmt: skip
 _STATIC = "/static/"
 # Rules are about everybody's documents.
-_ADMINS = re.compile(r"/(?:metrics|audit|rules(?:/.*)?)", re.DOTALL)
+_ADMINS = re.compile(r"/(?:metrics|audit|status|rules(?:/.*)?)", re.DOTALL)
 _PAGES = re.compile(r"/|/(?:ui|admin)(?:/.*)?", re.DOTALL)
 _ADMIN_PAGES = re.compile(r"/(?:admin|ui/rules)(?:/.*)?", re.DOTALL)
 # Written is what was asked, one's own conversations, and what is one's own of the account.

@@ -206,6 +206,7 @@ OPERATIONS = {
     "GET /v1/models/{}": Operation("get_model", "OpenAI", "Read a collection as a model"),
     "GET /health": Operation("get_health", "Service", "Tell whether the service is alive"),
     "GET /ready": Operation("get_ready", "Service", "Tell whether the service is ready"),
+    "GET /status": Operation("get_status", "Service", "Tell what the service is at"),
     "GET /audit": Operation("list_events", "Service", "Read the record of who did what"),
     "GET /metrics": Operation("get_metrics", "Service", "Read the metrics"),
 }

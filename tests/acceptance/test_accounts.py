@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}
 ADMIN = {
-    "GET /metrics", "GET /audit", "GET /rules", "POST /rules", "GET /rules/{}", "PATCH /rules/{}",
+    "GET /metrics", "GET /audit", "GET /status", "GET /rules", "POST /rules", "GET /rules/{}", "PATCH /rules/{}",
     "DELETE /rules/{}", "POST /rules/try",
 }  # fmt: skip
 INGEST = {

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from opentelemetry.metrics import CallbackOptions
 
-from pkb.backup.kept import RETRY_AFTER, Backups, observe_age, observe_failure, read_backups
+from pkb.backup.kept import RETRY_AFTER, Backups, read_backups
 from pkb.dashboard import say_of_backups
 
 DAY = timedelta(days=1)
@@ -16,9 +14,8 @@ Made = Callable[[timedelta], None]
 
 
 @pytest.fixture
-def made(tmp_path: Path, settings: Any) -> Made:
+def made(tmp_path: Path) -> Made:
     """Make what a backup of some time ago looks like."""
-    settings.PKB_BACKUP_DIR = tmp_path
 
     def make(age: timedelta) -> None:
         time = datetime.now(UTC) - age
@@ -53,25 +50,22 @@ def test_the_age_of_the_last_good_one_is_told(made: Made, tmp_path: Path) -> Non
     # One that is being written, and what is no backup.
     (tmp_path / ".backup.partial").mkdir()
     (tmp_path / "pkb-notes").mkdir()
-    [observed] = observe_age(CallbackOptions())
-    assert observed.value == pytest.approx(DAY.total_seconds() * 2, abs=60)
-    assert [each.value for each in observe_failure(CallbackOptions())] == [0]
-    assert say_of_backups() == "Last good backup: 2\xa0days ago; 2 are kept."
+    found = read_backups(tmp_path)
+    assert found.age is not None
+    assert found.age.total_seconds() == pytest.approx(DAY.total_seconds() * 2, abs=60)
+    assert say_of_backups(found) == "Last good backup: 2\xa0days ago; 2 are kept."
     (tmp_path / "failed.json").write_text(
         '{"at": "2026-11-23T09:00:00+00:00", "reason": "disk full"}'
     )
-    assert [each.value for each in observe_failure(CallbackOptions())] == [1]
-    assert say_of_backups().endswith("The last try failed: disk full")
+    told = say_of_backups(read_backups(tmp_path))
+    assert told.endswith("The last try failed: disk full")
 
 
 def test_a_failure_that_was_half_written_is_none(made: Made, tmp_path: Path) -> None:
     (tmp_path / "failed.json").write_text('{"at": "2026-')
     assert read_backups(tmp_path) == Backups((), "", None)
-    assert say_of_backups() == "Last good backup: never; 0 are kept."
+    assert say_of_backups(read_backups(tmp_path)) == "Last good backup: never; 0 are kept."
 
 
-def test_nothing_is_told_where_none_are_made(settings: Any) -> None:
-    settings.PKB_BACKUP_DIR = None
-    assert list(observe_age(CallbackOptions())) == []
-    assert list(observe_failure(CallbackOptions())) == []
-    assert "PKB_BACKUP_DIR is not set" in say_of_backups()
+def test_it_is_told_where_none_are_made() -> None:
+    assert "PKB_BACKUP_DIR is not set" in say_of_backups(None)

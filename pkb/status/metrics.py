@@ -1,0 +1,79 @@
+"""How the service is, for whoever collects metrics: looked up whenever they are read."""
+
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic
+from typing import NamedTuple
+
+from opentelemetry.metrics import CallbackOptions, CallbackT, Observation
+
+from corpus.telemetry import Gauge, observe
+from pkb.status.state import State, read_state
+
+# All gauges are asked for within milliseconds: one look serves them.
+KEPT_S = 1.0
+
+Look = Callable[[], State]
+
+
+class Measure(NamedTuple):
+    gauge: Gauge
+    value: float
+    labels: dict[str, str] = {}
+
+
+class KeptState:
+    """Reads the state, and gives it again for a moment."""
+
+    def __init__(self, read: Look = read_state, *, kept_s: float = KEPT_S) -> None:
+        self._read = read
+        self._kept_s = kept_s
+        self._kept: tuple[float, State] | None = None
+
+    def __call__(self) -> State:
+        kept = self._kept
+        if kept is None or monotonic() - kept[0] > self._kept_s:
+            self._kept = kept = (monotonic(), self._read())
+        return kept[1]
+
+
+def observe_state() -> None:
+    """Have each look at the metrics ask how the service is."""
+    look = KeptState()
+    for gauge in Gauge:
+        observe(gauge, _callback(gauge, look))
+
+
+def _callback(gauge: Gauge, look: Look) -> CallbackT:
+    def callback(options: CallbackOptions) -> Iterable[Observation]:
+        found = (measure for measure in measure_state(look()) if measure.gauge is gauge)
+        return [Observation(measure.value, measure.labels) for measure in found]
+
+    return callback
+
+
+def measure_state(state: State) -> Iterator[Measure]:
+    """Yield what is known; where the database cannot be asked, nothing of the work."""
+    yield Measure(Gauge.MODELS_LOADED, state.models_loaded)
+    yield Measure(Gauge.DATABASE_UP, state.workers is not None)
+    if state.workers is not None:
+        yield Measure(Gauge.WORKERS, state.alive_count)
+    for worker in (state.workers or ())[:1]:
+        yield Measure(Gauge.WORKER_LAST_SEEN, worker.silent.total_seconds())
+    if state.backlog is not None:
+        oldest = state.backlog.oldest
+        yield Measure(Gauge.QUEUE_WAITING, state.backlog.waiting_count)
+        yield Measure(Gauge.QUEUE_OLDEST, oldest.total_seconds() if oldest else 0)
+        yield Measure(Gauge.QUEUE_FAILED, state.backlog.failed_count)
+    for disk in state.disks:
+        yield Measure(Gauge.DISK_FREE, disk.free_bytes, {"use": disk.use})
+        yield Measure(Gauge.DISK_SIZE, disk.size_bytes, {"use": disk.use})
+    yield from _measure_backups(state)
+
+
+def _measure_backups(state: State) -> Iterator[Measure]:
+    if state.backups is None:
+        return
+    yield Measure(Gauge.BACKUP_FAILED, bool(state.backups.failure))
+    yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
+    if state.backups.age is not None:
+        yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())

@@ -1,0 +1,98 @@
+"""What the queue's own tables tell of workers and of what waits for them."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.db import OperationalError, connection
+from django.test import Client
+
+from corpus.queue import enqueue_filling, enqueue_job, list_workers, read_backlog
+from pkb.dashboard import say_of_state
+from pkb.status import state as state_module
+from pkb.status.state import Problem, read_state
+
+pytestmark = pytest.mark.django_db
+JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")
+
+
+def execute(statement: str, *values: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+
+
+def register(silent_s: int) -> int:
+    """Have a worker that was heard of so long ago; returns its number."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO procrastinate_workers (last_heartbeat)"
+            " VALUES (now() - make_interval(secs => %s)) RETURNING id",
+            [silent_s],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_workers_are_named_with_their_last_heartbeat_and_what_they_run() -> None:
+    dead, alive = register(90), register(2)
+    enqueue_job(JOB)
+    execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = %s", alive)
+    first, second = list_workers()
+    assert (first.id, first.is_alive, first.task, first.job_id) == (
+        alive, True, "corpus.run_job", str(JOB),
+    )  # fmt: skip
+    assert (second.id, second.is_alive, second.task, second.job_id) == (dead, False, "", None)
+    assert second.silent >= timedelta(seconds=90)
+    said = " ".join(say_of_state(read_state()))
+    assert f"{alive} (2 s ago), {dead} (90 s ago)" in said
+
+
+def test_the_oldest_of_what_waits_is_told_from_when_it_could_have_begun(
+    collection: object,
+) -> None:
+    assert read_backlog().oldest is None
+    enqueue_job(JOB)
+    # Behind all: it may wait for as long as it likes.
+    enqueue_filling(1)
+    # Not to be begun yet.
+    enqueue_job(UUID(int=1), delay_s=600)
+    execute("UPDATE procrastinate_events SET at = now() - interval '2 hours'")
+    found = read_backlog()
+    assert found.waiting_count == 1
+    assert found.oldest is not None
+    assert timedelta(hours=2) <= found.oldest < timedelta(hours=3)
+    execute("UPDATE procrastinate_jobs SET scheduled_at = now() - interval '1 hour'")
+    later = read_backlog()
+    assert later.oldest is not None
+    assert timedelta(hours=1) <= later.oldest < timedelta(hours=2)
+
+
+def test_a_task_that_broke_off_unforeseen_is_counted() -> None:
+    enqueue_job(JOB)
+    execute("UPDATE procrastinate_jobs SET status = 'failed'")
+    found = read_backlog()
+    assert (found.failed_count, found.waiting_count) == (1, 0)
+
+
+def test_the_status_names_workers_queue_disks_and_problems() -> None:
+    number = register(600)
+    enqueue_job(JOB)
+    body = Client().get("/status").json()
+    assert set(body) == {"problems", "models_loaded", "workers", "queue", "disks", "backups"}
+    [shown] = body["workers"]
+    assert (shown["id"], shown["is_alive"], shown["job_id"]) == (number, False, None)
+    assert shown["silent_s"] >= 600
+    assert body["queue"]["waiting_count"] == 1
+    assert Problem.NO_WORKER in {found["problem"] for found in body["problems"]}
+    assert {disk["use"] for disk in body["disks"]} == {"data", "database"}
+    assert all(0 < disk["free_bytes"] < disk["size_bytes"] for disk in body["disks"])
+    assert body["backups"] is None
+
+
+def test_a_database_that_is_away_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(state_module, "list_workers", refuse)
+    body = Client().get("/status").json()
+    assert (body["workers"], body["queue"]) == (None, None)
+    assert Problem.DATABASE_AWAY in {found["problem"] for found in body["problems"]}
