@@ -63,7 +63,7 @@ class Gauge(Enum):
 
     MODELS_LOADED = ("models.loaded", "", "1 once all models are in memory")
     DATABASE_UP = ("database.up", "", "1 while the database answers")
-    WORKERS = ("workers", "", "workers that were heard of in the last 30 seconds")
+    WORKERS = ("worker.alive", "", "workers that were heard of in the last 30 seconds")
     WORKER_LAST_SEEN = ("worker.last_seen", "s", "since any worker was heard of")
     QUEUE_WAITING = ("queue.waiting", "", "tasks that a worker could begin now")
     QUEUE_OLDEST = ("queue.oldest", "s", "for how long the first of them has waited")

@@ -12,7 +12,7 @@ from pkb.status.state import Problem, read_state
 
 
 class _Seconds(serializers.FloatField):
-    def to_representation(self, value: Any) -> float:
+    def to_representation(self, value: Any) -> Any:
         """Show a ``timedelta``."""
         return super().to_representation(value.total_seconds())
 
