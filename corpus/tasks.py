@@ -49,9 +49,10 @@ def run_job(context: JobContext, job_id: str) -> None:
     key = UUID(job_id)
     has_ended = False
     try:
-        has_ended = advance_for_maker(
-            key, should_stop=context.should_abort, is_turn_over=lambda: monotonic() > turn_ends
-        )
+        with structlog.contextvars.bound_contextvars(worker=context.job.worker_id):
+            has_ended = advance_for_maker(
+                key, should_stop=context.should_abort, is_turn_over=lambda: monotonic() > turn_ends
+            )
         if monotonic() > turn_ends or context.should_abort():
             delay_s = 0
     finally:

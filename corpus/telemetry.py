@@ -1,4 +1,4 @@
-"""The name of every span and metric, and the means to record them.
+"""The name of every span and metric, the means to record them, and the id of a request.
 
 Only the OpenTelemetry API is used here: without a set-up (``pkb.telemetry``) all of it does
 nothing. Text of questions and documents is never put on a span.
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from enum import Enum, StrEnum
 from time import perf_counter
 
+import structlog
 from django.conf import settings
 from opentelemetry import metrics, trace
 from opentelemetry.metrics import CallbackT
@@ -79,6 +80,11 @@ def observe(gauge: Gauge, callback: CallbackT) -> None:
     """Have each look at the metrics ask for it."""
     name, unit, description = gauge.value
     _meter.create_observable_gauge(name, [callback], unit=unit, description=description)
+
+
+def current_request_id() -> str:
+    """Return the id under which the request at work is logged; in a job the one that made it."""
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ class JobAdmin(ReadOnlyAdmin):
     ]  # fmt: skip
     list_filter = ["status", "kind", "collection", "is_background"]
     date_hierarchy = "created_at"
+    search_fields = ["request_id"]
     list_select_related = ["collection", "made_by"]
     actions = ["retry", "cancel"]
 

@@ -97,7 +97,7 @@ class JobShown(serializers.ModelSerializer[Job]):
         model = Job
         fields = [
             "id", "kind", "collection", "status", "stage", "total", "done", "failed", "skipped",
-            "errors", "created_at", "started_at", "finished_at",
+            "errors", "created_at", "started_at", "finished_at", "request_id",
         ]  # fmt: skip
 
 

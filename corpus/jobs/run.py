@@ -12,7 +12,7 @@ from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
 from corpus.ingestion.disk import reason_of
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
-from corpus.jobs.states import close_job, fail_job
+from corpus.jobs.states import close_job, fail_job, note, noted
 from corpus.models import Collection, Job, JobItem
 from corpus.queue import enqueue_job, is_awaited
 
@@ -40,7 +40,7 @@ def advance_job(
     Returns:
         Whether nothing is left to do: it has ended, was cancelled, or another process is at it.
     """
-    with held(job_id) as is_mine:
+    with held(job_id) as is_mine, noted(job_id):
         if not is_mine:
             return True
         job = begin_job(job_id, should_stop=should_stop)
@@ -85,6 +85,8 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
         job.status = Job.Status.RUNNING
         job.started_at = job.started_at or timezone.now()
         job.start_count += 1
+        if job.start_count == 1 and job.is_background:
+            note(job, "job_began", kind=job.kind)
         kind = kind_of(job)
         job.stage = kind.stage if job.is_listed else Job.Stage.LISTING
         if not job.is_listed and (reason := kind.refuse(job)):

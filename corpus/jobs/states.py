@@ -1,7 +1,10 @@
 """Change what is to become of a job: retry, cancel, give up."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
+import structlog
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -12,6 +15,9 @@ from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import held
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
+from corpus.telemetry import current_request_id
+
+log = structlog.get_logger(__name__)
 
 
 @transaction.atomic
@@ -40,6 +46,7 @@ def retry_job(job_id: UUID) -> Job:
     job.items.pending().update(attempts=0)
     job.status, job.stage, job.is_background = Job.Status.QUEUED, Job.Stage.WAITING, True
     job.failed, job.errors, job.start_count, job.finished_at = 0, [], 0, None
+    job.request_id = current_request_id() or job.request_id
     job.save()
     enqueue_job(job.pk)
     return job
@@ -73,6 +80,21 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
         job.note_failure(reason)
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
     job.save(update_fields=["status", "stage", "finished_at", "errors"])
+    if job.is_background:
+        note(job, "job_ended", status=status.value, done=job.done, failed=job.failed)
+
+
+def note(job: Job, event: str, **said: str | int) -> None:
+    """Write a line of the log that bears the id of the request that asked for the job."""
+    log.info(event, job_id=str(job.pk), request_id=job.request_id, **said)
+
+
+@contextmanager
+def noted(job_id: UUID) -> Iterator[None]:
+    """Have every line of the log bear the job's id, and that of the request that asked for it."""
+    asked_by = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
+    with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=asked_by or ""):
+        yield
 
 
 def close_left_behind() -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from corpus.access.principal import current_user_id
 from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
+from corpus.telemetry import current_request_id
 
 ERRORS_KEPT = 100
 
@@ -75,6 +76,14 @@ class Job(models.Model):
         editable=False,
         related_name="+",
         help_text="none: a command's, or no login was asked for",
+    )
+    request_id = models.CharField(
+        max_length=64,
+        blank=True,
+        default=current_request_id,
+        db_default="",
+        editable=False,
+        help_text="X-Request-ID of the request that asked for it last; empty: none did",
     )
     is_background = models.BooleanField(
         default=True, help_text="workers run it; else a command does, and it ends with that"

@@ -4,13 +4,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
+import structlog
 from rest_framework.test import APIClient
+from structlog.contextvars import get_contextvars
 
 from corpus.errors import BackendError
 from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.states import retry_job
 from corpus.models import Document, Job
 from tests.factories import BAKERY, LIGHTHOUSE
 
@@ -60,6 +63,45 @@ def test_a_folder_is_taken_in_by_a_job(api: APIClient, root: Path) -> None:
     assert shown["errors"] == []
     assert shown["started_at"] <= shown["finished_at"]
     assert api.get("/documents").json()["results"][0]["status"] == "completed"
+
+
+def test_one_id_leads_from_the_request_to_the_job_and_its_lines_in_the_log(
+    api: APIClient, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = encode_batch(api)
+    request_id = asked["X-Request-ID"]
+    job_id = asked.json()["job_id"]
+    assert api.get(f"/jobs/{job_id}").json()["request_id"] == request_id
+    caplog.clear()
+    bound: list[dict[str, Any]] = []
+
+    def note_bound() -> bool:
+        bound.append(get_contextvars())
+        return False
+
+    # As a worker does, which has no request.
+    structlog.contextvars.clear_contextvars()
+    advance_job(UUID(job_id), is_turn_over=note_bound)
+    assert bound
+    assert all((b["request_id"], b["job_id"]) == (request_id, job_id) for b in bound)
+    assert get_contextvars() == {}
+    lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    assert [line["event"] for line in lines] == ["job_began", "job_ended"]
+    assert all((each["request_id"], each["job_id"]) == (request_id, job_id) for each in lines)
+    assert (lines[1]["status"], lines[1]["done"]) == ("succeeded", 2)
+
+
+def test_a_job_that_is_tried_again_bears_the_id_of_who_asked_for_that(
+    api: APIClient, root: Path
+) -> None:
+    job_id = encode_batch(api).json()["job_id"]
+    cancelled = api.post(f"/jobs/{job_id}/cancel")
+    assert cancelled.json()["request_id"] != cancelled["X-Request-ID"]
+    again = api.post(f"/jobs/{job_id}/retry")
+    assert again.json()["request_id"] == again["X-Request-ID"]
+    # A command has none to give.
+    api.post(f"/jobs/{job_id}/cancel")
+    assert retry_job(UUID(job_id)).request_id == again["X-Request-ID"]
 
 
 def test_unchanged_files_count_as_done_and_force_takes_them_in_again(

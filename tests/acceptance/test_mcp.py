@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -242,6 +243,7 @@ def test_only_allowed_hosts_and_origins_come_in(
 def test_there_is_nothing_to_get(address: str) -> None:
     reply = httpx.get(f"{address}/mcp")
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
+    assert len(reply.headers["X-Request-ID"]) == len(str(uuid4()))
 
 
 def test_many_calls_at_once_leave_no_connection_behind(address: str) -> None:

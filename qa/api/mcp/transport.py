@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
+from uuid import uuid4
 
+import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.http.request import split_domain_port, validate_host
@@ -24,11 +26,35 @@ from corpus.api.origins import REFUSAL, is_foreign
 from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 
+log = structlog.get_logger(__name__)
+
 PROBLEM_TYPE = b"application/problem+json"
 
 
 async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
-    """Answer one HTTP request to /mcp."""
+    """Answer one HTTP request to /mcp, and send the id under which it is logged."""
+    request_id = str(uuid4())
+    with structlog.contextvars.bound_contextvars(request_id=request_id):
+        await _serve(scope, receive, _Named(send, request_id, method=scope["method"]))
+
+
+class _Named:
+    """Sends on, with the id of the request; Django does so for all other paths."""
+
+    def __init__(self, send: Any, request_id: str, *, method: str) -> None:
+        self._send = send
+        self._request = f"{method} /mcp"
+        self._request_id = request_id
+
+    async def __call__(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            log.info("request_finished", request=self._request, code=message["status"])
+            named = (b"x-request-id", self._request_id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), named]}
+        await self._send(message)
+
+
+async def _serve(scope: Any, receive: Any, send: Any) -> None:
     headers = read_headers(scope["headers"])
     if refusal := _find_refusal(scope["method"], headers):
         await _send_problem(send, *refusal)
