@@ -180,7 +180,8 @@ PKB_INLINE_SCRIPT_POLICY = {
     "font-src": ["'self'", "data:"],
 }
 SECURE_SSL_REDIRECT = env.pkb_https
-SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$"]
+# Prometheus on this machine cannot say that it came by https.
+SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None
 SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.pkb_https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.pkb_https

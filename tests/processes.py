@@ -140,7 +140,7 @@ def read(database: str, query: str) -> list[tuple[object, ...]]:
 @contextmanager
 def served(database: str, **env: str) -> Iterator[str]:
     """Serve the product; yields the address once it is ready."""
-    port = str(_free_port())
+    port = str(free_port())
     server = manage("serve", database=database, APP_PORT=port, PKB_WORKER="off", **env)
     # A full pipe would stop the server.
     log = Thread(target=server.communicate, daemon=True)
@@ -154,7 +154,7 @@ def served(database: str, **env: str) -> Iterator[str]:
         log.join(60)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         return int(chosen.getsockname()[1])

@@ -97,6 +97,14 @@ def test_metrics_are_prometheus_text() -> None:
     assert response["Content-Type"].startswith("text/plain")
 
 
+def test_behind_tls_this_machine_collects_metrics_without(settings: Any) -> None:
+    settings.SECURE_SSL_REDIRECT = True
+    asked = [Client().get(path).status_code for path in ("/metrics", "/ready", "/status", "/tags")]
+    assert asked[0] == 200
+    assert asked[1] in {200, 503}
+    assert asked[2:] == [301, 301]
+
+
 @pytest.mark.parametrize(
     "path", ["/documents/{}", "/documents/{}/text", "/documents/{}/chunks", "/chunks/{}", "/none"]
 )
@@ -120,6 +128,22 @@ def test_no_question_is_in_the_log(
     api.get("/answer", {"q": "Who stole the crown?"})
     assert "/answer" in caplog.text
     assert "crown" not in caplog.text
+
+
+@pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
+def test_the_address_in_the_log_is_nobodys_mere_word(
+    api: APIClient,
+    db: None,
+    settings: Any,
+    caplog: pytest.LogCaptureFixture,
+    proxies: int,
+    address: str,
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    settings.PKB_TRUSTED_PROXIES = proxies
+    api.get("/health", headers={"X-Forwarded-For": "9.9.9.9, 198.51.100.7"})
+    lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    assert {line["ip"] for line in lines} == {address}
 
 
 def test_an_unexpected_error_is_a_500_with_a_request_id(
