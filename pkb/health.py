@@ -4,7 +4,6 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -19,6 +18,7 @@ from corpus.api.outages import is_migrated
 from corpus.catalogue import Totals, count_stored
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
+from pkb.status.state import DATABASE_AWAY
 from qa.configuration import INSTALLATION_HEADER, installation_sha256
 
 _started = monotonic()
@@ -61,7 +61,7 @@ class HealthView(APIView):
 def _count() -> Totals | None:
     try:
         return count_stored()
-    except DatabaseError:
+    except DATABASE_AWAY:
         return None
 
 

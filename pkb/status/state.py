@@ -15,6 +15,7 @@ from django.utils.timesince import timesince
 
 from corpus.queue import Backlog, Worker, list_workers, read_backlog
 from pkb.backup.kept import Backups, read_backups
+from pkb.postgres.account import PostgresDidNotStart
 from pkb.preload import are_models_loaded
 
 # The alerts of deploy/prometheus have the same bounds; a test compares them.
@@ -24,6 +25,9 @@ LONGEST_WAIT = timedelta(hours=1)
 LEAST_FREE_SHARE = 0.1
 # One that did not come may still come; after the second something is wrong.
 BACKUP_INTERVALS = 2
+
+# The embedded server, too, which the first to need it starts: on a full disk it does not.
+DATABASE_AWAY = (DatabaseError, InterfaceError, PostgresDidNotStart)
 
 
 class Problem(StrEnum):
@@ -135,7 +139,7 @@ def _ask_database() -> tuple[list[Worker] | None, Backlog | None]:
     was_open = connection.connection is not None
     try:
         return list_workers(), read_backlog()
-    except (DatabaseError, InterfaceError):
+    except DATABASE_AWAY:
         return None, None
     finally:
         # The thread of an exporter has no request that would end with its connection.

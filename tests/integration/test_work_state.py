@@ -9,6 +9,7 @@ from django.test import Client
 
 from corpus.queue import enqueue_filling, enqueue_job, list_workers, read_backlog
 from pkb.dashboard import say_of_state
+from pkb.postgres.account import PostgresDidNotStart
 from pkb.status import state as state_module
 from pkb.status.state import Problem, read_state
 
@@ -88,11 +89,16 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     assert body["backups"] is None
 
 
-def test_a_database_that_is_away_is_told_and_not_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [OperationalError("refused"), PostgresDidNotStart("no room")])
+def test_a_database_that_is_away_is_told_and_not_raised(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     def refuse() -> None:
-        raise OperationalError("connection refused")
+        raise error
 
     monkeypatch.setattr(state_module, "list_workers", refuse)
+    monkeypatch.setattr("pkb.health.count_stored", refuse)
+    assert Client().get("/health").json()["status"] == "degraded"
     body = Client().get("/status").json()
     assert (body["workers"], body["queue"]) == (None, None)
     assert Problem.DATABASE_AWAY in {found["problem"] for found in body["problems"]}
