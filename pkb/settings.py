@@ -33,6 +33,8 @@ env = read_env()
 
 # Model libraries look at these when they are imported: nothing is ever fetched at run time.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# onnxruntime tells its maker of each process unless this is set before it is imported.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # All products here are small: further threads of numpy's would cost 30 times the work of one, most
 # of it waiting for each other (docs/decisions/0025).

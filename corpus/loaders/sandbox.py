@@ -55,6 +55,8 @@ _BOOT = (
 )
 # No secret is among the variables a worker gets.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+# OCR runs by onnxruntime, which else tells its maker of each process.
+_GIVEN = {"ORT_DISABLE_TELEMETRY": "1"}
 _ERRORS: dict[str, type[PkbError]] = {
     error.code: error
     for error in (
@@ -76,7 +78,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env={name: os.environ[name] for name in _INHERITED if name in os.environ},
+            env=_GIVEN | {name: os.environ[name] for name in _INHERITED if name in os.environ},
         )
 
     @property

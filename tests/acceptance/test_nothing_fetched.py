@@ -1,6 +1,10 @@
 """No address that a document names is fetched, nor, unless it is allowed, that a request does."""
 
+import os
 import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from corpus.catalogue import create_collection
 from corpus.models import Collection
 from tests.factories import LIGHTHOUSE
 from tests.listeners import was_asked
+from tests.processes import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -51,3 +56,12 @@ def test_addresses_in_a_request_are_not_fetched(api: APIClient, listener: socket
     assert api.post("/ingest", {"content_path": at}, format="json").status_code in {400, 403, 404}
     assert api.post("/ingest", {"url": at}, format="json").status_code == 403
     assert not was_asked(listener)
+
+
+def test_what_runs_the_models_tells_its_maker_nothing(tmp_path: Path) -> None:
+    """A device id is what onnxruntime makes first, where it would send."""
+    program = "import pkb.settings, onnxruntime"
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True)
+    assert list(tmp_path.rglob("deviceid")) == []

@@ -63,6 +63,7 @@ def test_the_child_knows_neither_django_nor_the_environment(
     finally:
         worker.close()
     assert b"secret" not in environment
+    assert b"ORT_DISABLE_TELEMETRY=1" in environment
 
 
 def test_what_takes_too_long_is_killed_and_the_next_file_is_read() -> None:
