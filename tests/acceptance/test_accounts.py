@@ -30,8 +30,8 @@ pytestmark = pytest.mark.django_db
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}
 ADMIN = {
-    "GET /metrics", "GET /audit", "GET /status", "GET /rules", "POST /rules", "GET /rules/{}", "PATCH /rules/{}",
-    "DELETE /rules/{}", "POST /rules/try",
+    "GET /metrics", "GET /audit", "GET /status", "GET /rules", "POST /rules", "GET /rules/{}",
+    "PATCH /rules/{}", "DELETE /rules/{}", "POST /rules/try",
 }  # fmt: skip
 INGEST = {
     "POST /ingest", "DELETE /documents/{}", "DELETE /tags/{}", "POST /collections",

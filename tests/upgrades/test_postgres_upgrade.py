@@ -22,6 +22,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from pkb.postgres import OWNER
 from pkb.postgres.account import Programs
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.postgres.versions import installed_major, written_by
@@ -64,13 +65,13 @@ def written_by_others(programs: Path) -> Iterator[EmbeddedPostgres]:
             made.rename(server.state_dir / "data")
             server._write_settings(account)
         start_by(programs, server)
-        at = server.connection_settings("pkb")
+        at = server.address
         url = f"postgresql://{{}}@/{{}}?host={at['HOST']}&port={at['PORT']}"
         with psycopg.connect(url.format(SUPERUSER, "template1"), autocommit=True) as connection:
-            connection.execute(f"CREATE ROLE {at['USER']} LOGIN CREATEDB".encode())
+            connection.execute(f"CREATE ROLE {OWNER} LOGIN CREATEDB".encode())
             connection.execute("CREATE EXTENSION vector")
         server.ensure_database("pkb")
-        database = url.format(at["USER"], "pkb")
+        database = url.format(OWNER, "pkb")
         manage(folder, "migrate", "--verbosity", "0", database=database)
         manage(folder, "ingest", str(REPOSITORY / "data" / "documents"), database=database)
         server.stop()

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from pkb.postgres.account import PostgresDidNotStart
-from pkb.postgres.server import EmbeddedPostgres
+from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.postgres.upgrade import OldCluster
 from pkb.postgres.versions import installed_major, installed_version, written_by
 
@@ -19,9 +19,9 @@ EXTERNAL = "an external database is configured; nothing of the embedded Postgres
 
 def running_version(server: EmbeddedPostgres) -> str:
     """Return the version of the server that is up, such as 18.6."""
-    at = server.connection_settings("postgres")
+    at = server.address
     with psycopg.connect(
-        host=at["HOST"], port=at["PORT"], user=at["USER"], dbname=at["NAME"]
+        host=at["HOST"], port=at["PORT"], user=SUPERUSER, dbname="postgres"
     ) as connection:
         return connection.info.parameter_status("server_version") or ""
 

@@ -8,7 +8,7 @@ import corpus.telemetry
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('corpus', '0025_say_who_made_jobs'),
+        ('corpus', '0028_show_rows_to_their_own'),
     ]
 
     operations = [
