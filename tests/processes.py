@@ -133,7 +133,7 @@ def wait_for_others() -> None:
 
 
 def read(database: str, query: str) -> list[tuple[object, ...]]:
-    with psycopg.connect(database) as reader:
+    with psycopg.connect(database, options="-c pkb.principal=*") as reader:
         return list(reader.execute(query.encode()).fetchall())
 
 

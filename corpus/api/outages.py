@@ -12,6 +12,8 @@ log = structlog.get_logger(__name__)
 # A pool that has no connection to give in time is an OperationalError, too.
 _AWAY = (OperationalError, InterfaceError)
 # What was not migrated since the role that serves was made is not granted to it, either.
+# Of a row; of a table nothing was granted yet.
+_BY_POLICY = "row-level security policy"
 _LACKING = (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege)
 
 
@@ -29,9 +31,10 @@ def as_pkb_error(error: Exception) -> PkbError | None:
 
 
 def _explain(error: ProgrammingError) -> PkbError | None:
-    if isinstance(error.__cause__, errors.InsufficientPrivilege):
+    cause = error.__cause__
+    if isinstance(cause, errors.InsufficientPrivilege) and _BY_POLICY in str(cause):
         return NotAllowed("You may read this collection, but not change it.")
-    if isinstance(error.__cause__, _LACKING) and not is_migrated():
+    if isinstance(cause, _LACKING) and not is_migrated():
         log.error("database_not_migrated", reason=" ".join(str(error).split()))
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None

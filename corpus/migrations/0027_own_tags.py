@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             "tag",
-            models.UniqueConstraint("collection", "name", name="tag_name_once_in_a_collection"),
+            models.UniqueConstraint("collection", "name", name="tag_name_once_in_a_collection", violation_error_message="A tag of this name already exists there."),
         ),
         # By which lists are sorted.
         migrations.AddIndex("tag", models.Index("name", name="tag_by_name")),

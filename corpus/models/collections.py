@@ -126,7 +126,12 @@ class Tag(models.Model):
     class Meta:
         ordering = ["name"]
         constraints = [
-            models.UniqueConstraint("collection", "name", name="tag_name_once_in_a_collection"),
+            models.UniqueConstraint(
+                "collection",
+                "name",
+                name="tag_name_once_in_a_collection",
+                violation_error_message="A tag of this name already exists there.",
+            ),
             models.CheckConstraint(condition=~Q(name=""), name="tag_name_is_not_empty"),
         ]
         indexes = [models.Index("name", name="tag_by_name")]

@@ -72,7 +72,9 @@ def stored(home: Path, ingest: Ingest, collection: Collection) -> Collection:
     _answer(collection)
     null = Value(None, JSONField())
     IdempotentRequest.objects.create(key="k", request_sha256="0" * 64, status=201, body=null)
-    Tombstone.objects.create(content_sha256="1" * 64, seal=b"\x00\xff", width=8, hashes=b"12345678")
+    Tombstone.objects.create(
+        content_sha256="1" * 64, seal=b"\x00\xff345678", width=8, hashes=b"12345678"
+    )
     get_user_model().objects.create_user("ada", password=PASSWORD)
     return other
 
@@ -302,7 +304,7 @@ def test_rows_of_an_older_pkb_are_migrated(home: Path, stored: Collection) -> No
     path = home / "export" / "manifest.json"
     older = json.loads(path.read_text())
     older["migrations"]["qa"] = "0008_erase_answers"
-    later = {"is_kept", "name", "closest", "disagreement", "unanswered"}
+    later = {"is_kept", "name", "closest", "disagreement", "unanswered", "made_by_id"}
     for table in older["tables"]:
         if table["name"].startswith("qa_"):
             table["columns"] = [name for name in table["columns"] if name not in later]
