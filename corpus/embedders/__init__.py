@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.backends import BackendRegistry, Model
+from corpus.errors import BackendError
 
 if TYPE_CHECKING:
     from corpus.embedders.late_interaction import TokenEmbedder
@@ -56,6 +57,38 @@ def get_embedder(name: str) -> Embedder:
         ImproperlyConfigured: No such embedder is configured.
     """
     return cast("Embedder", embedders[name])
+
+
+def embed_passages(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.float32]:
+    """Return the vectors of passages, of which none is stored that cannot be compared.
+
+    Raises:
+        BackendError: The model failed, or what it gave is not of its form.
+    """
+    return _checked(embedder.embed_passages(texts), count=len(texts), embedder=embedder)
+
+
+def embed_queries(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.float32]:
+    """Return the vectors of queries.
+
+    Raises:
+        BackendError: The model failed, or what it gave is not of its form.
+    """
+    vectors = [np.atleast_1d(embedder.embed_query(text)) for text in texts]
+    for vector in vectors:
+        _checked(vector[np.newaxis], count=1, embedder=embedder)
+    return np.stack(vectors)
+
+
+def _checked(
+    vectors: NDArray[np.float32], *, count: int, embedder: Embedder
+) -> NDArray[np.float32]:
+    # Damaged weights make numbers that are none; Postgres would refuse them, or keep them.
+    if vectors.shape != (count, embedder.dimension) or not np.isfinite(vectors).all():
+        raise BackendError(
+            f"The model {embedder.name} gave no {count} vectors of {embedder.dimension} numbers."
+        )
+    return vectors
 
 
 def get_token_embedder(name: str) -> "TokenEmbedder":

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 from numpy.typing import NDArray
 
-from corpus.embedders import Embedder, get_embedder
+from corpus.embedders import Embedder, embed_passages, get_embedder
 from corpus.errors import BackendError
 from corpus.ingestion.chunks import NewChunk, embedder_input
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
@@ -93,7 +93,7 @@ def _batches(digests: Sequence[str], size: int) -> Iterator[Sequence[str]]:
 def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[np.float32]:
     for attempt in stamina.retry_context(on=BackendError, attempts=attempts, wait_initial=0.1):
         with attempt, span(Step.EMBEDDING, batch=len(texts)):
-            return embedder.embed_passages(texts)
+            return embed_passages(texts, embedder=embedder)
     raise AssertionError("unreachable: the last attempt raises")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from corpus.embedders import Embedder, get_embedder
+from corpus.embedders import Embedder, embed_queries, get_embedder
 from corpus.models import Chunk, Collection
 from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span
@@ -134,7 +134,7 @@ _MODES: dict[str, Callable[..., Found]] = {
 def _embed(text: str, embedder: Embedder, *, mode: str) -> NDArray[np.float32]:
     """Return the text's vector first; for ``hybrid`` then those of its sentences. (m, d)."""
     sentences = find_sentences(text) if mode == "hybrid" else ()
-    return np.stack([embedder.embed_query(part) for part in (text, *sentences)])
+    return embed_queries([text, *sentences], embedder=embedder)
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:

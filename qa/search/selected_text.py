@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from corpus.embedders import get_embedder
+from corpus.embedders import embed_passages, embed_queries, get_embedder
 from corpus.models import Collection
 from corpus.sentences import sentence_spans
 from qa.search.hybrid import RetrievedPassages
@@ -34,8 +34,8 @@ class SelectedText:
         started = perf_counter()
         model = get_embedder(Collection.objects.named(query.collection).embedding_model)
         passages = list(self._passages())
-        vectors = model.embed_passages([passage.text for passage in passages])
-        similarities = np.clip(vectors @ model.embed_query(query.text), 0.0, 1.0)
+        vectors = embed_passages([passage.text for passage in passages], embedder=model)
+        similarities = np.clip(vectors @ embed_queries([query.text], embedder=model)[0], 0.0, 1.0)
         scored = [
             replace(passage, similarity=float(value), score=float(value))
             for passage, value in zip(passages, similarities, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders import embedders, get_embedder
+from corpus.embedders import embed_passages, embedders, get_embedder
 from corpus.errors import InvalidInput, ModelNotFound
 
 
@@ -34,7 +34,7 @@ def embed_texts(
     if wanted > embedder.dimension:
         detail = f"The model {model!r} has {embedder.dimension} dimensions."
         raise InvalidInput(detail, field="dimensions")
-    vectors = embedder.embed_passages(texts)[:, :wanted]
+    vectors = embed_passages(texts, embedder=embedder)[:, :wanted]
     norms = np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return (vectors / norms).astype(np.float32), sum(embedder.count_tokens(texts))
 

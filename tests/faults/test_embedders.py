@@ -1,0 +1,61 @@
+"""An embedder in the process that gives what are no vectors: none is stored, and it is told."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from rest_framework.test import APIClient
+
+from corpus.embedders.hashed_words import HashingEmbedder
+from corpus.invariants import find_violations
+from corpus.jobs.run import advance_job
+from corpus.models import Document, Embedding, Job
+from tests.factories import LIGHTHOUSE
+
+MODEL = "hashing-64"
+
+
+class BrokenEmbedder(HashingEmbedder):
+    """Counts tokens as ever, and has weights that are damaged."""
+
+    def __init__(self, damage: str) -> None:
+        super().__init__(64)
+        self._whole = HashingEmbedder(64)
+        self._damage = damage
+
+    def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._damaged(self._whole.embed_passages(texts))
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self._damaged(self._whole.embed_query(text))
+
+    def _damaged(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self._damage == "wrong dimension":
+            return vectors[..., :32]
+        damaged = vectors.copy()
+        damaged[..., 3] = np.nan
+        return damaged
+
+
+def put_in(settings: Any, backend: str, **options: Any) -> None:
+    settings.PKB_EMBEDDERS = {MODEL: {"BACKEND": backend, "OPTIONS": options}}
+
+
+@pytest.mark.parametrize("damage", ["NaN", "wrong dimension"])
+@pytest.mark.django_db(transaction=True)
+def test_no_vector_of_a_broken_embedder_is_stored_and_a_whole_one_completes_the_document(
+    damage: str, api: APIClient, cheap_model: None, settings: Any
+) -> None:
+    put_in(settings, f"{__name__}.BrokenEmbedder", damage=damage)
+    stored = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+    assert (stored.status_code, stored.json()["status"]) == (201, "processing")
+    assert not Embedding.objects.exists()
+    told = api.post("/search", {"query": "Who built it?"}, format="json")
+    assert (told.status_code, told.json()["error"]) == (502, "backend_error")
+    put_in(settings, "corpus.embedders.hashed_words.HashingEmbedder", dimension=64)
+    [job] = Job.objects.all()
+    assert advance_job(job.pk)
+    assert Document.objects.get().status == Document.Status.COMPLETED
+    assert list(find_violations()) == []
