@@ -1,18 +1,27 @@
-"""What is told while the database is away, or is not that of this version."""
+"""What is told while the database or the disk is away, or is not that of this version."""
+
+import errno
 
 import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
 from psycopg import errors
 
-from corpus.errors import DatabaseUnavailable, NotAllowed, NotReady, PkbError
+from corpus.errors import (
+    DatabaseUnavailable,
+    NotAllowed,
+    NotReady,
+    PkbError,
+    StorageUnavailable,
+)
 
 log = structlog.get_logger(__name__)
 
 # A pool that has no connection to give in time is an OperationalError, too.
 _AWAY = (OperationalError, InterfaceError)
-# What was not migrated since the role that serves was made is not granted to it, either.
-# Of a row; of a table nothing was granted yet.
+# The disk is full, this user's part of it is, or it is read-only.
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+# Of a row; of a table: what was not migrated since its role was made is not granted to it, either.
 _BY_POLICY = "row-level security policy"
 _LACKING = (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege)
 
@@ -22,8 +31,13 @@ def as_pkb_error(error: Exception) -> PkbError | None:
 
     Of that the log says how it failed. None: nobody expected this error.
     """
-    if isinstance(error, PkbError):
-        return error
+    return error if isinstance(error, PkbError) else _as_outage(error)
+
+
+def _as_outage(error: Exception) -> PkbError | None:
+    if _is_unwritable(error):
+        log.error("storage_unavailable", reason=" ".join(str(error).split()))
+        return StorageUnavailable("The disk is full, or cannot be written to; nothing was kept.")
     if isinstance(error, _AWAY):
         log.error("database_unavailable", reason=" ".join(str(error).split()))
         return DatabaseUnavailable("The database does not answer; try again soon.")
@@ -38,6 +52,13 @@ def _explain(error: ProgrammingError) -> PkbError | None:
         log.error("database_not_migrated", reason=" ".join(str(error).split()))
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None
+
+
+def _is_unwritable(error: Exception) -> bool:
+    """Tell whether there is no room, for a file of ours or for Postgres'."""
+    if isinstance(error, OSError):
+        return error.errno in _UNWRITABLE
+    return isinstance(error.__cause__, errors.DiskFull)
 
 
 def is_migrated() -> bool:

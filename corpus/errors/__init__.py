@@ -53,6 +53,7 @@ The errors the product raises, with the HTTP status each maps to.
       - DatabaseUnavailable        503, with Retry-After
       - IssuerUnavailable          503, with Retry-After
     - NotReady                     503, with Retry-After
+  x StorageUnavailable             507
 
 A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
 """
@@ -64,6 +65,7 @@ from corpus.errors.backends import (
     IssuerUnavailable,
     NotReady,
     SourceUnavailable,
+    StorageUnavailable,
 )
 from corpus.errors.base import Errors, InvalidDataSet, InvalidInput, PkbError
 from corpus.errors.conflicts import (
@@ -129,6 +131,7 @@ __all__ = [
     "NotFetched", "NotFound", "NotLoggedIn", "NotReady", "OriginalChanged", "OriginalNotFound",
     "PageNotFound", "PathIngestionOff",
     "PathNotFound", "PkbError", "Redirected", "RuleExists", "RuleIsSet", "RuleNotFound",
-    "SessionNotFound", "SiteNotFound", "SourceNotFound", "SourceUnavailable", "TextTooLong",
-    "TextTooShort", "TooLarge", "UnprocessableContent", "UnreadableFile", "UnsupportedMediaType",
+    "SessionNotFound", "SiteNotFound", "SourceNotFound", "SourceUnavailable", "StorageUnavailable",
+    "TextTooLong", "TextTooShort", "TooLarge", "UnprocessableContent", "UnreadableFile",
+    "UnsupportedMediaType",
 ]  # fmt: skip

@@ -37,6 +37,13 @@ class IssuerUnavailable(BackendUnavailable):
     code = "issuer_unavailable"
 
 
+class StorageUnavailable(PkbError):
+    """What was sent cannot be kept: the disk is full, or cannot be written to."""
+
+    status = 507
+    code = "storage_unavailable"
+
+
 class NotReady(BackendError):
     """The service is still starting."""
 

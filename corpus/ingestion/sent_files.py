@@ -36,18 +36,24 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
     """Write a file that was sent, for its owner's eyes only.
 
     A folder for each: files of one name do not replace each other.
+
+    Raises:
+        OSError: There is no room for it; nothing of it is left.
     """
     path = uploads_folder() / f"{_mark()}{uuid.uuid4().hex[_MARK_CHARS:]}" / _fit_name(name)
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.parent.mkdir(mode=0o700)
-    path.touch(mode=0o600)
-    with path.open("wb") as kept:
-        for part in parts:
-            kept.write(part)
-        kept.flush()
-        os.fsync(kept.fileno())
-    for folder in (path.parent, uploads_folder()):
-        _sync_folder(folder)
+    with ExitStack() as undo:
+        path.parent.mkdir(mode=0o700)
+        undo.callback(drop_file, path)
+        path.touch(mode=0o600)
+        with path.open("wb") as kept:
+            for part in parts:
+                kept.write(part)
+            kept.flush()
+            os.fsync(kept.fileno())
+        for folder in (path.parent, uploads_folder()):
+            _sync_folder(folder)
+        undo.pop_all()
     return path
 
 

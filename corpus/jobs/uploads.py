@@ -1,6 +1,7 @@
 """Files that were sent to be taken in by a job: they stay here as long as their document."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import InvalidInput
 from corpus.ingestion.files import SyncOptions
-from corpus.ingestion.sent_files import keep_file
+from corpus.ingestion.sent_files import drop_file, keep_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Document, Job
 from corpus.roots.names import uploads_folder
@@ -23,14 +24,27 @@ def start_upload(
 
     Raises:
         InvalidInput: There is no file.
+        OSError: There is no room for all of them; none is kept.
     """
-    paths = tuple(str(keep_file(file.chunks(), name=file.name or "")) for file in files)
+    paths = _keep_all(files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
     options = SyncOptions(
         paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), place=True
     )
     return start_sync(collection, options)
+
+
+def _keep_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
+    """Keep all of the files, or none where one cannot be kept."""
+    paths = []
+    with ExitStack() as undo:
+        for file in files:
+            path = keep_file(file.chunks(), name=file.name or "")
+            undo.callback(drop_file, path)
+            paths.append(str(path))
+        undo.pop_all()
+    return tuple(paths)
 
 
 def uploads_of(collection: Collection) -> list[str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import Future, Task
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -59,7 +59,9 @@ class Body:
             self.left.set_result(None)
 
     def close(self) -> None:
-        self.file.close()
+        # What was not written yet of one without room is written now, again in vain.
+        with suppress(OSError):
+            self.file.close()
         if self._watch is not None:
             self._watch.cancel()
 
@@ -84,7 +86,7 @@ class BodyReader:
         """Return the whole body; ``close`` must follow.
 
         Raises:
-            Refused: It has more than ``max_bytes``, or did not come in its time.
+            Refused: It has more than ``max_bytes``, did not come in its time, or the disk is full.
             ClientLeft: Its client left before its end.
         """
         with ExitStack() as unread:
@@ -92,10 +94,12 @@ class BodyReader:
             unread.callback(self.close, body)
             try:
                 await self._fill(body, receive, max_bytes)
+                body.file.seek(0)
             except TimeoutError:
                 raise Refused(408, "The body did not come within its time.") from None
+            except OSError as error:
+                raise Refused(507, "There is no room on the disk for the body.") from error
             unread.pop_all()
-        body.file.seek(0)
         return body
 
     def close(self, body: Body) -> None:

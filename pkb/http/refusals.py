@@ -22,7 +22,7 @@ class Refused(Exception):
     """A request that is not let in.
 
     Attributes:
-        status: 401, 403, 408, 413, 429 or 503.
+        status: 401, 403, 408, 413, 429, 503 or 507.
         detail: What its client is told.
     """
 
