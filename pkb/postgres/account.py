@@ -12,11 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from django.db import OperationalError
+
 SYSTEM_USER = "pkb_postgres"
 
 
-class PostgresDidNotStart(RuntimeError):
-    """The embedded Postgres did not start, or is not this user's to start and stop."""
+class PostgresDidNotStart(OperationalError):
+    """The embedded Postgres did not start, or is not this user's to start and stop.
+
+    To who needs the database it is one that does not answer, like any other.
+    """
 
 
 class Account(NamedTuple):

@@ -138,6 +138,9 @@ class EmbeddedPostgres:
                 f"user {os.geteuid()} may not use {error.filename}: set PKB_DATA_DIR to a directory"
                 f" of your own, or run as the owner of {self.state_dir}, or set DATABASE_URL"
             ) from error
+        except OSError as error:
+            # The disk is full, or read-only.
+            raise PostgresDidNotStart(f"{self.state_dir} cannot be written to: {error}") from error
 
     def _account(self) -> Account:
         if os.geteuid() != 0:

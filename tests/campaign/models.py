@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from corpus.embedders.hashed_words import HashingEmbedder
 from tests.campaign.installation import Installation, installed
 from tests.campaign.ledger import new_text
 from tests.campaign.load import writing
@@ -27,7 +28,6 @@ from tests.contracts.chat_server import (
     hang,
     says,
 )
-from tests.contracts.model_server import embed
 
 FAULTS_OF_A_ROUND = 2
 FAULT_FOR_S = 3.0
@@ -35,6 +35,13 @@ DIMENSION = 1_536
 QUESTION = "Where does the note of the harbour begin?"
 TEN_MIB = 10 * 2**20
 SERVERS: dict[Path, ChatServer] = {}
+
+
+def embed(call: Call) -> None:
+    """Answer each text with its hashed words."""
+    found = HashingEmbedder(DIMENSION).embed_passages(call.body["input"])
+    rows = [{"index": i, "embedding": vector.tolist()} for i, vector in enumerate(found)]
+    call.send(200, json.dumps({"data": rows}))
 
 
 def vectors(make: Callable[[int], Any]) -> Behaviour:

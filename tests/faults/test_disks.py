@@ -1,5 +1,6 @@
 """A disk without room: what is sent is refused as such, and nothing half is left."""
 
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,14 @@ from psycopg import errors
 from rest_framework.test import APIClient
 
 from corpus.api.outages import as_pkb_error
-from corpus.errors import StorageUnavailable
+from corpus.errors import DatabaseUnavailable, StorageUnavailable
 from corpus.invariants import find_violations
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job
 from pkb.http.bodies import BodyReader
 from pkb.http.refusals import Refused
+from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
 from tests.factories import LIGHTHOUSE
 from tests.unit.gate import Client, in_loop
@@ -81,6 +84,13 @@ def test_a_body_without_room_is_refused(small_disk: Path, monkeypatch: pytest.Mo
             assert refused.value.status == 507
 
     in_loop(test)
+
+
+def test_a_read_only_folder_is_told_by_the_database_that_is_to_be_there(small_disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    with pytest.raises(PostgresDidNotStart, match="Read-only file system") as caught:
+        EmbeddedPostgres(small_disk / "postgres").start()
+    assert isinstance(as_pkb_error(caught.value), DatabaseUnavailable)
 
 
 def test_postgres_without_room_is_told_as_such() -> None:
