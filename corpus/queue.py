@@ -134,4 +134,14 @@ def _enqueue(
         with transaction.atomic():
             configured.defer(**arguments)
     except exceptions.AlreadyEnqueued:
-        return
+        _bring_forward(lock, delay_s=delay_s)
+
+
+def _bring_forward(lock: str, *, delay_s: int) -> None:
+    """Have a task that waits already begin no later than is asked for now.
+
+    Its time is by the clock of who asked first, which may have been set back by hours since.
+    """
+    latest = Now() + timedelta(seconds=delay_s)
+    waiting = ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock)
+    waiting.filter(scheduled_at__gt=latest).update(scheduled_at=latest)

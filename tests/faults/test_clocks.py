@@ -1,0 +1,25 @@
+"""Clocks that are set back while something waits for its time."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models.functions import Now
+from procrastinate.contrib.django.models import ProcrastinateJob
+
+from corpus.jobs.states import enqueue_left_behind
+from corpus.models import Collection, Job
+from corpus.queue import enqueue_job, is_awaited
+
+
+@pytest.mark.django_db
+def test_a_job_that_waits_since_the_clock_was_ahead_is_run_with_the_next_look(
+    collection: Collection,
+) -> None:
+    job = Job.objects.create(kind=Job.Kind.EMBED, collection=collection, is_listed=True)
+    enqueue_job(job.pk, delay_s=5)
+    task = ProcrastinateJob.objects.filter(status="todo", args={"job_id": str(job.pk)})
+    assert task.update(scheduled_at=Now() + timedelta(hours=1)) == 1
+    assert not is_awaited()
+    enqueue_left_behind()
+    assert is_awaited()
+    assert task.count() == 1
