@@ -20,8 +20,8 @@ import psycopg
 from pkb.postgres.server import ROLE, EmbeddedPostgres
 
 ROOT = Path(__file__).parents[2]
-READY_WITHIN_S = 120
-COMMAND_WITHIN_S = 300
+READY_WITHIN_S = 300
+COMMAND_WITHIN_S = 600
 POLL_S = 0.05
 # Small models that need no file: what is stored and read is what matters here.
 SMALL_MODELS = {
@@ -62,6 +62,7 @@ class Installation:
         }
         self._log: TextIO = (folder / "service.log").open("a")
         self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._started: list[subprocess.Popen[bytes]] = []
 
     def migrate(self) -> None:
         self.succeed("migrate", "--verbosity", "0")
@@ -88,7 +89,7 @@ class Installation:
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command of ``manage.py`` in a session of its own."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env=self.environment,
@@ -97,6 +98,8 @@ class Installation:
             stderr=self._log,
             start_new_session=True,
         )
+        self._started.append(process)
+        return process
 
     def command(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         """Run a command of ``manage.py`` to its end."""
@@ -160,21 +163,20 @@ class Installation:
 
     def end(self) -> None:
         for process in self._running.values():
-            with suppress(ProcessLookupError):
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)
-        for process in self._running.values():
-            try:
+        with suppress(subprocess.TimeoutExpired):
+            for process in self._running.values():
                 process.wait(20)
-            except subprocess.TimeoutExpired:
-                kill_session(process)
-        self._running.clear()
+        for process in self._started:
+            kill_session(process)
         self.postgres.stop()
         self._log.close()
 
 
 def kill_session(process: "subprocess.Popen[bytes]") -> None:
-    """Kill -9 a process and all of its group."""
-    with suppress(ProcessLookupError):
+    """Kill -9 a process that has not ended, and all of its group."""
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -22,7 +23,7 @@ REQUESTS_S, SYNC_S, REEMBED_S, MIGRATE_S, RESTORE_S = 1.5, 3.0, 5.0, 9.0, 6.0
 KILLS_OF_REQUESTS = 3
 # A parser lives for milliseconds: it is looked for so often.
 LOOK_EVERY_S = 0.002
-LOOKED_FOR_S = 10.0
+LOOKED_FOR_S = 4.0
 FILES = 30
 MODELS = ("hashing-64", "hashing-96")
 # A migration back to it and forward again rewrites tables of documents.
@@ -182,13 +183,14 @@ def _kill(
 ) -> None:
     """Kill at a random moment within so long."""
     at_s = pause_of(played.chance, within_s)
-    played.faults += 1
     played.fault += f"{', ' if played.fault else ''}{victim} killed after {at_s:.2f} s"
     if victim == "command":
         assert command is not None
+        is_killed = command.poll() is None
         kill_session(command)
     else:
-        VICTIMS[victim](played.installation)
+        is_killed = VICTIMS[victim](played.installation)
+    played.faults += is_killed
 
 
 def _draw(played: Round) -> str:
@@ -204,15 +206,22 @@ def _end(command: "subprocess.Popen[bytes]") -> None:
         kill_session(command)
 
 
-def _kill_parser(installation: Installation) -> None:
+def _kill_named(name: str, installation: Installation) -> bool:
+    is_alive = installation.is_alive(name)
+    if is_alive:
+        installation.kill(name)
+    return is_alive
+
+
+def _kill_parser(installation: Installation) -> bool:
     """Kill a process that reads a file, as soon as there is one."""
     deadline = time.monotonic() + LOOKED_FOR_S
     while time.monotonic() < deadline:
         for pid in (*installation.pids("server"), *installation.pids("worker")):
             if _is_parser(pid):
-                _kill_pid(pid)
-                return
+                return _kill_pid(pid)
         time.sleep(LOOK_EVERY_S)
+    return False
 
 
 def _is_parser(pid: int) -> bool:
@@ -222,40 +231,40 @@ def _is_parser(pid: int) -> bool:
         return False
 
 
-def _kill_respawned(installation: Installation) -> None:
+def _kill_respawned(installation: Installation) -> bool:
     """Kill the process that answers; the server's first one starts another."""
-    for pid in installation.pids("server"):
-        if not _is_parser(pid):
-            _kill_pid(pid)
+    answering = [pid for pid in installation.pids("server") if not _is_parser(pid)]
+    return any(_kill_pid(pid) for pid in answering)
 
 
-def _kill_postmaster(installation: Installation) -> None:
+def _kill_postmaster(installation: Installation) -> bool:
     pid = installation.postgres.pid
-    if pid is not None:
-        _kill_pid(pid)
+    return pid is not None and _kill_pid(pid)
 
 
-def _kill_backend(installation: Installation) -> None:
+def _kill_backend(installation: Installation) -> bool:
     """Kill one of Postgres' own processes: it restarts all of them, and recovers."""
     pid = installation.postgres.pid
-    if pid is None:
-        return
-    backends = [
-        each.pid for each in psutil.Process(pid).children() if "[local]" in " ".join(each.cmdline())
-    ]
-    for each in backends[:1]:
-        _kill_pid(each)
+    try:
+        children = psutil.Process(pid).children() if pid else []
+        backends = [each.pid for each in children if "[local]" in " ".join(each.cmdline())]
+    except psutil.NoSuchProcess:
+        return False
+    return any(_kill_pid(each) for each in backends[:1])
 
 
-def _kill_pid(pid: int) -> None:
-    with suppress(ProcessLookupError):
+def _kill_pid(pid: int) -> bool:
+    try:
         os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
-VICTIMS: dict[str, Callable[[Installation], None]] = {
-    "server": lambda installation: installation.kill("server"),
+VICTIMS: dict[str, Callable[[Installation], bool]] = {
+    "server": partial(_kill_named, "server"),
     "answering process": _kill_respawned,
-    "worker": lambda installation: installation.kill("worker"),
+    "worker": partial(_kill_named, "worker"),
     "Postgres": _kill_postmaster,
     "backend": _kill_backend,
     "parser": _kill_parser,
