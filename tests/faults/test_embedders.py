@@ -1,6 +1,7 @@
-"""An embedder in the process that gives what are no vectors: none is stored, and it is told."""
+"""Embedders in the process with damaged weights: nothing of theirs is stored, and it is told."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,15 @@ from numpy.typing import NDArray
 from rest_framework.test import APIClient
 
 from corpus.embedders.hashed_words import HashingEmbedder
+from corpus.embedders.model_files import find_model
+from corpus.embedders.onnx import OnnxEmbedder
+from corpus.embedders.onnx_export import exported_graph
+from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Embedding, Job
 from tests.factories import LIGHTHOUSE
+from tests.processes import MODELS
 
 MODEL = "hashing-64"
 
@@ -59,3 +65,18 @@ def test_no_vector_of_a_broken_embedder_is_stored_and_a_whole_one_completes_the_
     assert advance_job(job.pk)
     assert Document.objects.get().status == Document.Status.COMPLETED
     assert list(find_violations()) == []
+
+
+@pytest.mark.bare_models
+def test_a_truncated_graph_is_named_and_a_whole_one_in_its_place_is_read(tmp_path: Path) -> None:
+    name = "all-MiniLM-L6-v2"
+    whole = exported_graph(find_model(name), MODELS, name=name, quantized=True)
+    graph = tmp_path / whole.parent.name / whole.name
+    graph.parent.mkdir()
+    graph.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    embedder = OnnxEmbedder(name, str(tmp_path), quantized=True)
+    with pytest.raises(BackendError, match=graph.name):
+        embedder.embed_query("Who built it?")
+    graph.unlink()
+    graph.symlink_to(whole)
+    assert embedder.embed_query("Who built it?").shape == (embedder.dimension,)
