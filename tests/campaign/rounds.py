@@ -105,7 +105,7 @@ class Round:
 
 def find(http: httpx.Client, mark: str) -> list[str]:
     """Return the ids of the documents that a search for a mark brings, and that hold it."""
-    reply = http.post("/search", json={"query": f'"{mark}"', "top_k": 5})
+    reply = http.post("/search", json={"query": mark, "mode": "lexical", "top_k": 5})
     reply.raise_for_status()
     return [row["document_id"] for row in reply.json()["results"] if mark in row["content"]]
 
