@@ -38,7 +38,15 @@ def main() -> int:
     chosen = parser.parse_args()
     # What was started is ended, and what was mounted is not any more, also when this is ended.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    tallies = {}
+    tallies: dict[str, Tally] = {}
+    try:
+        run_families(chosen, tallies)
+    finally:
+        show(tallies)
+    return any(tally.failed or tally.lost for tally in tallies.values())
+
+
+def run_families(chosen: argparse.Namespace, tallies: dict[str, Tally]) -> None:
     shares = sum(FAMILIES[name].share for name in chosen.only)
     for name in chosen.only:
         if reason := FAMILIES[name].why_not():
@@ -46,9 +54,8 @@ def main() -> int:
             continue
         share = FAMILIES[name].share / shares
         seeds = [chosen.round] if chosen.round is not None else seeds_of(chosen, share)
-        tallies[name] = run_family(name, seeds)
-    show(tallies)
-    return any(tally.failed or tally.lost for tally in tallies.values())
+        tallies[name] = Tally()
+        run_family(name, seeds, tallies[name])
 
 
 def show(tallies: dict[str, Tally]) -> None:

@@ -38,9 +38,9 @@ class Tally:
             self.failed.append(played.seed)
 
 
-def run_family(name: str, seeds: Iterable[int]) -> Tally:
+def run_family(name: str, seeds: Iterable[int], tally: Tally) -> None:
     """Play rounds of a family on one service; a failed one leaves it to a fresh one."""
-    tally, left = Tally(), iter(seeds)
+    left = iter(seeds)
     is_over = False
     while not is_over:
         try:
@@ -50,7 +50,6 @@ def run_family(name: str, seeds: Iterable[int]) -> Tally:
             print(f"{name}: the service did not start: {error}", flush=True)
             tally.failed.append(0)
             break
-    return tally
 
 
 def play_until_failure(
@@ -78,8 +77,8 @@ def tell(name: str, played: Round, before: tuple[int, int], took_s: float) -> No
     in_doubt = played.ledger.in_doubt - before[1]
     outcome = "FAILED" if played.failures else "survived"
     print(
-        f"{name} {played.seed}: {played.fault}; {acknowledged} acknowledged, {in_doubt} not;"
-        f" {outcome} ({took_s:.0f} s)",
+        f"{name} {played.seed}: {played.fault}; faults: {played.faults};"
+        f" {acknowledged} acknowledged, {in_doubt} not; {outcome} ({took_s:.0f} s)",
         flush=True,
     )
     for failure in played.failures:
