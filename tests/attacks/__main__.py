@@ -10,18 +10,8 @@ this machine.
 
 import argparse
 import asyncio
-import os
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-import httpx
+from collections.abc import Awaitable, Callable
 
 from tests.attacks.content import damage_requests, poison, send_hostile_texts
 from tests.attacks.deletion import read_deleted
@@ -39,6 +29,7 @@ from tests.attacks.overload import (
 )
 from tests.attacks.reach import read_elsewhere, write_from_elsewhere
 from tests.attacks.target import Outcome, Target, find_process
+from tests.own_service import own_service
 
 ATTACKS: dict[str, Callable[[Target], Awaitable[Outcome]]] = {
     "halves": send_halves,
@@ -56,51 +47,7 @@ ATTACKS: dict[str, Callable[[Target], Awaitable[Outcome]]] = {
     "deletion": read_deleted,
     "schema": draw_requests,
 }
-ROOT = Path(__file__).parents[2]
-READY_WITHIN_S = 180
 SHOWN_FAILURES = 5
-
-
-@contextmanager
-def own_service() -> Iterator[Target]:
-    """Serve from a data folder of its own; it is gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="pkb-attack-") as folder:
-        root = Path(folder, "inbox")
-        root.mkdir()
-        with socket.socket() as chosen:
-            chosen.bind(("127.0.0.1", 0))
-            port = chosen.getsockname()[1]
-        environment = {
-            **os.environ,
-            "APP_PORT": str(port),
-            "PKB_DATA_DIR": str(Path(folder, "data")),
-            # One question again and again is to cost what others cost.
-            "PKB_ANSWER_CACHE": "0",
-            "PKB_INGEST_ROOTS": str(root),
-            "PKB_MODEL_DIR": os.environ.get("PKB_MODEL_DIR", str(ROOT / "var" / "models")),
-        }
-        manage = [sys.executable, "manage.py"]
-        subprocess.run([*manage, "migrate", "--verbosity", "0"], env=environment, check=True)
-        with Path(folder, "server.log").open("w") as log:
-            server = subprocess.Popen([*manage, "serve"], env=environment, stdout=log, stderr=log)
-            try:
-                wait_until_ready(f"http://127.0.0.1:{port}")
-                yield Target(f"http://127.0.0.1:{port}", 0, Path("/proc", str(server.pid)), root)
-            finally:
-                server.send_signal(signal.SIGTERM)
-                server.wait(60)
-
-
-def wait_until_ready(base_url: str) -> None:
-    deadline = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{base_url}/ready").status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.2)
-    raise SystemExit(f"{base_url} is not ready after {READY_WITHIN_S} s")
 
 
 async def attack(target: Target, names: list[str]) -> bool:
@@ -129,8 +76,9 @@ def main() -> int:
         target = Target(chosen.url, chosen.seconds)
         target.process = find_process(target.port)
         return not asyncio.run(attack(target, chosen.only))
-    with own_service() as target:
-        target.seconds = chosen.seconds
+    # One question again and again is to cost what others cost.
+    with own_service(PKB_ANSWER_CACHE="0") as service:
+        target = Target(service.url, chosen.seconds, service.process, service.inbox)
         target.process = find_process(target.port)
         return not asyncio.run(attack(target, chosen.only))
 
