@@ -8,7 +8,6 @@ from hashlib import sha256
 from time import time
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, acting_as
@@ -21,6 +20,7 @@ from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
+from corpus.querysets import ChunkQuerySet
 from corpus.queue import enqueue_filling
 from corpus.rules import rules_in_force, rules_of
 from corpus.tags import set_tags
@@ -279,10 +279,10 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> tuple[list[
     return stored, words
 
 
-def _delete_chunks(chunks: QuerySet[Chunk]) -> None:
+def _delete_chunks(chunks: ChunkQuerySet) -> None:
     """Delete chunks of a document that this transaction writes; others' answers let go of them."""
     with acting_as(SYSTEM):
-        chunks.delete()
+        chunks.remove()
 
 
 def _new_chunk(document: Document) -> Chunk:
