@@ -25,6 +25,7 @@ from qa.proof.parts import JoinedText, join_answers
 from qa.questions import split_question
 from qa.records import record_answer
 from qa.search.selected_text import SelectedText
+from qa.search.steady_versions import SteadyVersions
 from qa.state import QAInput
 from qa.types import Answer, Citation, Draft, Exchange, Passage, Query
 
@@ -154,13 +155,14 @@ def _run_parts(
     if not parts:
         return _run_with_selection(inputs, context, selected_text)
     listener = _PartListener(context.listener)
+    steady = SteadyVersions(context.retriever)
     states: list[dict[str, Any]] = []
     steps: list[dict[str, Any]] = []
     for number, part in enumerate(parts, start=1):
         of_part: QAInput = {**inputs, "question": part}
         listener.joined.begin_part()
         state, taken = _run_with_selection(
-            of_part, replace(context, listener=listener), selected_text
+            of_part, replace(context, listener=listener, retriever=steady), selected_text
         )
         states.append(state)
         steps += [{**step, "name": f"part{number}.{step['name']}"} for step in taken]

@@ -12,10 +12,10 @@ from qa.cancellation import Listener, Silent, wait_for
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
-from qa.search.hybrid import RetrievedPassages, default_retriever
+from qa.search.hybrid import Retriever, default_retriever
 from qa.search.passage_order import rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
-from qa.types import Draft, Exchange, Passage, Query
+from qa.types import Draft, Exchange, Passage
 
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
@@ -25,10 +25,6 @@ Made = TypeVar("Made")
 EXTRACTIVE = "extractive"
 # The answerer that PKB_LM configures.
 LANGUAGE_MODEL = "default"
-
-
-class Retriever(Protocol):
-    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages: ...
 
 
 class Answerer(Model, Protocol):

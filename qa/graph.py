@@ -9,6 +9,7 @@ The graph is a line: LangGraph runs a step of one node on the caller's thread, a
 caller's database connection. Do not fan out, and stream "updates" only.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Literal
@@ -20,12 +21,12 @@ from langgraph.runtime import Runtime
 from corpus.telemetry import Step, span
 from qa.context import EXTRACTIVE, QAContext
 from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
-from qa.proof.outline import tell_outline
+from qa.proof.outline import Section, tell_outline
 from qa.questions import find_named, is_greeting
 from qa.readers.passages import read_passages
 from qa.search.outline import find_by_name, read_sections
 from qa.state import QAInput, QAOutput, QAState
-from qa.types import Answer, Query
+from qa.types import Answer, Passage, Query
 
 Update = dict[str, Any]
 
@@ -65,14 +66,20 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    named = find_by_name(find_named(state["query"].text), state["candidates"])
     proved = tell_outline(
         state["question"],
-        read_sections(named.document_id) if named else [],
+        # It may be replaced since it was found: then it is found again.
+        _sections(state["query"], state["candidates"])
+        or _sections(state["query"], retrieve(state, runtime)["candidates"]),
         answerer=EXTRACTIVE,
         say=runtime.context.listener.say,
     )
     return {"proved": proved}
+
+
+def _sections(query: Query, candidates: Sequence[Passage]) -> list[Section]:
+    named = find_by_name(find_named(query.text), candidates)
+    return read_sections(named) if named else []
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:

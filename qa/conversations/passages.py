@@ -11,6 +11,7 @@ from corpus.loaders.ocr import OCR
 from corpus.models import Chunk, Document
 from qa.models import Answer
 from qa.search.hybrid import passage_of
+from qa.search.snapshot import one_snapshot
 from qa.types import Citation, ClosePassage, Passage
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.
@@ -69,10 +70,11 @@ def find_passages(spans: Iterable[Span]) -> dict[Place, Passage]:
     places = list(dict.fromkeys(map(_place, spans)))
     if not places:
         return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
-        around: dict[int, UUID] = dict(cursor.fetchall())
-    chunks = Chunk.objects.with_document().in_bulk(set(around.values()))
+    with one_snapshot():
+        with connection.cursor() as cursor:
+            cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
+            around: dict[int, UUID] = dict(cursor.fetchall())
+        chunks = Chunk.objects.with_document().in_bulk(set(around.values()))
     return {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
         for number, key in around.items()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from typing import Protocol
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +18,7 @@ from corpus.telemetry import Step, span
 from qa.questions import find_sentences
 from qa.search.fusion import best_first, fuse_legs, keep_best
 from qa.search.legs import Compared, Legs, Scores
+from qa.search.snapshot import one_snapshot
 from qa.types import Passage, Query
 
 # The scores of chunks, and the chunks.
@@ -30,6 +32,10 @@ class RetrievedPassages:
     passages: list[Passage]
     embedding_ms: float
     search_ms: float
+
+
+class Retriever(Protocol):
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,9 @@ class HybridRetriever:
             for wording, of_wording in zip(query.wordings, vectors, strict=True)
         ]
         search = partial(_MODES[mode], self, question=vectors[0][0])
-        found = [search(legs) for legs in searches]
+        # What was found is read again: another version by then would be a gap, or a mix of both.
+        with one_snapshot():
+            found = [search(legs) for legs in searches]
         scores = keep_best(scores for scores, _ in found)
         rows = {pk: row for _, compared in found for pk, row in compared.items()}
         passages = [

@@ -9,6 +9,7 @@ from corpus.models import Chunk, Document
 from qa.proof.outline import Section
 from qa.questions import telling_words
 from qa.search.hybrid import passage_of
+from qa.search.snapshot import one_snapshot
 from qa.types import Passage
 
 # A summary of more sections is read as the document itself.
@@ -28,15 +29,20 @@ def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
     return next(named, None)
 
 
-def read_sections(document_id: str) -> list[Section]:
-    """Return the beginnings of a document's main sections, in order; none if it is gone."""
-    document = Document.objects.filter(pk=UUID(document_id)).only("outline").first()
-    if document is None:
-        return []
-    headings = Outline.from_json(document.outline).headings
-    spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
-    sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
-    return [section for section in sections if section is not None]
+def read_sections(named: Passage) -> list[Section]:
+    """Return the beginnings of the main sections of a passage's document, in order.
+
+    None if that version of it is gone.
+    """
+    version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
+    with one_snapshot():
+        document = Document.objects.filter(**version).only("outline").first()
+        if document is None:
+            return []
+        headings = Outline.from_json(document.outline).headings
+        spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
+        sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
+        return [section for section in sections if section is not None]
 
 
 def find_main(headings: Sequence[Heading]) -> list[Heading]:
