@@ -1,0 +1,256 @@
+"""Ask a service for hours' worth: ``python benchmarks/soak.py [--requests 10000] [--seed 1]``.
+
+Starts a service with a data folder of its own, and sends it a mix of requests by some clients at
+once: documents stored, replaced and deleted (texts, and files that the parser reads in a child
+process), read, searched, asked by /answer, /chat and /mcp, and pages. As many documents come as
+go. Every 500 requests it looks at the processes: memory (PSS, so that what they share is counted
+once), open descriptors, threads, and connections to Postgres. Prints each look, and by how much
+each figure grows per 1,000 requests once it is warm, with its 95 % interval. Reads /proc: Linux.
+"""
+
+import argparse
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from math import sqrt
+from pathlib import Path
+from random import Random
+from statistics import linear_regression, mean
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import httpx
+import psutil  # type: ignore[import-untyped]
+
+from pkb.databases import choose_postgres_dir
+from tests.histories.texts import name_of, write_version
+from tests.own_service import OwnService, own_service
+
+LOOK_EVERY = 500
+# Documents that are there at a time, and questions that are asked: each again and again.
+DOCUMENTS = 60
+QUESTIONS = ("Who keeps the key of the house {}?", "How many rooms does the house {} have?")
+REFUSED = {429, 503}
+MEGABYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the processes of the service hold after so many requests.
+
+    Attributes:
+        memory_mb: Of the server and of what it started, by what they are.
+    """
+
+    requests: int
+    memory_mb: dict[str, float]
+    descriptors: int
+    threads: int
+    connections: int
+
+    @property
+    def all_memory_mb(self) -> float:
+        return sum(self.memory_mb.values())
+
+
+@dataclass
+class Soak:
+    """The clients of one service; threads share it."""
+
+    url: str
+    random: Random
+    versions: "count[int]" = field(default_factory=lambda: count(1))
+    document_ids: dict[str, str] = field(default_factory=dict)
+    told: Counter[str] = field(default_factory=Counter)
+
+    def acts(self) -> dict[Callable[[httpx.Client], httpx.Response], int]:
+        return {
+            self.store: 12,
+            self.delete: 6,
+            self.read: 30,
+            self.search: 16,
+            self.answer: 14,
+            self.chat: 3,
+            self.call_tool: 4,
+            self.show_page: 15,
+        }
+
+    def act(self, http: httpx.Client) -> None:
+        acts = self.acts()
+        (act,) = self.random.choices(list(acts), weights=list(acts.values()))
+        reply = act(http)
+        while reply.status_code in REFUSED:
+            self.told[f"{reply.status_code}, and sent again"] += 1
+            time.sleep(float(reply.headers.get("Retry-After", 1)))
+            reply = act(http)
+        self.told[f"{act.__name__} {reply.status_code}"] += 1
+
+    def store(self, http: httpx.Client) -> httpx.Response:
+        place, version = self._place(), next(self.versions)
+        text = write_version(place, version)
+        given = {"source_uri": f"note:{place}", "title": f"House {place}"}
+        if version % 3:
+            reply = http.post("/ingest", json={**given, "text": text})
+        else:
+            page = text.replace("## ", "<h2>").replace("\n\n", "</h2><p>")
+            file = (f"{place}.html", f"<html><body>{page}</body></html>".encode(), "text/html")
+            reply = http.post("/ingest", data=given, files={"file": file})
+        if reply.status_code in {200, 201}:
+            self.document_ids[place] = reply.json()["document_id"]
+        return reply
+
+    def delete(self, http: httpx.Client) -> httpx.Response:
+        return http.delete(f"/documents/{self._document_id()}")
+
+    def read(self, http: httpx.Client) -> httpx.Response:
+        document_id = self._document_id()
+        paths = ["/documents", f"/documents/{document_id}", f"/documents/{document_id}/chunks",
+                 f"/documents/{document_id}/text", "/documents/stats", "/collections", "/tags",
+                 "/health", "/ready", "/metrics", "/jobs"]  # fmt: skip
+        return http.get(self.random.choice(paths))
+
+    def search(self, http: httpx.Client) -> httpx.Response:
+        return http.post("/search", json={"query": self._question(), "top_k": 10})
+
+    def answer(self, http: httpx.Client) -> httpx.Response:
+        return http.get("/answer", params={"q": self._question()})
+
+    def chat(self, http: httpx.Client) -> httpx.Response:
+        return http.post("/chat", json={"question": self._question()})
+
+    def call_tool(self, http: httpx.Client) -> httpx.Response:
+        call = {"name": "search", "arguments": {"query": self._question()}}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        accepted = {"Accept": "application/json, text/event-stream"}
+        return http.post("/mcp", json=message, headers=accepted)
+
+    def show_page(self, http: httpx.Client) -> httpx.Response:
+        pages = ["/ui/ask", "/ui/library", f"/ui/documents/{self._document_id()}", "/ui/jobs",
+                 "/ui/quality", f"/ui/search?q={self._place()}"]  # fmt: skip
+        return http.get(self.random.choice(pages))
+
+    def _place(self) -> str:
+        return name_of(self.random.randrange(DOCUMENTS))
+
+    def _document_id(self) -> str:
+        return self.document_ids.get(self._place(), "00000000-0000-4000-8000-000000000000")
+
+    def _question(self) -> str:
+        return self.random.choice(QUESTIONS).format(self._place())
+
+
+def send(soak: Soak, *, requests: int, clients: int) -> None:
+    """Have so many requests sent by so many clients."""
+    left = iter(range(requests))
+    lock = threading.Lock()
+
+    def work() -> None:
+        with httpx.Client(base_url=soak.url, timeout=120) as http:
+            while True:
+                with lock:
+                    if next(left, None) is None:
+                        return
+                soak.act(http)
+
+    with ThreadPoolExecutor(clients) as pool:
+        for each in [pool.submit(work) for _ in range(clients)]:
+            each.result()
+
+
+def look(service: OwnService, requests: int) -> Look:
+    memory: Counter[str] = Counter()
+    descriptors = threads = 0
+    server = psutil.Process(int(service.process.name))
+    for process in [server, *server.children(recursive=True)]:
+        try:
+            memory[role_of(process)] += process.memory_full_info().pss / MEGABYTE
+            descriptors += process.num_fds()
+            threads += process.num_threads()
+        except psutil.NoSuchProcess:  # a parser that was done
+            continue
+    return Look(requests, dict(memory), descriptors, threads, connection_count(service))
+
+
+def role_of(process: psutil.Process) -> str:
+    line = " ".join(process.cmdline())
+    if "granian" in line:
+        return "server"
+    return "worker" if "worker" in line else "others"
+
+
+def connection_count(service: OwnService) -> int:
+    """Return the clients of the service's Postgres, by the titles of its processes."""
+    pid_file = choose_postgres_dir(service.data) / "data" / "postmaster.pid"
+    postmaster = psutil.Process(int(pid_file.read_text().split()[0]))
+    titles = [" ".join(child.cmdline()) for child in postmaster.children()]
+    return sum("[local]" in title or "(" in title.rpartition(" pkb ")[2] for title in titles)
+
+
+def slope(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """Return the slope of the least squares line, and half of its 95 % interval."""
+    line = linear_regression(xs, ys)
+    freedom = len(xs) - 2
+    errors = [y - line.slope * x - line.intercept for x, y in zip(xs, ys, strict=True)]
+    spread = sum((x - mean(xs)) ** 2 for x in xs)
+    error = sqrt(sum(each**2 for each in errors) / freedom / spread)
+    # Student's t: within .02 of it from 8 degrees of freedom on.
+    return line.slope, (1.96 + 2.5 / freedom) * error
+
+
+def main() -> None:
+    options = _parse_options()
+    with own_service() as service:
+        soak = Soak(service.url, Random(options.seed))  # noqa: S311  (of acts, not of secrets)
+        looks = list(_soak(soak, service, options))
+    print(f"\nreplies: {dict(sorted(soak.told.items()))}")
+    warm = [each for each in looks if each.requests >= options.warm]
+    print(f"\n| growth per 1,000 requests, from {options.warm:,} on | | 95 % |\n|---|---|---|")
+    roles = sorted({role for each in warm for role in each.memory_mb})
+    show("memory of all, MB", warm, lambda each: each.all_memory_mb)
+    for role in roles:
+        show(f"memory of {role}, MB", warm, lambda each, role=role: each.memory_mb.get(role, 0))
+    show("descriptors", warm, lambda each: each.descriptors)
+    show("threads", warm, lambda each: each.threads)
+    show("connections to Postgres", warm, lambda each: each.connections)
+
+
+def _soak(soak: Soak, service: OwnService, options: argparse.Namespace) -> Iterator[Look]:
+    print("| requests | memory, MB (by process) | descriptors | threads | connections | a second |")
+    print("|---|---|---|---|---|---|")
+    for sent in range(0, options.requests, LOOK_EVERY):
+        started = time.perf_counter()
+        send(soak, requests=LOOK_EVERY, clients=options.clients)
+        rate = LOOK_EVERY / (time.perf_counter() - started)
+        found = look(service, sent + LOOK_EVERY)
+        parts = ", ".join(f"{role} {mb:.1f}" for role, mb in sorted(found.memory_mb.items()))
+        print(
+            f"| {found.requests:,} | {found.all_memory_mb:.1f} ({parts}) | {found.descriptors} "
+            f"| {found.threads} | {found.connections} | {rate:.1f} |",
+            flush=True,
+        )
+        yield found
+
+
+def show(what: str, looks: Sequence[Look], figure: Callable[[Look], float]) -> None:
+    grown, half = slope([each.requests / 1_000 for each in looks], [figure(each) for each in looks])
+    print(f"| {what} | {grown:+.2f} | {grown - half:+.2f} to {grown + half:+.2f} |")
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--warm", type=int, default=3_000, help="requests before growth is measured"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
