@@ -22,6 +22,7 @@ class Folder:
     places: tuple[str, ...]
     files: dict[str, Path] = field(default_factory=dict)
     written_count: int = 0
+    suffix: str = ".md"
 
     def write(self, place: str, version: int) -> None:
         path = self.files.get(place) or self._new_path()
@@ -36,7 +37,7 @@ class Folder:
 
     def _new_path(self) -> Path:
         self.written_count += 1
-        return self.path / f"{self.written_count}.md"
+        return self.path / f"{self.written_count}{self.suffix}"
 
 
 @dataclass
