@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from math import sqrt
 from pathlib import Path
@@ -176,6 +177,10 @@ def look(service: OwnService, requests: int) -> Look:
     return Look(requests, dict(memory), descriptors, threads, connection_count(service))
 
 
+def memory_of(role: str, found: Look) -> float:
+    return found.memory_mb.get(role, 0.0)
+
+
 def role_of(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     if "granian" in line:
@@ -213,7 +218,7 @@ def main() -> None:
     roles = sorted({role for each in warm for role in each.memory_mb})
     show("memory of all, MB", warm, lambda each: each.all_memory_mb)
     for role in roles:
-        show(f"memory of {role}, MB", warm, lambda each, role=role: each.memory_mb.get(role, 0))
+        show(f"memory of {role}, MB", warm, partial(memory_of, role))
     show("descriptors", warm, lambda each: each.descriptors)
     show("threads", warm, lambda each: each.threads)
     show("connections to Postgres", warm, lambda each: each.connections)

@@ -189,14 +189,9 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
     def remove(self) -> None:
-        """Delete these chunks; citations of them name none then.
-
-        They are locked before citations are looked for: an answer that is being kept finds them
-        gone, or its citations are found.
-        """
-        locked = self.order_by("pk").select_for_update(of=("self",))
-        keys = list(locked.values_list("pk", flat=True))
-        self.model._default_manager.filter(pk__in=keys).delete()
+        """Delete them, locked before citations are looked for: none comes in between."""
+        locked = self.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
+        self.model._default_manager.filter(pk__in=list(locked)).delete()
 
     def with_document(self) -> Self:
         """Bring the document along, and leave what is long and not of the chunk itself."""

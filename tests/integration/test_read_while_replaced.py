@@ -10,7 +10,6 @@ from rest_framework.test import APIClient
 from corpus.catalogue import create_collection
 from corpus.models import Chunk, Collection, Document
 from corpus.querysets import ChunkQuerySet
-from qa import graph
 from qa.answer_question import answer_question
 from qa.cancellation import Silent
 from qa.context import build_context
@@ -105,8 +104,8 @@ def test_what_is_summed_up_is_found_again_once_it_was_replaced(
     houses: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(houses, 1)
-    replacing = first_of(lambda: put(houses, 2), graph.read_sections)
-    monkeypatch.setattr(graph, "read_sections", replacing)
+    replacing = first_of(lambda: put(houses, 2), outline.read_sections)
+    monkeypatch.setattr("qa.graph.read_sections", replacing)
     assert set(versions_of(ask(SUMMARISE))) == {2}
 
 
@@ -123,11 +122,9 @@ class Replacer(Silent):
 
 def test_the_parts_of_a_question_are_answered_from_one_version(houses: Collection) -> None:
     put(houses, 1)
-    context = build_context()
-    replacer = Replacer(lambda: put(houses, 2))
+    context = replace(build_context(), listener=Replacer(lambda: put(houses, 2)))
     question = BOTH.format(place=HOUSE)
-    given = {"collection": "houses", "k": 8}
-    made = answer_question(question, context=replace(context, listener=replacer), **given).answer
+    made = answer_question(question, collection="houses", k=8, context=context).answer
     cited = {each.passage.content_sha256 for each in made.citations}
     assert cited == {hash_of(HOUSE, 1)}
     assert find_versions(made.text) == {1}
