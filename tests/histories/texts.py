@@ -18,7 +18,7 @@ _RECORD = re.compile(r"\brecord (\d+)\b")
 SITE, KEY, ROOMS = "site", "key", "rooms"
 PARTS = frozenset({SITE, KEY, ROOMS})
 # In tokens: one part is under it, two are over it.
-CHUNK_SIZE = 32
+CHUNK_SIZE = 40
 CHUNKING = {"strategy": "structure", "size": CHUNK_SIZE, "overlap": 0, "overlap_sentences": 0}
 QUESTIONS = (
     "Who keeps the key of the house {place}?",
