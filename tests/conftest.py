@@ -3,7 +3,7 @@
 import gc
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +41,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long-schema", action="store_true", help="200 cases an operation, not 8, in test_schema"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
+    """Trace one process's imports only: each makes the same, and traced they take twice as long.
+
+    The process that shares out the tests runs none of them: it has been traced enough.
+    """
+    coverage = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    worker = getattr(session.config, "workerinput", {}).get("workerid")
+    is_alone = worker is None and session.config.getoption("dist") == "no"
+    if coverage is None or is_alone or worker == "gw0":
+        return (yield)
+    coverage.pause()
+    collected = yield
+    if worker:
+        coverage.resume()
+    return collected
 
 
 @pytest.hookimpl(trylast=True)
