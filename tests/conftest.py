@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 from django.test import override_settings
 from rest_framework.test import APIClient
+from xdist.scheduler import LoadFileScheduling
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -21,6 +22,27 @@ from tests.factories import Ingest, ingest_text_of
 from tests.processes import template
 
 pytest_plugins = ["tests.recordings.plugin"]
+
+# Files that one process runs, for what they share: a service, or torch, seconds to import.
+TOGETHER = {
+    "tests/acceptance/test_mcp.py": "a service",
+    "tests/acceptance/test_openai_api.py": "a service",
+    "tests/contracts/test_embedders.py": "torch",
+    "tests/integration/test_onnx_export.py": "torch",
+    "tests/integration/test_train_reader.py": "torch",
+}
+
+
+class FilesTogether(LoadFileScheduling):
+    """Shares out whole files, as ``--dist loadfile`` does, and some of them together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return TOGETHER.get(file, file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether | None:
+    return FilesTogether(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

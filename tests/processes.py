@@ -25,6 +25,8 @@ SERVING = {key: connection.settings_dict.get(key, "") for key in ("USER", "PASSW
 OWNER = SERVING | connection.settings_dict.get("OWNER", {})
 # Packages that want others than the service does, in an environment of their own.
 OTHERS = ROOT / ".venv-clients"
+# Where a service says that its pages are.
+PAGES = "https://kb.localhost"
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,26 +29,11 @@ from tests.factories import (
     UNSURE_ANSWER,
     answered,
 )
-from tests.processes import ROOT, own_database, served
+from tests.processes import PAGES, ROOT
 
 pytestmark = pytest.mark.slow
 
-PAGES = "https://kb.localhost"
 Use = Callable[[Client], Awaitable[Any]]
-
-
-@pytest.fixture(scope="module")
-def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
-    with django_db_blocker.unblock(), own_database(f"test_mcp_{os.getpid()}") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def address(database: str) -> Iterator[str]:
-    with served(database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS="127.0.0.1,.kb.localhost") as url:
-        body = {"text": LIGHTHOUSE, "title": "Coast"}
-        assert httpx.post(f"{url}/ingest", json=body).status_code == 201
-        yield url
 
 
 def using(server: Any, use: Use) -> Any:
@@ -74,8 +59,8 @@ def read(result: CallToolResult) -> Any:
     return parsed
 
 
-def test_tools_are_described(address: str) -> None:
-    listed = using(f"{address}/mcp", lambda client: client.list_tools())
+def test_tools_are_described(service: str) -> None:
+    listed = using(f"{service}/mcp", lambda client: client.list_tools())
     tools = {tool.name: tool for tool in listed.tools}
     assert set(tools) == {"search", "fetch", "answer", "ingest"}
     assert tools["search"].input_schema["required"] == ["query"]
@@ -87,8 +72,8 @@ def test_tools_are_described(address: str) -> None:
     ]
 
 
-def test_what_is_found_can_be_fetched(address: str) -> None:
-    server = f"{address}/mcp"
+def test_what_is_found_can_be_fetched(service: str) -> None:
+    server = f"{service}/mcp"
     found = read(call(server, "search", query=LIGHTHOUSE_QUESTION))
     assert set(found) == {"results"}
     best = found["results"][0]
@@ -102,8 +87,8 @@ def test_what_is_found_can_be_fetched(address: str) -> None:
     assert document["url"] == f"{PAGES}/ui/documents/{document['id']}" == best["url"]
 
 
-def test_what_is_taken_in_is_answered(address: str) -> None:
-    server = f"{address}/mcp"
+def test_what_is_taken_in_is_answered(service: str) -> None:
+    server = f"{service}/mcp"
     stored = read(call(server, "ingest", text=BAKERY, title="Bakery", tags=["Food"]))
     assert stored["tags"] == ["food"]
     answer = read(call(server, "answer", question="When does the bakery in Lindow open?"))
@@ -114,8 +99,8 @@ def test_what_is_taken_in_is_answered(address: str) -> None:
     assert stored["document_id"] in str(again.content)
 
 
-def test_an_abstention_is_no_error(address: str) -> None:
-    answer = read(call(f"{address}/mcp", "answer", question="Zxqv blorptang fnimble?"))
+def test_an_abstention_is_no_error(service: str) -> None:
+    answer = read(call(f"{service}/mcp", "answer", question="Zxqv blorptang fnimble?"))
     assert (answer["answer"], answer["citations"], answer["abstained"]) == ("", [], True)
 
 
@@ -184,9 +169,9 @@ def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_wrong_calls_are_errors_a_model_can_read(
-    address: str, tool: str, arguments: dict[str, Any]
+    service: str, tool: str, arguments: dict[str, Any]
 ) -> None:
-    result = call(f"{address}/mcp", tool, **arguments)
+    result = call(f"{service}/mcp", tool, **arguments)
     assert result.is_error
     assert "Traceback" not in str(result.content)
     # What nobody expected is told in these words alone.
@@ -231,29 +216,29 @@ INITIALIZE = {
     ],
 )
 def test_only_allowed_hosts_and_origins_come_in(
-    address: str, headers: dict[str, str], status: int
+    service: str, headers: dict[str, str], status: int
 ) -> None:
     accept = {"Accept": "application/json, text/event-stream"}
-    reply = httpx.post(f"{address}/mcp", json=INITIALIZE, headers={**accept, **headers})
+    reply = httpx.post(f"{service}/mcp", json=INITIALIZE, headers={**accept, **headers})
     assert reply.status_code == status
     if status != 200:
         assert reply.headers["Content-Type"] == "application/problem+json"
 
 
-def test_there_is_nothing_to_get(address: str) -> None:
-    reply = httpx.get(f"{address}/mcp")
+def test_there_is_nothing_to_get(service: str) -> None:
+    reply = httpx.get(f"{service}/mcp")
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
     assert len(reply.headers["X-Request-ID"]) == len(str(uuid4()))
 
 
-def test_many_calls_at_once_leave_no_connection_behind(address: str) -> None:
+def test_many_calls_at_once_leave_no_connection_behind(service: str) -> None:
     async def use(client: Client) -> Any:
         calls = [client.call_tool("search", {"query": f"lens {n}"}) for n in range(20)]
         return await asyncio.gather(*calls)
 
-    results = using(f"{address}/mcp", use)
+    results = using(f"{service}/mcp", use)
     assert not any(result.is_error for result in results)
-    assert httpx.get(f"{address}/health").json()["database_connected"] is True
+    assert httpx.get(f"{service}/health").json()["database_connected"] is True
 
 
 def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,20 +267,20 @@ async def list_and_search(client: Client) -> tuple[Any, CallToolResult]:
     return await client.list_tools(), found
 
 
-def test_the_same_tools_speak_over_stdio(address: str, database: str) -> None:
+def test_the_same_tools_speak_over_stdio(service: str, service_database: str) -> None:
     # Of another secret key, the server beside it is not its own.
-    alone = command(database, PKB_MCP_READ_ONLY="true", PKB_SECRET_KEY="another" * 10)
+    alone = command(service_database, PKB_MCP_READ_ONLY="true", PKB_SECRET_KEY="another" * 10)
     listed, found = using(alone, list_and_search)
     assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
     assert read(found)["results"][0]["title"] == "Coast"
 
 
 def test_over_stdio_the_running_server_does_the_work(
-    address: str, database: str, tmp_path: Path
+    service: str, service_database: str, tmp_path: Path
 ) -> None:
     # Without models this process could not search, and it knows of no PKB_PUBLIC_URL.
     beside = command(
-        database, APP_PORT=address.rsplit(":", 1)[1], PKB_MODEL_DIR=str(tmp_path / "none")
+        service_database, APP_PORT=service.rsplit(":", 1)[1], PKB_MODEL_DIR=str(tmp_path / "none")
     )
 
     async def use(client: Client) -> tuple[Any, ...]:

@@ -1,6 +1,5 @@
 """/v1 as OpenAI's own client sees it, and /v1/rerank as Cohere has it."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +14,7 @@ from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from qa.questions import ABSTENTION
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
-from tests.processes import own_database, served
+from tests.factories import BAKERY, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.slow
 
@@ -24,18 +22,9 @@ MODEL = "pkb/default"
 EMBEDDER = "bge-small-en-v1.5"
 
 
-@pytest.fixture(scope="module")
-def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
-    name = f"test_openai_{os.getpid()}"
-    with django_db_blocker.unblock(), own_database(name) as database, served(database) as url:
-        stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
-        assert stored.status_code == 201
-        yield url
-
-
 @pytest.fixture
-def client(address: str) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{address}/v1", api_key="unused", max_retries=0) as opened:
+def client(service: str) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{service}/v1", api_key="unused", max_retries=0) as opened:
         yield opened
 
 
@@ -53,7 +42,7 @@ def test_collections_are_models(client: OpenAI) -> None:
     assert client.models.retrieve(MODEL).owned_by == "pkb"
 
 
-def test_a_completion_cites_what_it_says(client: OpenAI, address: str) -> None:
+def test_a_completion_cites_what_it_says(client: OpenAI, service: str) -> None:
     reply = client.chat.completions.create(model=MODEL, messages=asking(LIGHTHOUSE_QUESTION))
     (choice,) = reply.choices
     content = choice.message.content or ""
@@ -65,7 +54,7 @@ def test_a_completion_cites_what_it_says(client: OpenAI, address: str) -> None:
     assert annotations[0]["type"] == "file_citation"
     assert cited["filename"] == "Coast"
     assert content[cited["start_index"] : cited["end_index"]] == cited["quote"]
-    text = httpx.get(f"{address}/documents/{cited['file_id']}/text").json()["text"]
+    text = httpx.get(f"{service}/documents/{cited['file_id']}/text").json()["text"]
     assert cited["quote"] in text
     assert reply.usage is not None
     assert reply.usage.completion_tokens > 5
