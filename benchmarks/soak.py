@@ -12,7 +12,7 @@ import argparse
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -163,7 +163,7 @@ def send(soak: Soak, *, requests: int, clients: int) -> None:
 
 
 def look(service: OwnService, requests: int) -> Look:
-    memory: Counter[str] = Counter()
+    memory: defaultdict[str, float] = defaultdict(float)
     descriptors = threads = 0
     server = psutil.Process(int(service.process.name))
     for process in [server, *server.children(recursive=True)]:

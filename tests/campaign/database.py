@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 
+from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.server import SUPERUSER
 from tests.campaign.installation import Installation, installed
 from tests.campaign.load import OPERATIONS, writing
@@ -145,11 +146,12 @@ PROXIES: dict[Path, Proxy] = {}
 def behind_a_proxy() -> Iterator[Installation]:
     """Serve on the embedded server as if it were one of somebody's own, through a proxy."""
     with installed() as installation:
-        at = installation.postgres.connection_settings("pkb")
+        at = installation.postgres.address
         proxy = Proxy(f"{at['HOST']}/.s.PGSQL.{at['PORT']}")
         installation.environment["DATABASE_URL"] = (
-            f"postgresql://{at['USER']}:none@127.0.0.1:{proxy.port}/pkb?sslmode=disable"
+            f"postgresql://{APPLICATION}:none@127.0.0.1:{proxy.port}/pkb?sslmode=disable"
         )
+        installation.environment |= {"POSTGRES_OWNER": OWNER, "POSTGRES_OWNER_PASSWORD": "none"}
         PROXIES[installation.folder] = proxy
         installation.kill("server")
         installation.kill("worker")

@@ -17,7 +17,8 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
-from pkb.postgres.server import ROLE, EmbeddedPostgres
+from pkb.postgres import OWNER
+from pkb.postgres.server import EmbeddedPostgres
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 300
@@ -149,17 +150,16 @@ class Installation:
         with self.connect(database) as connection:
             return connection.execute(query.encode()).fetchall()
 
-    def connect(self, database: str = "pkb", *, user: str = ROLE) -> "psycopg.Connection[Any]":
+    def connect(self, database: str = "pkb", *, user: str = OWNER) -> "psycopg.Connection[Any]":
         """Connect to the embedded server itself, past any proxy; it is started if it is down."""
         self.postgres.start()
-        at = self.postgres.connection_settings(database)
-        return psycopg.connect(
-            host=at["HOST"], port=at["PORT"], user=user, dbname=database, autocommit=True
-        )
+        return psycopg.connect(self.database_url(database, user=user), autocommit=True)
 
-    def database_url(self, database: str) -> str:
-        at = self.postgres.connection_settings(database)
-        return f"postgresql://{at['USER']}@/{database}?host={at['HOST']}&port={at['PORT']}"
+    def database_url(self, database: str, *, user: str = OWNER) -> str:
+        """As an address of libpq, by which every row is seen."""
+        at = self.postgres.address
+        sees_all = "options=-c%20pkb.principal%3D*"
+        return f"postgresql://{user}@/{database}?host={at['HOST']}&port={at['PORT']}&{sees_all}"
 
     def end(self) -> None:
         for process in self._running.values():
