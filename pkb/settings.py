@@ -256,6 +256,7 @@ SPECTACULAR_SETTINGS = {
     # Where no login is asked for, none.
     "SECURITY": [{"key": []}, {}],
     "ENUM_NAME_OVERRIDES": {
+        "GrantRole": "corpus.models.Grant.Role",
         "AnswerKind": "qa.models.Answer.Kind",
         "DocumentStatus": "corpus.models.Document.Status",
         "JobStatus": "corpus.models.Job.Status",
