@@ -107,7 +107,7 @@ def kill_restores(options: argparse.Namespace) -> None:
 
 def stored_count(database: str) -> int:
     # What the killed one had open is rolled back once its server process notes its end.
-    with psycopg.connect(database) as reader:
+    with psycopg.connect(database, options="-c pkb.principal=*") as reader:
         row = reader.execute("SELECT count(*) FROM corpus_document").fetchone()
     return row[0] if row else 0
 

@@ -115,10 +115,10 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         CollectionProtected: It is the default one.
         CollectionNotEmpty: It holds documents, and ``if_empty`` was asked for.
     """
-    if name == DEFAULT_COLLECTION:
-        raise CollectionProtected(f"The collection {name!r} always exists.")
     with transaction.atomic():
-        collection = Collection.objects.select_for_update().named(name)
+        collection = Collection.objects.select_for_update(of=("self",)).named(name)
+        if collection.name == DEFAULT_COLLECTION and collection.owner_id is None:
+            raise CollectionProtected(f"The collection {name!r} always exists.")
         if if_empty and collection.documents.exists():
             raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
         check_writable(Collection.objects.filter(pk=collection.pk))
@@ -133,7 +133,7 @@ def ensure_default_collection(**kwargs: object) -> None:
     Raises:
         ImproperlyConfigured: ``EMBEDDING_DIM`` is not the dimension of ``EMBEDDING_MODEL``.
     """
-    if Collection.objects.filter(name=DEFAULT_COLLECTION).exists():
+    if Collection.objects.filter(name=DEFAULT_COLLECTION, owner=None).exists():
         return
     try:
         create_collection(DEFAULT_COLLECTION, dimension=settings.PKB_EMBEDDING_DIM)

@@ -7,6 +7,7 @@ from django.db import connection, models
 from django.db.models import F
 
 from corpus.access.principal import current_principal
+from corpus.errors import NotAllowed
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
@@ -34,7 +35,11 @@ def check_writable(rows: models.QuerySet[Any, Any]) -> None:
 
     Raises:
         ProgrammingError: One of the rows is to be seen only; it is told as ``NotAllowed``.
+        NotAllowed: One of them is not to be seen any more.
     """
-    if not current_principal().sees_all:
-        key = rows.model._meta.pk.name
-        rows.order_by().update(**{key: F(key)})
+    if current_principal().sees_all:
+        return
+    key = rows.model._meta.pk.name
+    found = list(rows.order_by().values_list("pk", flat=True))
+    if rows.model._default_manager.filter(pk__in=found).update(**{key: F(key)}) < len(found):
+        raise NotAllowed("You may not change this any more.")

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
-from corpus.models.ownership import OwnedModel
+from corpus.models.ownership import BoundModel, OwnedModel
 from qa.querysets import (
     AnswerQuerySet,
     ChatStreamQuerySet,
@@ -157,7 +157,7 @@ class Citation(models.Model):
 ERASED_CITATION: dict[str, Any] = {"quote": "", "title": "", "source_uri": "", "heading_path": []}
 
 
-class Session(OwnedModel):
+class Session(BoundModel):
     """A conversation; unless it is kept, it is gone ``PKB_SESSION_MINUTES`` after its last use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.access.principal import current_user_id
+from corpus.access.principal import current_bound_key_id, current_user_id
 from corpus.embedders.tokens import count_cl100k_tokens
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
@@ -43,8 +43,8 @@ def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Sessi
     """
     if session_id is None:
         return Session.objects.create(is_kept=keep)
-    Session.objects.expired().filter(pk=session_id).delete()
     key = _own_key(session_id)
+    Session.objects.expired().filter(pk=key).delete()
     session, is_new = Session.objects.get_or_create(pk=key, defaults={"is_kept": keep})
     if keep and not session.is_kept:
         session.is_kept = True
@@ -58,7 +58,7 @@ def _own_key(session_id: UUID) -> UUID:
     user_id = current_user_id()
     if user_id is None or Session.objects.filter(pk=session_id).exists():
         return session_id
-    return uuid5(session_id, str(user_id))
+    return uuid5(session_id, f"{user_id}:{current_bound_key_id() or ''}")
 
 
 def ask_in_session(

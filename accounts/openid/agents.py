@@ -1,11 +1,12 @@
 """Agents that bring the provider's token instead of a key."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 
-from accounts.authentication import scopes_of
+from accounts.authentication import principal_of, scopes_of
 from accounts.models import Identity
 from accounts.openid.issuer import find_issuer
 from accounts.openid.resource import SCOPES, resource_address
@@ -38,7 +39,7 @@ def authenticate_token(token: str) -> Principal:
         raise NotLoggedIn("The token is of nobody who has logged in to the pages yet.")
     named = _read_scopes(claims)
     scopes = scopes_of(identity.user) & {scope for scope in SCOPES if scope.value in named}
-    return Principal(user_id=identity.user_id, scopes=scopes)
+    return replace(principal_of(identity.user), scopes=scopes)
 
 
 def _read_scopes(claims: Mapping[str, Any]) -> set[str]:

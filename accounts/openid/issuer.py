@@ -121,12 +121,14 @@ class Issuer:
             "issuer": metadata["issuer"],
             "audience": audience,
         }
+        keys = self._find_keys()
         try:
-            return check_token(token, keys=self._find_keys(), **expected)
+            return check_token(token, keys=keys, **expected)
         except UnknownKey:
-            if monotonic() < self._keys_stay:
+            if self._keys is keys and monotonic() < self._keys_stay:
                 raise
-            self._keys = None
+            if self._keys is keys:
+                self._keys = None
         return check_token(token, keys=self._find_keys(), **expected)
 
     def _find_metadata(self) -> dict[str, Any]:
@@ -154,14 +156,16 @@ class Issuer:
             raise IssuerUnavailable("It does not say where logins, tokens and keys are.")
 
     def _find_keys(self) -> jwt.PyJWKSet:
-        if self._keys is None:
+        # Another thread may forget them meanwhile.
+        keys = self._keys
+        if keys is None:
             told = self._ask("GET", self._find_metadata()["jwks_uri"])
             try:
-                self._keys = jwt.PyJWKSet.from_dict(told)
+                keys = jwt.PyJWKSet.from_dict(told)
             except jwt.PyJWTError:
                 raise IssuerUnavailable("It tells no keys that can be used.") from None
-            self._keys_stay = monotonic() + KEYS_STAY_S
-        return self._keys
+            self._keys, self._keys_stay = keys, monotonic() + KEYS_STAY_S
+        return keys
 
     def _fetch_tokens(self, code: str, *, verifier: str, redirect_uri: str) -> dict[str, Any]:
         form = {

@@ -52,7 +52,8 @@ def check_token(
             leeway=LEEWAY_S,
             options={"require": list(_REQUIRED)},
         )
-    except jwt.PyJWTError as exc:
+    except (jwt.PyJWTError, TypeError, ValueError) as exc:
+        # The last two where it names a key of another kind than its algorithm's.
         raise UntrustedToken(type(exc).__name__) from None
 
 

@@ -13,6 +13,8 @@ READABLE = "ANY ((SELECT pkb_readable())::bigint[])"
 WRITABLE = "ANY ((SELECT pkb_writable())::bigint[])"
 OWNED = "ANY ((SELECT pkb_owned())::bigint[])"
 # What nobody made, a command or a time without a login did: it is the superusers'.
+# A key that is bound to collections sees of what names none only what was made with it.
+WITH_THIS_KEY = "(NOT (SELECT pkb_is_bound()) OR made_with = (SELECT pkb_key_id()))"
 MINE = """(made_by_id = (SELECT pkb_user_id())
            OR made_by_id IS NULL AND (SELECT pkb_is_superuser()))"""
 

@@ -53,13 +53,14 @@ class Principal:
         return scope in self.scopes
 
     def as_setting(self) -> str:
-        """Return what policies of rows read: empty, ``*``, ``7``, or with collections ``7:1,2``."""
+        """Return what policies of rows read: empty, ``*``, ``7``, or of a bound key ``7:1,2:3``."""
         if self.sees_all:
             return "*"
         if self.user_id is None:
             return ""
-        bounds = "" if self.collections is None else f":{','.join(map(str, self.collections))}"
-        return f"{self.user_id}{bounds}"
+        if self.collections is None:
+            return f"{self.user_id}"
+        return f"{self.user_id}:{','.join(map(str, self.collections))}:{self.key_id or ''}"
 
 
 NOBODY = Principal()
@@ -76,6 +77,24 @@ def current_principal() -> Principal:
 
 def current_user_id() -> int | None:
     return _acting.get().user_id
+
+
+def current_maker_id() -> int | None:
+    """Return whose what is made now is to be; of nobody who sees all, as of what an admin does."""
+    principal = _acting.get()
+    return None if principal.sees_all else principal.user_id
+
+
+def current_bounds() -> list[int] | None:
+    """Return the collections that the key is bound to by which somebody acts."""
+    bounds = _acting.get().collections
+    return None if bounds is None else list(bounds)
+
+
+def current_bound_key_id() -> int | None:
+    """Return the key by which somebody acts, if it is bound to collections."""
+    principal = _acting.get()
+    return None if principal.collections is None else principal.key_id
 
 
 def on_behalf(work: Callable[Given, Returned]) -> Callable[Given, Returned]:

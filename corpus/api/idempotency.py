@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from rest_framework.response import Response
 
-from corpus.access.principal import current_user_id
+from corpus.access.principal import current_bound_key_id, current_user_id
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import Document, IdempotentRequest
 
@@ -32,8 +32,9 @@ def answered_once(
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
-    with _held(f"{current_user_id()}:{key}"):
-        kept = IdempotentRequest.objects.filter(key=key, made_by=current_user_id()).first()
+    asker = {"made_by": current_user_id(), "made_with": current_bound_key_id()}
+    with _held(f"{asker['made_by']}:{asker['made_with']}:{key}"):
+        kept = IdempotentRequest.objects.filter(key=key, **asker).first()
         if kept is None:
             response = act()
             _keep(key, digest, response)

@@ -4,8 +4,10 @@ Hooked on every deletion by the ORM, whoever begins it, and done in its transact
 all is gone, before it all is there. What lies above the corpus is told by ``documents_deleted``.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import chain, count
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from django.db.models import Q
 from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.erasure.tombstones import keep_tombstones
 from corpus.ingestion.sent_files import drop_file, path_of
 from corpus.jobs.states import fail_job
@@ -70,10 +73,26 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
 
 
 @receiver(pre_delete, sender=get_user_model())
-def end_jobs(sender: Any, *, instance: Any, **_: Any) -> None:
-    """End what a user has begun: a job that nobody made would go on with the rights of all."""
-    for job in Job.objects.unfinished().filter(made_by=instance):
-        fail_job(job.pk, reason="Who began it was deleted.")
+def leave_collections(sender: Any, *, instance: Any, **_: Any) -> None:
+    """End what a user has begun, and leave their collections to the superusers.
+
+    A job that nobody made would go on with other rights. Names that are taken there get the
+    user's behind them.
+    """
+    with acting_as(SYSTEM):
+        for job in Job.objects.unfinished().filter(made_by=instance):
+            fail_job(job.pk, reason="Who began it was deleted.")
+        for collection in Collection.objects.filter(owner=instance):
+            collection.name = _free_name(collection.name, instance.get_username())
+            collection.owner = None
+            collection.save(update_fields=["name", "owner"])
+
+
+def _free_name(name: str, username: str) -> str:
+    left = Collection.objects.filter(owner=None)
+    suffix = re.sub(r"[^a-zA-Z0-9_-]", "-", username)
+    tried = chain([name], (f"{name[:60]}-{suffix[:30]}{number or ''}" for number in count()))
+    return next(each for each in tried if not left.filter(name=each).exists())
 
 
 def _drop_foreign_traces(documents: Sequence[UUID], *, collection: Collection) -> None:

@@ -19,7 +19,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.models import DEFAULT_COLLECTION, Collection, Document, Job
+from corpus.models import Collection, Document, Job
 from corpus.roots.names import uploads_folder
 
 # File systems take names of 255 bytes.
@@ -146,7 +146,8 @@ def _mark() -> str:
     A second one on the same folder, such as that of tests, thus removes nothing of it.
     """
     with acting_as(SYSTEM):
-        born = Collection.objects.named(DEFAULT_COLLECTION).created_at
+        # The first that was made, and is never deleted: the default one.
+        born = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
     return sha256(born.isoformat().encode()).hexdigest()[:_MARK_CHARS]
 
 

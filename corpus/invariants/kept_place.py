@@ -59,5 +59,6 @@ def _path() -> Path:
 
 def _choice(collection: Collection | None) -> list[str]:
     """What a place is of: another database, or another choice, has other documents behind it."""
-    born = Collection.objects.filter(name=DEFAULT_COLLECTION).values_list("created_at", flat=True)
-    return [*(each.isoformat() for each in born), collection.name if collection else ""]
+    ownerless = Collection.objects.filter(name=DEFAULT_COLLECTION, owner=None)
+    born = ownerless.values_list("created_at", flat=True)
+    return [*(each.isoformat() for each in born), str(collection.pk) if collection else ""]

@@ -185,20 +185,21 @@ def count_words(collection_id: int) -> str:
     return f"the words of collection {collection_id} were counted"
 
 
-def index_vectors(name: str) -> str:
-    collection = Collection.objects.named(name)
+def index_vectors(collection_id: int) -> str:
+    collection = Collection.objects.get(pk=collection_id)
     ensure_vector_index(model=collection.embedding_model, dimension=collection.dimension)
     if collection.previous_dimension is not None:
         ensure_vector_index(
             model=collection.previous_model, dimension=collection.previous_dimension
         )
-    return f"the vectors of collection {name} were indexed"
+    return f"the vectors of collection {collection} were indexed"
 
 
-def tell_version(name: str) -> str:
+def tell_version(collection_id: int) -> str:
+    collection = Collection.objects.get(pk=collection_id)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [Collection.objects.named(name).pk])
-    return f"collection {name} has a version"
+        cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [collection.pk])
+    return f"collection {collection} has a version"
 
 
 def count_items(job_id: UUID) -> str:

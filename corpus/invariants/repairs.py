@@ -9,7 +9,7 @@ from django.db import DatabaseError
 from corpus.errors import PkbError
 from corpus.invariants import remedies
 from corpus.invariants.checks import Violation
-from corpus.models import Chunk, Document, Embedding
+from corpus.models import Chunk, Collection, Document, Embedding
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,10 @@ def _collection_of_word(key: str) -> int:
     return int(key.split(" ", 1)[0])
 
 
+def _collection(key: str) -> Any:
+    return Collection.objects.filter(pk=key).values_list("pk", flat=True).first()
+
+
 def _itself(key: str) -> str:
     return key
 
@@ -152,8 +156,10 @@ REMEDIES: Mapping[str, _Remedy] = {
         ("the count of a word is wrong", "a word of no chunk is kept"),
         _Remedy(remedies.count_words, _collection_of_word),
     ),
-    "a collection has no index for its model's vectors": _Remedy(remedies.index_vectors, _itself),
-    "a collection has no version": _Remedy(remedies.tell_version, _itself),
+    "a collection has no index for its model's vectors": _Remedy(
+        remedies.index_vectors, _collection
+    ),
+    "a collection has no version": _Remedy(remedies.tell_version, _collection),
     "a version is of a collection that is gone": _Remedy(remedies.drop_lost_versions, _itself),
     "words are counted of a collection that is gone": _Remedy(remedies.drop_lost_words, _itself),
     "a document is pending or processing and no unfinished job has it": _Remedy(

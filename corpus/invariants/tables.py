@@ -34,10 +34,11 @@ DOCUMENTS: Mapping[str, str] = {
 COLLECTIONS: Mapping[str, str] = {
     "a collection that always exists is gone": f"""
         SELECT '{DEFAULT_COLLECTION}', NULL::bigint
-         WHERE NOT EXISTS (SELECT FROM corpus_collection WHERE name = '{DEFAULT_COLLECTION}')""",  # noqa: S608
+         WHERE NOT EXISTS (SELECT FROM corpus_collection
+                            WHERE name = '{DEFAULT_COLLECTION}' AND owner_id IS NULL)""",  # noqa: S608
     # Named as by corpus.vector_index.
     "a collection has no index for its model's vectors": """
-        SELECT k.name, k.id FROM corpus_collection k
+        SELECT k.id, k.id FROM corpus_collection k
          CROSS JOIN LATERAL (VALUES (k.embedding_model, k.dimension),
                                     (k.previous_model, k.previous_dimension)) used(model, dimension)
          WHERE used.model <> '' AND NOT EXISTS (
@@ -46,8 +47,17 @@ COLLECTIONS: Mapping[str, str] = {
                    encode(sha256(convert_to(used.model, 'UTF8')), 'hex'), 16))
                AND pg_get_indexdef(i.indexrelid) LIKE '%%halfvec(' || used.dimension || ')%%')""",
     "a collection has no version": """
-        SELECT k.name, k.id FROM corpus_collection k
+        SELECT k.id, k.id FROM corpus_collection k
          WHERE NOT EXISTS (SELECT FROM corpus_collectionchange v WHERE v.collection_id = k.id)""",
+    "what policies know of a collection is not what it says": """
+        SELECT k.id, k.id FROM corpus_collection k
+          FULL JOIN corpus_collectionaccess a ON a.collection_id = k.id
+         WHERE (k.id, k.owner_id, k.is_public)
+               IS DISTINCT FROM (a.collection_id, a.owner_id, a.is_public)""",
+    "a tag is on a document of another collection": """
+        SELECT DISTINCT t.id, t.collection_id FROM corpus_tag t
+          JOIN corpus_document_tags l ON l.tag_id = t.id
+          JOIN corpus_document d ON d.id = l.document_id AND d.collection_id <> t.collection_id""",
     "a version is of a collection that is gone": """
         SELECT v.id, NULL FROM corpus_collectionchange v
          WHERE NOT EXISTS (SELECT FROM corpus_collection k WHERE k.id = v.collection_id)""",
@@ -112,6 +122,9 @@ SCHEMA: Mapping[str, str] = {
             ('corpus_forget_token_vectors', 'corpus_document'),
             ('corpus_tell_change', 'corpus_collection'),
             ('corpus_forget_changes', 'corpus_collection'),
+            ('corpus_keep_access', 'corpus_collection'), ('corpus_stay_owned', 'corpus_collection'),
+            ('corpus_stay_where_written', 'corpus_document'),
+            ('accounts_event_stays', 'accounts_event'),
             ('corpus_tell_update', 'corpus_tag'),
             ('corpus_tell_insert', 'corpus_document'), ('corpus_tell_update', 'corpus_document'),
             ('corpus_tell_delete', 'corpus_document'), ('corpus_tell_insert', 'corpus_chunk'),
@@ -122,6 +135,11 @@ SCHEMA: Mapping[str, str] = {
           ) wanted(name, on_table)
          WHERE NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgname = wanted.name
             AND t.tgrelid = wanted.on_table::regclass AND t.tgenabled IN ('O', 'A'))""",
+    "row-level security is off": """
+        SELECT DISTINCT p.polrelid::regclass, NULL::bigint
+          FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+         WHERE c.relnamespace = current_schema()::regnamespace
+           AND NOT (c.relrowsecurity AND c.relforcerowsecurity)""",
     "a constraint was never checked": """
         SELECT conrelid::regclass || ' ' || conname, NULL::bigint FROM pg_constraint
          WHERE NOT convalidated AND connamespace = current_schema()::regnamespace""",
@@ -130,7 +148,9 @@ SCHEMA: Mapping[str, str] = {
         SELECT i.indexrelid::regclass, NULL::bigint FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
          WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+           -- Of another role's it is only told that it makes one.
            AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p
-                            WHERE p.index_relid = i.indexrelid)""",
+                            WHERE p.index_relid = i.indexrelid
+                               OR p.index_relid IS NULL AND p.datname = current_database())""",
 }
 TABLES = {**DOCUMENTS, **COLLECTIONS, **JOBS, **MIRRORED, **SCHEMA}

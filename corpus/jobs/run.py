@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.access.principal import Principal, Scope, acting_as
+from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
 from corpus.ingestion.disk import reason_of
 from corpus.jobs.kinds import kind_of
@@ -54,17 +54,27 @@ def advance_job(
 def advance_for_maker(job_id: UUID, *, should_stop: ShouldStop, is_turn_over: ShouldStop) -> bool:
     """Go on with a job on behalf of who made it, as ``advance_job``; asked anew at each turn.
 
+    What nobody made, as a schedule or a command, is done for the collection's owner, if it has one.
     It fails where they may not change the collection any more.
     """
-    maker = Job.objects.filter(pk=job_id).values_list("made_by", flat=True).first()
-    if maker is None:
-        return advance_job(job_id, should_stop=should_stop, is_turn_over=is_turn_over)
-    with acting_as(Principal(user_id=maker, scopes=frozenset({Scope.READ, Scope.INGEST}))):
+    with acting_as(_maker_of(job_id)):
         writable = Collection.objects.writable()
         if Job.objects.filter(pk=job_id, collection__in=writable).exists():
             return advance_job(job_id, should_stop=should_stop, is_turn_over=is_turn_over)
-    fail_job(job_id, reason="Who began it may not change the collection any more.")
+    with held(job_id) as is_mine:
+        if is_mine:
+            fail_job(job_id, reason="Who began it may not change the collection any more.")
     return True
+
+
+def _maker_of(job_id: UUID) -> Principal:
+    found = Job.objects.filter(pk=job_id).values_list("made_by", "collection__owner", "bounds")
+    made_by, owner, bounds = found.first() or (None, None, None)
+    if made_by is None and owner is None:
+        return SYSTEM
+    scopes = frozenset({Scope.READ, Scope.INGEST})
+    collections = None if bounds is None else tuple(bounds)
+    return Principal(user_id=made_by or owner, scopes=scopes, collections=collections)
 
 
 def advance_at_once(jobs: Iterable[Job]) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from corpus.access.principal import current_bounds, current_maker_id
 from corpus.errors import JobNotFound, JobStateConflict
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
@@ -44,6 +45,7 @@ def retry_job(job_id: UUID) -> Job:
         stage=JobItem.Stage.QUEUED,
     )
     job.items.pending().update(attempts=0)
+    job.made_by_id, job.bounds = current_maker_id(), current_bounds()
     job.status, job.stage, job.is_background = Job.Status.QUEUED, Job.Stage.WAITING, True
     job.failed, job.errors, job.start_count, job.finished_at = 0, [], 0, None
     job.request_id = current_request_id() or job.request_id

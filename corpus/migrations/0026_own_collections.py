@@ -1,3 +1,4 @@
+import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
@@ -65,6 +66,16 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.AddField(
+            model_name='job',
+            name='bounds',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=corpus.access.principal.current_bounds, editable=False, help_text="ids of the collections that its maker's key was bound to; none: to none", null=True, size=None),
+        ),
+        migrations.AlterField(
+            model_name='job',
+            name='made_by',
+            field=models.ForeignKey(blank=True, default=corpus.access.principal.current_maker_id, editable=False, help_text="none: a command's or an admin's, or no login was asked for", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
+        ),
         migrations.CreateModel(
             name='CollectionAccess',
             fields=[
@@ -78,6 +89,11 @@ class Migration(migrations.Migration):
             name='made_by',
             field=models.ForeignKey(blank=True, default=corpus.access.principal.current_user_id, editable=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
+        migrations.AddField(
+            model_name='idempotentrequest',
+            name='made_with',
+            field=models.BigIntegerField(blank=True, default=corpus.access.principal.current_bound_key_id, editable=False, null=True),
+        ),
         migrations.AlterField(
             model_name='idempotentrequest',
             name='key',
@@ -87,6 +103,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(migrations.RunSQL.noop, "DELETE FROM corpus_idempotentrequest WHERE made_by_id IS NOT NULL"),
         migrations.AddConstraint(
             model_name='idempotentrequest',
-            constraint=models.UniqueConstraint(models.F('made_by'), models.F('key'), name='idempotent_key_once_a_user', nulls_distinct=False),
+            constraint=models.UniqueConstraint(models.F('made_by'), models.F('made_with'), models.F('key'), name='idempotent_key_once_a_user', nulls_distinct=False),
         ),
     ]

@@ -6,6 +6,7 @@ from corpus.access.policies import (
     OF_NOBODY,
     OWNED,
     READABLE,
+    WITH_THIS_KEY,
     WRITABLE,
     Policy,
     put,
@@ -13,7 +14,7 @@ from corpus.access.policies import (
 )
 
 # Who acts is the setting pkb.principal, which our connections keep: empty for nobody, * for who
-# sees all, 7 for a user, 7:1,2 for a key that is bound to two collections.
+# sees all, 7 for a user, 7:1,2:3 for key 3 that is bound to two collections.
 # pkb_granted reads tables that have no policies: else each would ask it again.
 FUNCTIONS = """
 CREATE FUNCTION pkb_sees_all() RETURNS boolean STABLE PARALLEL SAFE LANGUAGE sql AS $$
@@ -31,6 +32,9 @@ CREATE FUNCTION pkb_user_id() RETURNS bigint STABLE PARALLEL SAFE LANGUAGE sql A
 $$;
 CREATE FUNCTION pkb_is_bound() RETURNS boolean STABLE PARALLEL SAFE LANGUAGE sql AS $$
   SELECT coalesce(strpos(current_setting('pkb.principal', true), ':'), 0) > 0
+$$;
+CREATE FUNCTION pkb_key_id() RETURNS bigint STABLE PARALLEL SAFE LANGUAGE sql AS $$
+  SELECT nullif(split_part(current_setting('pkb.principal', true), ':', 3), '')::bigint
 $$;
 CREATE FUNCTION pkb_is_superuser() RETURNS boolean STABLE PARALLEL SAFE LANGUAGE sql AS $$
   SELECT EXISTS (SELECT FROM auth_user
@@ -61,7 +65,7 @@ CREATE FUNCTION pkb_owned() RETURNS bigint[] STABLE PARALLEL SAFE LANGUAGE sql A
 $$;
 """
 NO_FUNCTIONS = """
-DROP FUNCTION pkb_owned, pkb_writable, pkb_readable, pkb_granted, pkb_is_superuser, pkb_is_bound,
+DROP FUNCTION pkb_owned, pkb_writable, pkb_readable, pkb_granted, pkb_is_superuser, pkb_key_id, pkb_is_bound,
               pkb_user_id, pkb_bounds_of, pkb_user_of, pkb_sees_all;
 """
 KEEP_ACCESS = """
@@ -83,6 +87,38 @@ INSERT INTO corpus_collectionaccess (collection_id, owner_id, is_public)
 SELECT id, owner_id, is_public FROM corpus_collection;
 """
 KEEP_NONE = "DROP FUNCTION corpus_keep_access CASCADE; DELETE FROM corpus_collectionaccess"
+# A policy of UPDATE sees the old row only by who may read it, whom FOR KEY SHARE needs, and checks the
+# new one: this keeps readers from moving a row away.
+STAY = """
+CREATE FUNCTION corpus_stay_where_written() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.collection_id <> OLD.collection_id
+     AND NOT (pkb_sees_all() OR OLD.collection_id = ANY (pkb_writable())) THEN
+    RAISE EXCEPTION 'row violates row-level security policy: its collection may not be changed'
+          USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE FUNCTION corpus_stay_owned() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.owner_id IS DISTINCT FROM OLD.owner_id
+     AND NOT (pkb_sees_all() OR OLD.id = ANY (pkb_owned())) THEN
+    RAISE EXCEPTION 'row violates row-level security policy: its owner may not be changed'
+          USING ERRCODE = 'insufficient_privilege';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER corpus_stay_owned BEFORE UPDATE OF owner_id ON corpus_collection
+FOR EACH ROW EXECUTE FUNCTION corpus_stay_owned();
+""" + "".join(
+    f"CREATE TRIGGER corpus_stay_where_written BEFORE UPDATE OF collection_id ON {table}\n"
+    "FOR EACH ROW EXECUTE FUNCTION corpus_stay_where_written();\n"
+    for table in (
+        "corpus_document", "corpus_chunk", "corpus_embedding", "corpus_tag", "corpus_job",
+        "corpus_site", "corpus_watchedfolder", "corpus_termcount", "corpus_collectionmap",
+    )
+)
+LEAVE = "DROP FUNCTION corpus_stay_where_written, corpus_stay_owned CASCADE"
 # A tag is of one collection now: who names it anew need not see the others.
 TELL_OWN = """
 DROP TRIGGER corpus_tell_update ON corpus_tag;
@@ -127,7 +163,7 @@ POLICIES = {
     "corpus_jobitem": Policy.through(
         "corpus_job", key="job_id", write=f"parent.collection_id = {WRITABLE}"
     ),
-    "corpus_idempotentrequest": Policy.both(MINE),
+    "corpus_idempotentrequest": Policy.both(f"{MINE} AND {WITH_THIS_KEY}"),
     "corpus_rule": OF_NOBODY,
     "corpus_tombstone": OF_NOBODY,
 }
@@ -141,5 +177,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(FUNCTIONS, NO_FUNCTIONS),
         migrations.RunSQL(KEEP_ACCESS, KEEP_NONE),
         migrations.RunSQL(TELL_OWN, TELL_ALL),
+        migrations.RunSQL(STAY, LEAVE),
         migrations.RunSQL(put(POLICIES), take(POLICIES)),
     ]

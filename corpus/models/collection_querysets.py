@@ -36,15 +36,16 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
     def find(self, address: str) -> Collection | None:
         """Return the collection that a name, or a name and its owner's, means for who acts.
 
-        Of several that are seen by a bare name one's own comes first, then one without an owner,
-        then the oldest. ``handbook@ida`` is Ida's, ``handbook@`` one without an owner.
+        A bare name means one's own, else one without an owner; never somebody else's, who could
+        name one so that others' texts go there. ``handbook@ida`` is Ida's, ``handbook@`` one
+        without an owner.
         """
         name, at, owner = address.partition("@")
         rows = self.filter(name=name) if is_storable(address) else self.none()
-        if at:
-            rows = rows.filter(owner__username=owner) if owner else rows.filter(owner=None)
-        first = Case(When(owner=current_user_id(), then=0), When(owner=None, then=1), default=2)
-        return rows.order_by(first, "pk").first()
+        if owner:
+            return rows.filter(owner__username=owner).first()
+        own = Q(owner=None) if at else Q(owner=None) | Q(owner=current_user_id())
+        return rows.filter(own).order_by(F("owner").asc(nulls_last=True)).first()
 
     def writable(self) -> Self:
         """Keep collections that who acts may change the documents of."""

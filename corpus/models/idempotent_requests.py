@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from corpus.models.ownership import OwnedModel
+from corpus.models.ownership import BoundModel
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
@@ -18,7 +18,7 @@ class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
         return self.alias(named=KT("body__document_id")).filter(named__in=keys)
 
 
-class IdempotentRequest(OwnedModel):
+class IdempotentRequest(BoundModel):
     """The answer given to a request that named an ``Idempotency-Key``."""
 
     key = models.CharField(max_length=255)
@@ -32,7 +32,11 @@ class IdempotentRequest(OwnedModel):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                "made_by", "key", name="idempotent_key_once_a_user", nulls_distinct=False
+                "made_by",
+                "made_with",
+                "key",
+                name="idempotent_key_once_a_user",
+                nulls_distinct=False,
             ),
         ]
         indexes = [models.Index(KT("body__document_id"), name="idempotent_document")]

@@ -4,12 +4,13 @@ import uuid
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
-from corpus.access.principal import current_user_id
+from corpus.access.principal import current_bounds, current_maker_id
 from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
 from corpus.telemetry import current_request_id
 
@@ -72,10 +73,18 @@ class Job(models.Model):
         models.SET_NULL,
         null=True,
         blank=True,
-        default=current_user_id,
+        default=current_maker_id,
         editable=False,
         related_name="+",
-        help_text="none: a command's, or no login was asked for",
+        help_text="none: a command's or an admin's, or no login was asked for",
+    )
+    bounds = ArrayField(
+        models.BigIntegerField(),
+        null=True,
+        blank=True,
+        default=current_bounds,
+        editable=False,
+        help_text="ids of the collections that its maker's key was bound to; none: to none",
     )
     request_id = models.CharField(
         max_length=64,

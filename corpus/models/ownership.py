@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from corpus.access.principal import current_user_id
+from corpus.access.principal import current_bound_key_id, current_user_id
 
 
 class OwnedModel(models.Model):
@@ -21,6 +21,21 @@ class OwnedModel(models.Model):
         default=current_user_id,
         editable=False,
         related_name="+",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class BoundModel(OwnedModel):
+    """A row of one user that says nothing of its collection.
+
+    Attributes:
+        made_with: The key, if it is bound to collections, which sees what was made with it alone.
+    """
+
+    made_with = models.BigIntegerField(
+        null=True, blank=True, default=current_bound_key_id, editable=False
     )
 
     class Meta:

@@ -40,6 +40,22 @@ class PrincipalMixin(base.DatabaseWrapper):
         if self.connection is not None:
             self.connection.told_principal = None
 
+    def _commit(self) -> Any:
+        # A transaction that failed is rolled back by it, without a word.
+        if self._is_within(TransactionStatus.INERROR):
+            self._forget_principal()
+        return super()._commit()  # type: ignore[misc]
+
+    def _close(self) -> None:
+        # The pool rolls back what is still open.
+        if not self._is_within(TransactionStatus.IDLE):
+            self._forget_principal()
+        super()._close()  # type: ignore[misc]
+
+    def _is_within(self, status: TransactionStatus) -> bool:
+        connection = self.connection
+        return connection is not None and connection.info.transaction_status == status
+
     def _rollback(self) -> Any:
         self._forget_principal()
         return super()._rollback()  # type: ignore[misc]

@@ -218,7 +218,7 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     with opening_slot():
         chat = ChatRequest(
             question=given["question"],
-            collection=Collection.objects.named(given["collection"]).name,
+            collection=Collection.objects.named(given["collection"]).address,
             context=build_context(api_key=given.get("api_key", "")),
             context_tokens=given.get("context_window", CONTEXT_TOKENS),
             selected_text=given.get("selected_text", ""),

@@ -21,4 +21,9 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(model_name='answer', name='made_by', field=made_by()),
         migrations.AddField(model_name='session', name='made_by', field=made_by()),
+        migrations.AddField(
+            model_name='session',
+            name='made_with',
+            field=models.BigIntegerField(blank=True, default=corpus.access.principal.current_bound_key_id, editable=False, null=True),
+        ),
     ]

@@ -340,7 +340,7 @@ def test_a_stream_ends_where_its_grant_is_taken_back_meanwhile(
     stream = read(
         "post",
         "/chat",
-        {"question": LIGHTHOUSE_QUESTION, "collection": "default"},
+        {"question": LIGHTHOUSE_QUESTION, "collection": "default@ida"},
         content_type="application/json",
         headers={"Authorization": f"Bearer {key}"},
     )

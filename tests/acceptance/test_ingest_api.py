@@ -161,7 +161,7 @@ def test_an_idempotency_key_repeats_the_answer(api: APIClient) -> None:
 
 
 def test_a_key_whose_first_request_is_at_work_is_409(api: APIClient) -> None:
-    number = int.from_bytes(sha256(b"idempotency:None:k3").digest()[:8], signed=True)
+    number = int.from_bytes(sha256(b"idempotency:None:None:k3").digest()[:8], signed=True)
     headers = {"Idempotency-Key": "k3"}
     parameters = {**connection.get_connection_params()}
     parameters.pop("cursor_factory", None)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -30,8 +28,6 @@ def access(request: HttpRequest, name: str) -> HttpResponse:
         "collection": collection,
         "grants": grants_of(collection),
         "roles": Grant.Role.choices,
-        "users": get_user_model().objects.filter(is_active=True).order_by("username"),
-        "groups": Group.objects.order_by("name"),
     }
     return render(request, "web/access.html", shown, status=400 if shown["problem"] else 200)
 

@@ -39,7 +39,8 @@ class EditKind(JobKind):
 
     def run(self, item: JobItem) -> ItemResult:
         rows = Document.objects.select_related("collection").defer("raw_text", "outline")
-        document = rows.filter(pk=str(item.document_id)).first()
+        own = rows.filter(collection=item.job.collection_id)
+        document = own.filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         arguments = item.job.arguments

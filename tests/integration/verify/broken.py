@@ -12,9 +12,9 @@ CITATION = f"(SELECT id FROM qa_citation WHERE answer_id = {ANSWER})"
 OTHER = """
 INSERT INTO corpus_collection (name, description, embedding_model, dimension, previous_model,
        distance, chunk_strategy, chunk_size, chunk_overlap, chunk_overlap_sentences, chunk_unit,
-       language, created_at, updated_at)
+       language, is_public, created_at, updated_at)
 SELECT 'other', '', embedding_model, dimension, '', distance, chunk_strategy, chunk_size, 0, 1,
-       chunk_unit, language, now(), now() FROM corpus_collection WHERE name = 'default';
+       chunk_unit, language, false, now(), now() FROM corpus_collection WHERE name = 'default';
 """
 OTHER_ID = "(SELECT id FROM corpus_collection WHERE name = 'other')"
 ERASE = f"""
@@ -168,6 +168,13 @@ OF_COLLECTIONS: Cases = {
         "UPDATE corpus_collection SET name = 'renamed' WHERE name = 'default'"
     ),
     "a collection has no version": "DELETE FROM corpus_collectionchange",
+    "what policies know of a collection is not what it says": (
+        "UPDATE corpus_collectionaccess SET is_public = true"
+    ),
+    "a tag is on a document of another collection": (
+        f"{OTHER} UPDATE corpus_tag SET collection_id = {OTHER_ID} WHERE name = 'old'"
+    ),
+    "row-level security is off": "ALTER TABLE corpus_site DISABLE ROW LEVEL SECURITY",
     "a version is of a collection that is gone": (
         "INSERT INTO corpus_collectionchange (id, collection_id) VALUES (gen_random_uuid(), 99)"
     ),

@@ -7,6 +7,7 @@ from threading import Event
 
 from django.db import connection
 
+from corpus.access.principal import on_behalf
 from corpus.catalogue import delete_document
 from corpus.ingestion import Attributes, ingest_text
 from corpus.invariants import Promises, Quotes, Verification
@@ -55,7 +56,7 @@ def coming_and_going() -> Iterator[list[str]]:
             delete()
 
     with ThreadPoolExecutor(1) as pool:
-        writer = pool.submit(elsewhere, go_on)
+        writer = pool.submit(on_behalf(elsewhere), go_on)
         try:
             yield came
         finally:
@@ -68,7 +69,7 @@ class ReplacedMeanwhile(list[Quotes]):
 
     def __iter__(self) -> Iterator[Quotes]:
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(elsewhere, lambda: store(VERSIONS[1])).result()
+            pool.submit(on_behalf(elsewhere), lambda: store(VERSIONS[1])).result()
         return super().__iter__()
 
 
