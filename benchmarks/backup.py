@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--queries", type=Path)
     parser.add_argument("--without-vectors", action="store_true", help="by `export`, embedded anew")
-    parser.add_argument("--database", help="address of an empty database to go by")
+    parser.add_argument("--database", help="address of an empty database to go by, of its owner")
     parser.add_argument("--exact", action="store_true", help="compare all vectors, by no index")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--ask", action="store_true", help="only write the results to WORK")

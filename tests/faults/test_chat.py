@@ -108,7 +108,7 @@ def lose_the_database_while_the_model_thinks(database: str, port: int, lm: ChatS
             assert answer_without_a_database(port, page) == (503, "5")
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
     assert re.findall(r"event: (\w+)", text)[-1] == "error"
-    assert "The database does not answer." in text
+    assert "The database does not answer; try again soon." in text
     wait_until(lambda: is_ready(port))
 
 

@@ -104,6 +104,8 @@ def test_a_list_is_read_in_the_order_of_an_index(index: str) -> None:
         # Of a few rows Postgres would rather read and sort them all.
         for means in ("seqscan", "bitmapscan", "sort"):
             cursor.execute(f"SET LOCAL enable_{means} = off")
+        if index == "document_listing":  # of so few rows the other is as cheap
+            cursor.execute("DROP INDEX document_listing_of_all")
     plan = LISTS[index].explain()
     assert index in plan.split()
     assert "Sort Key: corpus_document" not in plan

@@ -17,6 +17,13 @@ pytestmark = pytest.mark.django_db
 JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")
 
 
+@pytest.fixture(autouse=True)
+def quiet_queue(db: None) -> None:
+    """Nobody works and nothing waits, whatever tests of before have committed."""
+    execute("DELETE FROM procrastinate_jobs")
+    execute("DELETE FROM procrastinate_workers")
+
+
 def execute(statement: str, *values: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)

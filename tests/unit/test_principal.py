@@ -51,9 +51,9 @@ def test_it_is_set_for_a_block_and_what_was_set_before_comes_back() -> None:
 
 
 def test_policies_read_who_acts_from_one_word() -> None:
-    bound = Principal(user_id=7, collections=(1, 2))
+    bound = Principal(user_id=7, key_id=3, collections=(1, 2))
     told = [each.as_setting() for each in (NOBODY, SYSTEM, IDA, bound)]
-    assert told == ["", "*", "7", "7:1,2"]
+    assert told == ["", "*", "7", "7:1,2:3"]
     assert Principal(user_id=7, sees_all=True).as_setting() == "*"
 
 
