@@ -44,7 +44,7 @@ from qa.types import Query
 TURNS = 6
 POLICED = "SELECT relname FROM pg_class WHERE relforcerowsecurity"
 DEAL_OUT = """
-WITH dealt AS (SELECT id, row_number() OVER (ORDER BY id) % %(count)s AS n FROM corpus_document)
+WITH dealt AS (SELECT id, row_number() OVER (ORDER BY id) %% %(count)s AS n FROM corpus_document)
 UPDATE corpus_document d SET collection_id = k.id FROM dealt, corpus_collection k
  WHERE dealt.id = d.id AND k.name = 'c' || dealt.n;
 UPDATE corpus_chunk c SET collection_id = d.collection_id
@@ -89,6 +89,7 @@ def make_users(count: int) -> list[Principal]:
 def show_cost(chunk_count: int, count: int, *, times: int) -> None:
     if connect(f"tenants_{chunk_count}_{count}"):
         fill(chunk_count, dimension=DIMENSION)
+    if not get_user_model().objects.exists():
         deal_out(count)
     users = [principal_of(user) for user in get_user_model().objects.order_by("pk")]
     spent: dict[bool, list[float]] = {True: [], False: []}
