@@ -24,6 +24,7 @@ from corpus.models.collection_maps import CollectionMap
 from corpus.models.collections import (
     ADDRESS_PATTERN,
     DEFAULT_COLLECTION,
+    MAX_ADDRESS_CHARS,
     NAME_PATTERN,
     Collection,
     Tag,
@@ -46,7 +47,8 @@ from corpus.querysets import (
 from corpus.times import EARLIEST, LATEST
 
 __all__ = [
-    "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "NAME_PATTERN", "Chunk", "ChunkTag", "Collection",
+    "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "MAX_ADDRESS_CHARS", "NAME_PATTERN", "Chunk",
+    "ChunkTag", "Collection",
     "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "Embedding", "Grant",
     "IdempotentRequest", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag", "TermCount",
     "TokenVectors", "Tombstone", "Version", "WatchedFolder",

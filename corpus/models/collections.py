@@ -12,6 +12,7 @@ from corpus.models.collection_querysets import CollectionQuerySet, TagQuerySet
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 # What a request calls one: its name, or with its owner's where it is another user's.
+MAX_ADDRESS_CHARS = 251
 ADDRESS_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
 DEFAULT_COLLECTION = "default"
 

@@ -13,8 +13,10 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.authentication import principal_of
 from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
+from corpus.errors import PkbError
 from corpus.models import Document
 from pkb.http.operations import OPERATIONS
+from qa.api.mcp.server import answer, fetch, search
 from tests.tenants import Tenant, call, make_ida, make_otto
 
 pytestmark = pytest.mark.django_db
@@ -146,6 +148,31 @@ def test_rows_are_hidden_even_where_a_filter_is_forgotten(
     everything = lambda function: Q(pk__isnull=False)  # noqa: E731
     monkeypatch.setattr("corpus.models.collection_querysets._is_among", everything)
     assert traces(otto, ida) == []
+
+
+def agent_is_told(tool: Any, **arguments: str) -> str:
+    """What a tool replies, without the ids that were sent."""
+    try:
+        said = str(tool.__wrapped__(**arguments))  # in the test's own connection
+    except PkbError as exc:
+        said = f"{type(exc).__name__}: {exc}"
+    for value in arguments.values():
+        said = said.replace(value, "<sent>")
+    return said
+
+
+def test_agents_are_told_as_little(ida: Tenant, otto: Tenant) -> None:
+    nothing = nothing_of(ida.ids)
+    with acting_as(principal_of(otto.user)):
+        for name in ("document_id", "chunk_id"):
+            theirs, nobodys = (agent_is_told(fetch, id=ids[name]) for ids in (ida.ids, nothing))
+            assert theirs == nobodys
+        for tool, words in ((search, "query"), (answer, "question")):
+            theirs, nobodys = (
+                agent_is_told(tool, **{words: "Where is the key?", "collection": ids["name"]})
+                for ids in (ida.ids, nothing)
+            )
+            assert theirs == nobodys
 
 
 def policed() -> set[str]:

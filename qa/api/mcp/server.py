@@ -18,7 +18,7 @@ from corpus.api.outages import as_pkb_error
 from corpus.catalogue import open_collection
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
-from corpus.models import DEFAULT_COLLECTION
+from corpus.models import DEFAULT_COLLECTION, MAX_ADDRESS_CHARS
 from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
@@ -54,7 +54,9 @@ def _refuse_unstorable(text: str) -> str:
 Storable = Annotated[str, AfterValidator(_refuse_unstorable)]
 Words = Annotated[Storable, Field(min_length=1, max_length=2_000)]
 AnswerResult = Annotated[CallToolResult, dict[str, Any]]
-CollectionArgument = Annotated[Storable, Field(description="which collection", max_length=100)]
+CollectionArgument = Annotated[
+    Storable, Field(description="which collection", max_length=MAX_ADDRESS_CHARS)
+]
 
 
 def build_server(
