@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from pathlib import Path
 import httpx
 
 from pkb.databases import choose_postgres_dir
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
 READY_WITHIN_S = 180
@@ -52,7 +52,7 @@ def own_service(**environment: str) -> Iterator[OwnService]:
     with tempfile.TemporaryDirectory(prefix="pkb-own-") as folder:
         inbox, data, log = (Path(folder, name) for name in ("inbox", "data", "server.log"))
         inbox.mkdir()
-        port = _free_port()
+        port = str(free_port())
         env = {
             **os.environ,
             "APP_PORT": port,
@@ -76,12 +76,6 @@ def own_service(**environment: str) -> Iterator[OwnService]:
                 subprocess.run(stop, env=env, check=False, capture_output=True)
                 # For root it is not in the data folder.
                 shutil.rmtree(choose_postgres_dir(data), ignore_errors=True)
-
-
-def _free_port() -> str:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return str(chosen.getsockname()[1])
 
 
 def wait_until_ready(url: str) -> None:

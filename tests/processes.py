@@ -2,7 +2,6 @@
 
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,8 @@ import httpx
 import psycopg
 from django.conf import settings
 from django.db import connection
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
 # Shared with data folders of their own: what is in it is named by the weights it was made of.
@@ -154,12 +155,6 @@ def served(database: str, **env: str) -> Iterator[str]:
     finally:
         server.terminate()
         log.join(60)
-
-
-def free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 def is_ready(address: str) -> bool:

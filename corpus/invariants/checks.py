@@ -1,15 +1,13 @@
 """What a check is: a promise, and the statement that finds what breaks it."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import connection
 
 # Rows that are read of a statement at a time: everything may be broken.
 _ROWS = 1_000
-_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +69,3 @@ def _rows(query: str, values: Mapping[str, Any]) -> Iterator[Any]:
         cursor.execute(query, values)
         while rows := cursor.fetchmany(_ROWS):
             yield from rows
-
-
-@contextmanager
-def one_snapshot() -> Iterator[None]:
-    """Let all statements of the block see one state of the database; nobody waits for it."""
-    if connection.in_atomic_block:
-        yield
-        return
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(_SNAPSHOT)
-        yield

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
-from corpus.invariants.checks import Violation, find_in_tables, one_snapshot
+from corpus.invariants.checks import Violation, find_in_tables
 from corpus.invariants.files import find_in_files, find_in_names
 from corpus.invariants.portions import FIRST, LAST, find_in_rows, portions_of
 from corpus.invariants.tables import TABLES
 from corpus.invariants.texts import Quotes, find_in_texts
 from corpus.invariants.words import find_in_words
 from corpus.models import Collection
+from corpus.postgres.snapshot import one_snapshot
 
 
 @dataclass(frozen=True, slots=True)

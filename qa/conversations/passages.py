@@ -9,9 +9,9 @@ from django.db import connection
 from corpus.ingestion.scanned_text import confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Chunk, Document
+from corpus.postgres.snapshot import one_snapshot
 from qa.models import Answer
 from qa.search.hybrid import passage_of
-from qa.search.snapshot import one_snapshot
 from qa.types import Citation, ClosePassage, Passage
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_queries, get_embedder
 from corpus.models import Chunk, Collection
+from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span
 from qa.questions import find_sentences
 from qa.search.fusion import best_first, fuse_legs, keep_best
 from qa.search.legs import Compared, Legs, Scores
-from qa.search.snapshot import one_snapshot
 from qa.types import Passage, Query
 
 # The scores of chunks, and the chunks.

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Document
+from corpus.postgres.snapshot import one_snapshot
 from qa.proof.outline import Section
 from qa.questions import telling_words
 from qa.search.hybrid import passage_of
-from qa.search.snapshot import one_snapshot
 from qa.types import Passage
 
 # A summary of more sections is read as the document itself.

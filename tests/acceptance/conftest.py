@@ -1,13 +1,15 @@
-"""A service that tests of clients share: they read one document of it, and add to it."""
+"""Two users of one installation; and a service that tests of clients share."""
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.factories import LIGHTHOUSE
 from tests.processes import PAGES, own_database, served
+from tests.tenants import Tenant, make_ida, make_otto
 
 
 @pytest.fixture(scope="session")
@@ -18,8 +20,25 @@ def service_database(django_db_setup: None) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def service(service_database: str) -> Iterator[str]:
+    """Its address; tests read one document of it, and add to it."""
     hosts = "127.0.0.1,.kb.localhost"
     with served(service_database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS=hosts) as url:
         stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
         assert stored.status_code == 201
         yield url
+
+
+@pytest.fixture
+def login_required(settings: Any) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    settings.PKB_FETCH = "https"  # the operations of sites are there
+
+
+@pytest.fixture
+def otto(db: None) -> Tenant:
+    return make_otto()
+
+
+@pytest.fixture
+def ida(db: None, cheap_model: None) -> Tenant:
+    return make_ida()

@@ -15,26 +15,10 @@ from corpus.catalogue import create_collection
 from corpus.models import Collection, Document, Grant
 from qa.models import Answer, Session
 from tests.factories import LIGHTHOUSE_QUESTION
-from tests.tenants import ADDRESS, CALLER, Tenant, call, make_ida, make_otto
+from tests.tenants import ADDRESS, CALLER, Tenant, call
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 OTTOS = "Otto writes that the ferry to Lindow leaves at noon, and comes back before dark."
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any) -> None:
-    settings.PKB_AUTH_REQUIRED = True
-    settings.PKB_FETCH = "https"  # the operations of sites are there
-
-
-@pytest.fixture
-def otto(db: None) -> Tenant:
-    return make_otto()
-
-
-@pytest.fixture
-def ida(db: None, cheap_model: None) -> Tenant:
-    return make_ida()
 
 
 def grant(ida: Tenant, role: str, **to: str) -> Any:

@@ -17,26 +17,10 @@ from corpus.errors import PkbError
 from corpus.models import Document
 from pkb.http.operations import OPERATIONS
 from qa.api.mcp.server import answer, fetch, search
-from tests.tenants import Tenant, call, make_ida, make_otto
+from tests.tenants import Tenant, call
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 CANARIES = ("marigold", "ottermol", "zinnia")
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any) -> None:
-    settings.PKB_AUTH_REQUIRED = True
-    settings.PKB_FETCH = "https"  # the operations of sites are there
-
-
-@pytest.fixture
-def otto(db: None) -> Tenant:
-    return make_otto()
-
-
-@pytest.fixture
-def ida(db: None, cheap_model: None) -> Tenant:
-    return make_ida()
 
 
 def routes(patterns: Any, before: str = "/") -> Iterator[str]:

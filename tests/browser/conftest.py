@@ -1,7 +1,6 @@
 """A real server, a real worker and Debian's Chromium, on a database of their own."""
 
 import os
-import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,22 +11,17 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import chromium
 from tests.browser.site import Seen, Site
 from tests.factories import BAKERY, LIGHTHOUSE
+from tests.ports import free_port
 from tests.processes import manage, own_database, wait_until
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture(scope="session")
 def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    port, name = _free_port(), f"test_browser_{os.getpid()}"
+    port, name = free_port(), f"test_browser_{os.getpid()}"
     # Judging three passages instead of ten: what is shown is the same.
     # Nobody reads the pipes of their logs: once full, they would hold the server up.
     quiet = {"LOG_LEVEL": "ERROR"}

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ import psycopg
 
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 300
@@ -205,12 +205,6 @@ def own_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def free_port() -> int:
-    with socket.socket() as chosen:
-        chosen.bind(("127.0.0.1", 0))
-        return int(chosen.getsockname()[1])
 
 
 def wait_until(is_so: Callable[[], bool], *, within_s: float, what: str) -> None:

@@ -3,10 +3,9 @@
 import json
 import os
 import re
-import socket
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.contracts.chat_server import ChatServer, chat_server, hang
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.ports import free_port
 from tests.processes import administering, end_sessions, manage, own_database, read, wait_until
 
 pytestmark = pytest.mark.slow
@@ -25,12 +25,6 @@ def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) 
     name = f"test_chat_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
         yield url
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def post(port: int, path: str, **body: Any) -> Any:

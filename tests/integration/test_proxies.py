@@ -18,7 +18,8 @@ import pytest
 
 from pkb.env import Env
 from tests.certificates import write_certificate
-from tests.processes import free_port, wait_until
+from tests.ports import free_port
+from tests.processes import wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NGINX = (DEPLOY / "nginx" / "pkb.conf").read_text()

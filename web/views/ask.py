@@ -49,7 +49,7 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
         given["collection"] = collection
     return {
         "given": given,
-        "collections": Collection.objects.counted(),
+        "collections": Collection.objects.counted().select_related("owner"),
         "tags": Tag.objects.names_in_use(),
     }
 

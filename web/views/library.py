@@ -68,7 +68,7 @@ def library(request: HttpRequest) -> HttpResponse:
         before=given["before"],
     )
     jobs = read_work(request)
-    collections = Collection.objects.counted()
+    collections = Collection.objects.select_related("owner")
     watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
     shown = {
         "given": given,
@@ -76,7 +76,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "columns": columns(sort),
         "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
-        "collections": collections,
+        "collections": collections.counted(),
         "into": collections.writable() or [DEFAULT_COLLECTION],
         "chosen": find_chosen(given["collection"]),
         "tags": Tag.objects.names_in_use(),

@@ -122,7 +122,7 @@ def quality(request: HttpRequest) -> HttpResponse:
     asked = [row for row in rows[: 2 * UNANSWERED_SHOWN] if not is_greeting(row["question"])]
     shown = {
         "given": {"collection": collection.address},
-        "collections": Collection.objects.counted(),
+        "collections": Collection.objects.counted().select_related("owner"),
         "unanswered": asked[:UNANSWERED_SHOWN],
         "map": read_map(collection),
         "is_mapping": maps.exists(),

@@ -64,7 +64,7 @@ def _show(
     shown = {
         "rule": kept,
         "said": {name: ", ".join(v) if isinstance(v, list) else v for name, v in said.items()},
-        "collections": Collection.objects.order_by("name"),
+        "collections": Collection.objects.select_related("owner").order_by("name"),
         "trial": trial,
         "most_shown": SHOWN,
         "problem": getattr(problem, "detail", "") or problem,
