@@ -46,6 +46,9 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "OWNER": {"USER": OWNER},
         }
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
+    # The pool looks at a connection before it hands it on: one that was cut while it lay there
+    # is no reason to refuse a request.
+    database["CONN_HEALTH_CHECKS"] = True
     return {"default": database}, postgres_dir
 
 
