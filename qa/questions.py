@@ -119,14 +119,19 @@ _BEGINS_QUESTION = re.compile(
 _NEXT_QUESTION = re.compile(
     rf"(?<!\s)(?:\s*+,)?\s++and\s++(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
 )
+# What a question asks for, and a pronoun behind all else: what that is done to.
+_ASKED_FOR = re.compile(
+    rf"\A\s*+(?:which|what)\s+(?P<noun>[\w'-]+(?:\s+[\w'-]+)?)\s+{_VERB}\b", re.IGNORECASE
+)
+_LAST_PRONOUN = re.compile(r"\b(?:it|them)(?=\W*\Z)", re.IGNORECASE)
 
 
 def split_question(text: str) -> tuple[str, ...]:
     """Return the questions that a question of several is made of, each on its own; else none.
 
     What is told before the first one stands before each. What a later one refers to by a pronoun
-    is taken from the one before it, unless
-    the first is a follow-up itself.
+    is taken from the one before it. Where the first is a follow-up itself, that is only what it
+    asks for: "Which port does it use and how do I change it?", but "Can I try it and is it free?".
     """
     asked = [part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))]
     if not asked or not text.rstrip().endswith(asked[-1].rstrip()):
@@ -136,7 +141,9 @@ def split_question(text: str) -> tuple[str, ...]:
     if not 1 < len(parts) <= MOST_PARTS:
         return ()
     if is_follow_up(parts[0]):
-        return tuple(parts)
+        asked_for = _ASKED_FOR.match(parts[0])
+        the_noun = f"the {asked_for['noun']}" if asked_for else r"\g<0>"
+        return (parts[0], *(_LAST_PRONOUN.sub(the_noun, part) for part in parts[1:]))
     standing: list[Exchange] = []
     for part in parts:
         completed = complete_follow_up(part, standing)

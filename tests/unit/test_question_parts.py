@@ -32,6 +32,11 @@ SPLIT = {
         "who paints the tower?",
         "is the door locked?",
     ),
+    "Which port does it listen on and how do I change it?": (
+        "Which port does it listen on?",
+        "how do I change the port?",
+    ),
+    "How do I start it and how do I stop it?": ("How do I start it?", "how do I stop it?"),
     "Can I use it offline and is it free?": ("Can I use it offline?", "is it free?"),
 }
 WHOLE = [
