@@ -24,8 +24,8 @@ from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
 AROUND_CHARS = 500
-# Of what a passage must have for an unsure answer, to be shown with an abstention: that shows 6 of
-# 9 documents that hold the answer, and something for 3 of 28 questions without (decision 30).
+# Of what a passage must have for an unsure answer, to be unfolded under an abstention: that shows 6
+# of 9 documents that hold the answer, and something for 3 of 28 questions without (decision 30).
 NEAR_SHARE = 0.5
 PLAIN = "text/plain"
 
@@ -97,6 +97,7 @@ class Turn:
         text: What a language model wrote; empty where documents are quoted.
         passages: The sources of an extract, those of one document that follow each other together.
         sources: What a written answer goes back to, or the closest passages of none.
+        is_near: One of the closest passages is near enough to be shown unasked.
     """
 
     answer: models.Answer
@@ -105,6 +106,7 @@ class Turn:
     sources: list[Source] = field(default_factory=list)
     disagreement: list[Source] = field(default_factory=list)
     notice: str = ""
+    is_near: bool = False
 
     @property
     def words(self) -> dict[str, str]:
@@ -166,8 +168,8 @@ class _TurnReader:
     def read(self, answer: models.Answer) -> Turn:
         if answer.kind != models.Answer.Kind.ANSWER:
             notice = tell_abstention(answer.question) if answer.kind == "abstained" else ""
-            near = [span for span in answer.closest if span["score"] >= _least_near(answer)]
-            return Turn(answer, sources=self._point_to(near, first=1), notice=notice)
+            closest = self._point_to(answer.closest, first=1)
+            return Turn(answer, sources=closest, notice=notice, is_near=_is_near(answer))
         cited = sorted(answer.citations.all(), key=lambda c: (c.answer_start, c.ordinal))
         others = self._point_to(answer.disagreement, first=len(cited) + 1)
         sources = [self._quote(answer, each, number) for number, each in enumerate(cited, start=1)]
@@ -233,9 +235,9 @@ def _source(origin: Any, quoted: Any, *, media_type: str, **fields: Any) -> Sour
     )
 
 
-def _least_near(answer: models.Answer) -> float:
-    """The chance of answering from which on a passage is shown where nothing is claimed."""
-    return 0.0 if answer.kind == "unsure" else float(settings.PKB_ABSTAIN_BELOW) * NEAR_SHARE
+def _is_near(answer: models.Answer) -> bool:
+    least = float(settings.PKB_ABSTAIN_BELOW) * NEAR_SHARE
+    return any(span["score"] >= least for span in answer.closest)
 
 
 def _state(citation: Any) -> str:

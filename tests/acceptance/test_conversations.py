@@ -293,15 +293,16 @@ def test_the_page_of_a_conversation_shows_its_last_turns(
     assert '<h2 class="question">How tall is the tower?</h2>' in shown
 
 
-@pytest.mark.parametrize(("score", "is_shown"), [(0.15, True), (0.05, False)])
-def test_an_abstention_shows_only_what_is_near_and_no_confidence(
-    client: Client, stored: StoredDocument, collection: Collection, score: float, is_shown: bool
+@pytest.mark.parametrize(("score", "is_open"), [(0.15, True), (0.05, False)])
+def test_an_abstention_unfolds_only_what_is_near_and_has_no_confidence(
+    client: Client, stored: StoredDocument, collection: Collection, score: float, is_open: bool
 ) -> None:
     near = tuple(replace(each, score=score) for each in UNSURE_ANSWER.closest)
     abstained = replace(UNSURE_ANSWER, is_unsure=False, closest=near)
     turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
     assert "The documents do not hold an answer" in turn
-    assert (FIRST_SENTENCE in turn) is is_shown
+    assert FIRST_SENTENCE in turn
+    assert ('<details class="nearest" open>' in turn) is is_open
     assert 'class="confidence' not in turn
 
 
