@@ -1,11 +1,13 @@
 """Django's ASGI handler: a thread a request, and a body that was read before."""
 
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 import django
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
-from django.http import HttpRequest
+from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from pkb.http.bodies import Body
@@ -26,7 +28,17 @@ class OneThreadHandler(ASGIHandler):
         super().load_middleware(is_async=False)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        return await sync_to_async(self.get_response, thread_sensitive=True)(request)
+        response = await sync_to_async(self.get_response, thread_sensitive=True)(request)
+        if isinstance(response, StreamingHttpResponse) and not response.is_async:
+            # A file of the pages. Django would read all of it first, and warn that it does.
+            response.streaming_content = _read_by_part(iter(response))
+        return response
 
     async def read_body(self, receive: Any) -> Any:
         return receive.hand_on() if isinstance(receive, Body) else await super().read_body(receive)
+
+
+async def _read_by_part(parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+    read = sync_to_async(partial(next, parts, None), thread_sensitive=False)
+    while (part := await read()) is not None:
+        yield part

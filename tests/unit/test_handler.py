@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from threading import get_ident
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import path
 
@@ -44,11 +45,20 @@ def stream(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(_parts())
 
 
+def send_file(request: HttpRequest) -> FileResponse:
+    return FileResponse(Path(__file__).open("rb"))
+
+
 def fail(request: HttpRequest) -> HttpResponse:
     raise LookupError("gone")
 
 
-urlpatterns = [path("show", show), path("stream", stream), path("fail", fail)]
+urlpatterns = [
+    path("show", show),
+    path("stream", stream),
+    path("file", send_file),
+    path("fail", fail),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +94,10 @@ def test_middleware_and_view_run_in_one_thread_beside_the_loop() -> None:
 def test_what_streams_is_sent_by_the_loop() -> None:
     assert asyncio.run(get("/stream")) == (200, b"one two")
     assert threads[-1] == get_ident()
+
+
+def test_a_file_is_sent_whole_and_without_a_warning() -> None:
+    assert asyncio.run(get("/file")) == (200, Path(__file__).read_bytes())
 
 
 def test_a_view_that_fails_is_a_500() -> None:
