@@ -19,7 +19,8 @@ MIB = 2**20
 UPLOADS_MIB, ROOMY_MIB, WAL_MIB = 2, 512, 64
 # Beside what Postgres has when the clients begin.
 DATA_ROOM_MIB = 6
-# Of the tmpfs for the WAL so much is taken already: the clients fill what is left.
+# Of the tmpfs for the WAL so much is taken already, or half of what segments of the round before
+# leave: the clients fill what is left.
 BALLAST_MIB = 24
 FULL_FOR_S = 12.0
 LONG = (2_000, 20_000)
@@ -93,7 +94,7 @@ def fill_wal(played: Round) -> None:
     """Write until Postgres has no room for its log of changes, then make room."""
     place = played.installation.folder / "wal"
     ballast = place / "ballast"
-    ballast.write_bytes(bytes(BALLAST_MIB * MIB))
+    ballast.write_bytes(bytes(min(BALLAST_MIB * MIB, _free_bytes(place) // 2)))
     _write_while_full(played, "log of changes")
     ballast.unlink()
     remount(place, ROOMY_MIB)
@@ -121,6 +122,11 @@ def _write_while_full(played: Round, what: str) -> None:
     refused = played.ledger.in_doubt - doubted
     played.fault = f"no room for Postgres' {what}: {refused} requests refused or unanswered"
     played.check(refused > 0, "the disk was never full")
+
+
+def _free_bytes(place: Path) -> int:
+    status = os.statvfs(place)
+    return status.f_bavail * status.f_frsize
 
 
 def _used_mib(place: Path) -> int:
