@@ -47,7 +47,7 @@ def find_sentences(text: str) -> tuple[str, ...]:
 
 
 # What a person is told in place of an answer.
-ABSTENTION = "The documents do not hold an answer to this question."
+ABSTENTION = "No answer to this question was found in the documents."
 GREETING = "Hello. Ask a question, and the documents answer it in their own words."
 _POLITE = (
     r"hi|hello|hey|howdy|greetings|good\s+(?:morning|afternoon|evening|day)|thanks|thank\s+you|thx"

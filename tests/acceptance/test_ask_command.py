@@ -48,7 +48,7 @@ def test_ask_prints_the_quotes_behind_what_a_model_wrote(monkeypatch: pytest.Mon
 def test_ask_says_so_when_there_is_no_answer(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     out, _, _ = run("ask", "What is the boiling point of tungsten hexafluoride?")
-    assert "do not hold an answer" in out
+    assert "No answer to this question was found" in out
     assert "confidence" not in out
 
 

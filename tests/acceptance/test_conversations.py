@@ -300,7 +300,7 @@ def test_an_abstention_unfolds_only_what_is_near_and_has_no_confidence(
     near = tuple(replace(each, score=score) for each in UNSURE_ANSWER.closest)
     abstained = replace(UNSURE_ANSWER, is_unsure=False, closest=near)
     turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
-    assert "The documents do not hold an answer" in turn
+    assert "No answer to this question was found" in turn
     assert FIRST_SENTENCE in turn
     assert ('<details class="nearest" open>' in turn) is is_open
     assert 'class="confidence' not in turn
