@@ -4,12 +4,13 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
 import httpx
 
+from pkb.postgres.server import SUPERUSER
 from tests.campaign.installation import Installation, installed, own_folder
 from tests.campaign.ledger import new_text
 from tests.campaign.load import status_of, writing
@@ -19,9 +20,11 @@ MIB = 2**20
 UPLOADS_MIB, ROOMY_MIB, WAL_MIB = 2, 512, 64
 # Beside what Postgres has when the clients begin.
 DATA_ROOM_MIB = 6
-# Of the tmpfs for the WAL so much is taken already, or half of what segments of the round before
-# leave: the clients fill what is left.
+# Of the tmpfs for the WAL so much is taken already, or half of what Postgres left: the clients fill
+# the rest.
 BALLAST_MIB = 24
+# Segments are 16 MiB; each checkpoint drops some of those kept for what the clients wrote.
+MOST_CHECKPOINTS = 60
 FULL_FOR_S = 12.0
 LONG = (2_000, 20_000)
 NO_ROOM = 507
@@ -99,13 +102,21 @@ def fill_wal(played: Round) -> None:
     ballast.unlink()
     remount(place, ROOMY_MIB)
     played.recover()
-    # What is in it now goes with a checkpoint or two; the next round begins with 64 MB again.
-    with played.installation.connect(user="postgres") as superuser:
-        for _ in range(2):
+    _drop_segments(played.installation, place)
+    # The next round begins with 64 MB again.
+    remount(place, WAL_MIB)
+
+
+def _drop_segments(installation: Installation, place: Path) -> None:
+    """Have Postgres keep as little of its log as it may."""
+    with closing(installation.connect(user=SUPERUSER)) as superuser:
+        superuser.execute(b"ALTER SYSTEM SET min_wal_size = '32MB'")
+        superuser.execute(b"SELECT pg_reload_conf()")
+        for _ in range(MOST_CHECKPOINTS):
+            if _used_mib(place) + BALLAST_MIB < WAL_MIB:
+                return
             superuser.execute(b"SELECT pg_switch_wal()")
             superuser.execute(b"CHECKPOINT")
-    with suppress(subprocess.CalledProcessError):
-        remount(place, WAL_MIB)
 
 
 def _write_while_full(played: Round, what: str) -> None:
