@@ -127,6 +127,9 @@ def _open_session(graph: Path) -> Any:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    # Else a plan of its buffers is kept for each length of text, 13 to 15 kB, and what was planned
+    # is one piece, for which the arena is doubled. It is no faster (docs/decisions/0046).
+    options.enable_mem_pattern = False
     with _native_errors_of(graph):
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
 

@@ -71,8 +71,10 @@ class _Words(NamedTuple):
     shingles: frozenset[int]
 
 
-# The same passages are spread before and after they are reranked, and found again soon.
-@lru_cache(maxsize=1_000)
+# The same passages are spread before and after they are reranked. Enough for two searches at once,
+# of at most twice ``PKB_CANDIDATE_COUNT`` each: a text of 800 characters takes 18.5 kB here, and
+# 37 us to be read again (docs/decisions/0046).
+@lru_cache(maxsize=256)
 def _read_words(text: str) -> _Words:
     words = _WORD.findall(text.lower())
     count = max(1, len(words) - SHINGLE_WORDS + 1)
