@@ -3,9 +3,11 @@
 Starts a service with a data folder of its own, and sends it a mix of requests by some clients at
 once: documents stored, replaced and deleted (texts, and files that the parser reads in a child
 process), read, searched, asked by /answer, /chat and /mcp, and pages. As many documents come as
-go. Every 500 requests it looks at the processes: memory (anonymous, what they share counted
-once), open descriptors, threads, and connections to Postgres. Prints each look, and by how much
-each figure grows per 1,000 requests once it is warm, with its 95 % interval. Reads /proc: Linux.
+go. Before the first, when the models are loaded, and every 500 requests it looks at the processes,
+Postgres' too: memory (anonymous, what they share counted once), open descriptors, threads, and
+connections to Postgres. Prints each look, all memory of the first and the last one with shared
+memory and files, and by how much each figure grows per 1,000 requests once it is warm, with its
+95 % interval. Reads /proc: Linux.
 """
 
 import argparse
@@ -37,6 +39,7 @@ LOOK_EVERY = 500
 DOCUMENTS = 60
 QUESTIONS = ("Who keeps the key of the house {}?", "How many rooms does the house {} have?")
 REFUSED = {429, 503}
+POSTGRES = "postgres"
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,13 @@ class Look:
     """What the processes of the service hold after so many requests.
 
     Attributes:
-        memory_mb: Of the server and of what it started, by what they are.
+        memory_mb: Anonymous, of the server, of what it started and of Postgres, by what they are.
+        held_mb: All that they hold, with shared memory and their part of mapped files.
     """
 
     requests: int
     memory_mb: dict[str, float]
+    held_mb: dict[str, float]
     descriptors: int
     threads: int
     connections: int
@@ -164,26 +169,32 @@ def send(soak: Soak, *, requests: int, clients: int) -> None:
 
 def look(service: OwnService, requests: int) -> Look:
     memory: defaultdict[str, float] = defaultdict(float)
+    held: defaultdict[str, float] = defaultdict(float)
     descriptors = threads = 0
-    server = psutil.Process(int(service.process.name))
-    for process in [server, *server.children(recursive=True)]:
+    server, postgres = psutil.Process(int(service.process.name)), postmaster(service)
+    for process in [server, *server.children(recursive=True), postgres, *postgres.children()]:
         try:
-            memory[role_of(process)] += anonymous_kb(process.pid) / 1024
-            descriptors += process.num_fds()
-            threads += process.num_threads()
+            role, found = role_of(process), proportional_kb(process.pid)
+            memory[role] += found["Pss_Anon"] / 1024
+            held[role] += found["Pss"] / 1024
+            if role != POSTGRES:
+                descriptors += process.num_fds()
+                threads += process.num_threads()
         except (psutil.NoSuchProcess, FileNotFoundError):  # a parser that was done
             continue
-    return Look(requests, dict(memory), descriptors, threads, connection_count(service))
+    connections = connection_count(service)
+    return Look(requests, dict(memory), dict(held), descriptors, threads, connections)
 
 
-def anonymous_kb(process: int) -> int:
-    """Return its share of the memory that is of no file.
+def proportional_kb(process: int) -> dict[str, int]:
+    """Return its share of the memory that it maps: ``Pss``, and ``Pss_Anon``, which is of no file.
 
     Files, such as libraries, are shared with whatever else runs on this machine: an idle process
     seems to grow as those end.
     """
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss_Anon:"))
+    fields = (line.split() for line in lines if line.startswith("Pss"))
+    return {name.rstrip(":"): int(kb) for name, kb, _ in fields}
 
 
 def memory_of(role: str, found: Look) -> float:
@@ -194,15 +205,20 @@ def role_of(process: psutil.Process) -> str:
     line = " ".join(process.cmdline())
     if "granian" in line:
         return "server"
+    if "postgres" in line and "manage.py" not in line:
+        return POSTGRES
     return "worker" if "worker" in line else "others"
 
 
 def connection_count(service: OwnService) -> int:
     """Return the clients of the service's Postgres, by the titles of its processes."""
-    pid_file = choose_postgres_dir(service.data) / "data" / "postmaster.pid"
-    postmaster = psutil.Process(int(pid_file.read_text().split()[0]))
-    titles = [" ".join(child.cmdline()) for child in postmaster.children()]
+    titles = [" ".join(child.cmdline()) for child in postmaster(service).children()]
     return sum("[local]" in title or "(" in title.rpartition(" pkb ")[2] for title in titles)
+
+
+def postmaster(service: OwnService) -> psutil.Process:
+    pid_file = choose_postgres_dir(service.data) / "data" / "postmaster.pid"
+    return psutil.Process(int(pid_file.read_text().split()[0]))
 
 
 def slope(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
@@ -222,6 +238,9 @@ def main() -> None:
         soak = Soak(service.url, Random(options.seed))  # noqa: S311  (of acts, not of secrets)
         looks = list(_soak(soak, service, options))
     print(f"\nreplies: {dict(sorted(soak.told.items()))}")
+    for each in (looks[0], looks[-1]):
+        parts = shown(each.held_mb)
+        print(f"with shared memory and files, after {each.requests:,}: {parts}")
     warm = [each for each in looks if each.requests >= options.warm]
     print(f"\n| growth per 1,000 requests, from {options.warm:,} on | | 95 % |\n|---|---|---|")
     roles = sorted({role for each in warm for role in each.memory_mb})
@@ -236,18 +255,26 @@ def main() -> None:
 def _soak(soak: Soak, service: OwnService, options: argparse.Namespace) -> Iterator[Look]:
     print("| requests | memory, MB (by process) | descriptors | threads | connections | a second |")
     print("|---|---|---|---|---|---|")
+    yield report(look(service, 0), rate=0.0)
     for sent in range(0, options.requests, LOOK_EVERY):
         started = time.perf_counter()
         send(soak, requests=LOOK_EVERY, clients=options.clients)
         rate = LOOK_EVERY / (time.perf_counter() - started)
-        found = look(service, sent + LOOK_EVERY)
-        parts = ", ".join(f"{role} {mb:.1f}" for role, mb in sorted(found.memory_mb.items()))
-        print(
-            f"| {found.requests:,} | {found.all_memory_mb:.1f} ({parts}) | {found.descriptors} "
-            f"| {found.threads} | {found.connections} | {rate:.1f} |",
-            flush=True,
-        )
-        yield found
+        yield report(look(service, sent + LOOK_EVERY), rate=rate)
+
+
+def report(found: Look, *, rate: float) -> Look:
+    print(
+        f"| {found.requests:,} | {shown(found.memory_mb)} | {found.descriptors} "
+        f"| {found.threads} | {found.connections} | {rate:.1f} |",
+        flush=True,
+    )
+    return found
+
+
+def shown(memory_mb: dict[str, float]) -> str:
+    parts = ", ".join(f"{role} {mb:.1f}" for role, mb in sorted(memory_mb.items()))
+    return f"{sum(memory_mb.values()):.1f} ({parts})"
 
 
 def show(what: str, looks: Sequence[Look], figure: Callable[[Look], float]) -> None:
