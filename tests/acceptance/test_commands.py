@@ -1,6 +1,9 @@
 """The commands as people type them."""
 
+import ctypes
 import json
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -246,13 +249,51 @@ def test_the_first_run_says_what_it_asks(monkeypatch: pytest.MonkeyPatch) -> Non
     assert begun[-1] == ("ask", LIGHTHOUSE_QUESTION)
 
 
-def test_serve_says_what_to_open_and_tells_what_it_starts(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
-) -> None:
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path) -> list[dict[str, str]]:
+    """The environments of the servers that are begun."""
     settings.PKB_WORKER = "off"
     settings.PKB_SERVED_AT = tmp_path / "served-at"
     begun: list[dict[str, str]] = []
     monkeypatch.setattr("os.execve", lambda *arguments: begun.append(arguments[-1]))
+    return begun
+
+
+def test_serve_says_what_to_open_and_tells_what_it_starts(
+    begun: list[dict[str, str]], settings: Any
+) -> None:
     assert "Open http://127.0.0.1:8123 (" in run("serve", "--port", "8123")[0]
     assert (begun[0]["APP_HOST"], begun[0]["APP_PORT"]) == ("127.0.0.1", "8123")
     assert settings.PKB_SERVED_AT.read_text() == "127.0.0.1 8123\n"
+
+
+# Eight threads at once, each of which has asked malloc for something.
+COUNT_ARENAS = """
+import ctypes, threading
+libc, met = ctypes.CDLL(None), threading.Barrier(8)
+def ask():
+    ctypes.create_string_buffer(100_000)
+    met.wait()
+threads = [threading.Thread(target=ask) for _ in range(8)]
+[each.start() for each in threads]
+[each.join() for each in threads]
+libc.fdopen.restype = ctypes.c_void_p
+libc.malloc_info(0, ctypes.c_void_p(libc.fdopen(1, b"w")))
+libc.fflush(None)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_info"), reason="needs glibc")
+def test_threads_of_the_server_share_two_arenas(begun: list[dict[str, str]]) -> None:
+    run("serve", "--port", "8123")
+    command = [sys.executable, "-I", "-S", "-c", COUNT_ARENAS]
+    told = subprocess.run(command, env=begun[0], check=True, capture_output=True, text=True)
+    assert told.stdout.count("<heap") == 2
+
+
+def test_how_memory_is_allocated_can_be_set(
+    begun: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "7")
+    run("serve", "--port", "8123")
+    assert begun[0]["MALLOC_ARENA_MAX"] == "7"
