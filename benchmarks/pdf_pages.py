@@ -1,8 +1,9 @@
 """How many sentences of real PDFs are found on their page, and how long drawing and finding take.
 
-    PYTHONPATH=. .venv/bin/python benchmarks/pdf_pages.py FOLDER...
+    PYTHONPATH=. .venv/bin/python benchmarks/pdf_pages.py [--joins] FOLDER...
 
-Of each PDF below the folders that can be read, up to eight pages and three sentences of each.
+Of each PDF below the folders that can be read, up to eight pages and three sentences of each. With
+``--joins`` it shows the sentences that the ends of pages cut, to be read.
 """
 
 import os
@@ -11,6 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -50,6 +52,17 @@ def main(folders: list[str]) -> None:
         print(f"{name}: median {median(times):.3f} s, most {max(times):.3f} s")
 
 
+def show_joins(folders: list[str]) -> None:
+    files = [path for folder in folders for path in sorted(Path(folder).rglob("*.pdf"))]
+    for path in files:
+        with suppress(PkbError):
+            loaded, _ = load_file(path.read_bytes(), filename=path.name)
+            for block in loaded.blocks:
+                for at, number in block.page_starts:
+                    above, below = block.text[max(at - 70, 0) : at], block.text[at : at + 70]
+                    print(f"{path.name} {block.page} {number}: {above!r} | {below!r}")
+
+
 def read_pages(content: bytes, filename: str) -> Iterator[tuple[int, str]]:
     """Yield the pages of a PDF that have text, none of a file that cannot be read."""
     try:
@@ -57,9 +70,9 @@ def read_pages(content: bytes, filename: str) -> Iterator[tuple[int, str]]:
     except PkbError:
         return
     text, outline = join_blocks(loaded.blocks)
-    for _, number in outline.pages:
-        start, end = outline.span_of_page(number, char_count=len(text))
-        yield number, text[start:end]
+    for number in sorted({number for _, number in outline.pages}):
+        spans = outline.spans_of_page(number, char_count=len(text))
+        yield number, "".join(text[start:end] for start, end in spans)
 
 
 def timed(act: Callable[..., Any], *given: Any, **named: Any) -> tuple[Any, float]:
@@ -68,4 +81,6 @@ def timed(act: Callable[..., Any], *given: Any, **named: Any) -> tuple[Any, floa
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    given = [argument for argument in sys.argv[1:] if argument != "--joins"]
+    act = show_joins if "--joins" in sys.argv else main
+    act(given)

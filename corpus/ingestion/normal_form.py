@@ -3,7 +3,7 @@
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -53,7 +53,8 @@ class Outline:
 
     Attributes:
         headings: In order.
-        pages: ``(first character, page number)``, in order; empty where there are no pages.
+        pages: ``(first character, page number)``, in order; empty where there are no pages. A
+            page comes again where a paragraph that goes on over its end stands before others of it.
         labels: In order of start, an outer one before those inside it.
         scanned: What OCR read, in order; empty where there was text.
     """
@@ -68,13 +69,19 @@ class Outline:
         found = bisect_right(self.pages, (place, _NO_PAGE_IS_HIGHER))
         return self.pages[found - 1][1] if found else None
 
-    def span_of_page(self, number: int, *, char_count: int) -> tuple[int, int]:
-        """Return where a page's text begins and ends; an empty span for one without text."""
+    def spans_of_page(self, number: int, *, char_count: int) -> list[tuple[int, int]]:
+        """Return where the parts of a page's text begin and end; none for one without text."""
         ends = [*(start for start, _ in self.pages[1:]), char_count]
-        for (start, page), end in zip(self.pages, ends, strict=False):
-            if page == number:
-                return start, end
-        return 0, 0
+        return [
+            (start, end)
+            for (start, page), end in zip(self.pages, ends, strict=False)
+            if page == number
+        ]
+
+    def pages_of(self, start: int, end: int) -> list[int]:
+        """Return the pages that characters ``start:end`` stand on, in order."""
+        further = [page for first, page in self.pages if start < first < end]
+        return sorted({page for page in (self.page_at(start), *further) if page is not None})
 
     def to_json(self) -> dict[str, Any]:
         headings = [[h.start, h.end, h.level, h.text] for h in self.headings]
@@ -157,8 +164,7 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         if not piece:
             continue
         labels.add([clean_line(label) for label in block.under], start, start + len(piece))
-        if block.page is not None and (not pages or pages[-1][1] != block.page):
-            pages.append((start, block.page))
+        pages += _page_starts(block, piece, start, pages[-1][1] if pages else None)
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
@@ -167,6 +173,25 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         start += len(piece) + len(BLOCK_SEPARATOR)
     outline = Outline(tuple(headings), tuple(pages), labels.found(), tuple(scanned))
     return BLOCK_SEPARATOR.join(texts), outline
+
+
+def _page_starts(
+    block: Block, piece: str, start: int, before: int | None
+) -> Iterator[tuple[int, int]]:
+    """Yield where pages begin in a block that was normalized.
+
+    Args:
+        piece: Its text as it is stored.
+        start: Of the block in the document.
+        before: The page that the text before it is on.
+    """
+    if block.page is not None and block.page != before:
+        yield start, block.page
+    for at, page in block.page_starts:
+        gap = len(_normal_form(block.text[:at]))
+        rest = piece[gap:]
+        if rest.strip():
+            yield start + gap + len(rest) - len(rest.lstrip()), page
 
 
 class _Labels:

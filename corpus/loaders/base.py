@@ -46,6 +46,8 @@ class Block:
             first: the term it defines, its caption, the header of its table. The block that says
             these words is under them too.
         places: Of its runs, where it was read from a picture; else none.
+        page_starts: Where it goes on over the ends of pages: the character of ``text`` that each
+            further page begins with, and its number.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Block:
     page: int | None = None
     under: tuple[str, ...] = ()
     places: tuple[Place, ...] = ()
+    page_starts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import Path
 from typing import IO, Any
 
@@ -264,12 +264,22 @@ def _ask_one(
 
 
 def _document(fields: dict[str, Any], lines: list[Any]) -> LoadedDocument:
-    blocks = tuple(
-        Block(text, level, words, page, tuple(under), tuple(Place(*place) for place in places))
-        for text, level, words, page, under, places in chain.from_iterable(lines)
-    )
+    blocks = tuple(map(_block, chain.from_iterable(lines)))
     lists = {name: tuple(fields[name]) for name in ("tags", "scans")}
     return LoadedDocument(blocks=blocks, **{**fields, **lists})
+
+
+def _block(told: list[Any]) -> Block:
+    text, level, words, page, under, places, page_starts = told
+    return Block(
+        text,
+        level,
+        words,
+        page,
+        under=tuple(under),
+        places=tuple(starmap(Place, places)),
+        page_starts=tuple((at, number) for at, number in page_starts),
+    )
 
 
 def _sink(process: subprocess.Popen[bytes]) -> IO[bytes]:

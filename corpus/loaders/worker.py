@@ -208,7 +208,7 @@ def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list
     # Not dataclasses.asdict, which takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [
-        (b.text, b.heading_level, b.heading_text, b.page, b.under, b.places)
+        (b.text, b.heading_level, b.heading_text, b.page, b.under, b.places, b.page_starts)
         for b in document.blocks
     ]
     starts = range(0, len(blocks), BLOCKS_PER_LINE)

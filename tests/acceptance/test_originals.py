@@ -312,6 +312,25 @@ def test_a_quote_that_is_not_on_the_page_is_said_to_be_unmarked(
     assert "was not found" not in other
 
 
+def test_a_quote_over_two_pages_is_marked_on_both(
+    client: Client, tmp_path: Path, collection: Collection
+) -> None:
+    pdf = Pdf().line("Of the coast at Bavoke, where the tide is high in spring, it is", 700)
+    pdf.line("1 As told by the harbour.", 60, size=7)
+    content = pdf.page().line("known that the pumps run at nine in the morning.", 740).bytes()
+    document = taken_in(tmp_path / "pumps.pdf", content, collection)
+    span = span_of(document, "where the tide is high in spring, it is known that the pumps run")
+    for number, other in ((1, 2), (2, 1)):
+        url = f"/ui/documents/{document.pk}/pages/"
+        page = client.get(f"{url}{number}", span).content.decode()
+        assert page.count('class="sheet-mark"') == 1
+        assert f'The quote stands on <a href="{url}{other}?start=' in page
+    note = span_of(document, "As told by the harbour.")
+    page = client.get(f"/ui/documents/{document.pk}/pages/1", note).content.decode()
+    assert page.count('class="sheet-mark"') == 1
+    assert "The quote stands on" not in page
+
+
 def test_a_passage_leads_to_its_page(client: Client, tides: Document) -> None:
     span = span_of(tides, SENTENCE)
     shown = client.get(f"/ui/documents/{tides.pk}/passage", span).content.decode()

@@ -92,14 +92,44 @@ def test_characters_and_pages_lead_to_each_other() -> None:
     blocks = [Block("One.", page=1), Block("Three.", page=3), Block("Three still.", page=3)]
     text, outline = join_blocks(blocks)
     assert [outline.page_at(at) for at in (0, 5, 6, len(text))] == [1, 1, 3, 3]
-    spans = [outline.span_of_page(number, char_count=len(text)) for number in (1, 2, 3)]
-    assert [text[start:end].strip() for start, end in spans] == [
-        "One.",
-        "",
-        "Three.\n\nThree still.",
+    spans = [outline.spans_of_page(number, char_count=len(text)) for number in (1, 2, 3)]
+    assert [[text[start:end].strip() for start, end in each] for each in spans] == [
+        ["One."],
+        [],
+        ["Three.\n\nThree still."],
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("A word \u00ad\u2003 of it", "goes on."),
+        ("A wo", "rd."),
+        ("A \ufeffword", "\n\n\u3000(e\u0301)"),
+    ],
+    ids=["spaces", "within a word", "dropped"],
+)
+def test_a_page_that_begins_within_a_block_begins_at_its_first_character(
+    first: str, second: str
+) -> None:
+    gap = "" if first.endswith("wo") else " "
+    cut = Block(first + gap + second, page=1, page_starts=((len(first + gap), 2),))
+    blocks = [Block("Before.", page=1), cut, Block("A note.", page=1), Block("After.", page=2)]
+    text, outline = join_blocks(blocks)
+    begins = text.index(normalize_text(second))
+    assert [outline.page_at(at) for at in (begins - 1, begins, len(text) - 1)] == [1, 2, 2]
+    parts = [text[start:end] for start, end in outline.spans_of_page(1, char_count=len(text))]
+    assert parts == [text[:begins], "A note.\n\n"]
+    assert outline.pages_of(begins - 1, begins + 1) == [1, 2]
+    assert outline.pages_of(begins, begins + 1) == [2]
+
+
+def test_a_page_of_which_nothing_is_left_does_not_begin() -> None:
+    _, outline = join_blocks([Block("A word \u00ad", page=1, page_starts=((7, 2),))])
+    assert outline.pages == ((0, 1),)
 
 
 def test_a_text_without_pages_has_none() -> None:
     assert Outline().page_at(3) is None
-    assert Outline().span_of_page(1, char_count=9) == (0, 0)
+    assert Outline().spans_of_page(1, char_count=9) == []
+    assert Outline().pages_of(0, 9) == []

@@ -1,5 +1,6 @@
 """A PDF or an image as its pages look, with a quote marked on them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
@@ -27,6 +28,7 @@ class Sheet:
         quote: The part of what was asked for that stands on this page; may be empty.
         span: What was asked for, as a query, to take along to other pages.
         ocr_confidence: Of the quote, where OCR is least sure; None where it was not read so.
+        other_pages: That the quote stands on too.
     """
 
     number: int
@@ -34,6 +36,7 @@ class Sheet:
     quote: str
     span: str
     ocr_confidence: float | None = None
+    other_pages: tuple[int, ...] = ()
 
     @property
     def is_unsure(self) -> bool:
@@ -54,23 +57,35 @@ def read_sheet(document: Document, number: int, *, outline: Outline, start: int,
     Raises:
         OriginalNotFound, OriginalChanged, PageNotFound, UnreadableFile: It cannot be drawn.
     """
-    first, last = outline.span_of_page(number, char_count=document.char_count)
-    begin, stop = max(start, first), min(end, last)
-    quote = slice_text(document, begin, stop) if begin < stop else ""
-    before = slice_text(document, first, begin) if quote else ""
-    by_ocr = find_runs(outline.scanned, first, last)
+    spans = outline.spans_of_page(number, char_count=document.char_count)
+    marked = _common(spans, start, end)
+    before = _common(spans, 0, marked[0][0]) if marked else []
+    quote = _read(document, marked)
+    by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
     layout = find_on_page(
         read_original(document),
         number,
         quote="" if by_ocr else quote,
-        before=before,
+        before=_read(document, before),
         media_type=document.media_type,
     )
     if by_ocr:
-        layout = layout._replace(boxes=boxes_of(by_ocr, begin, stop, width=layout.width))
+        boxes = [box for span in marked for box in boxes_of(by_ocr, *span, width=layout.width)]
+        layout = layout._replace(boxes=boxes)
     span = urlencode({"start": start, "end": end}) if start < end else ""
-    sure = least_confidence(find_runs(by_ocr, begin, stop))
-    return Sheet(number, layout, quote, span, sure)
+    sure = least_confidence(run for span in marked for run in find_runs(by_ocr, *span))
+    others = [page for page in outline.pages_of(start, end) if page != number]
+    return Sheet(number, layout, quote, span, sure, tuple(others if quote else ()))
+
+
+def _common(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of spans that are in ``start:end``."""
+    parts = [(max(first, start), min(last, end)) for first, last in spans]
+    return [(first, last) for first, last in parts if first < last]
+
+
+def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
+    return "".join(slice_text(document, *span) for span in spans)
 
 
 @require_safe

@@ -8,7 +8,7 @@ from statistics import median
 
 from corpus.characters import folded
 from corpus.loaders.base import Place, Scan, ScannedLine
-from corpus.loaders.formats.pdf.layout import Line
+from corpus.loaders.formats.pdf.lines import Line
 
 # Lines of the usual height are said to be of so many points, whatever the picture's size.
 BODY_SIZE = 10.0

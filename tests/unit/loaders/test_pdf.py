@@ -3,7 +3,8 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
-from corpus.loaders.formats.pdf.layout import Line, blocks_from_pages
+from corpus.loaders.formats.pdf.layout import blocks_from_pages
+from corpus.loaders.formats.pdf.lines import Line
 from corpus.loaders.formats.pdf.title import title_of
 from tests.unit.loaders.sample_files import Pdf, headings, loaded, texts
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument, Scan
-from corpus.loaders.formats.pdf.layout import Line, Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.lines import Line
 from corpus.loaders.formats.pdf.scanned import is_scan, picture_of
 from corpus.loaders.formats.pdf.title import title_of
 from corpus.loaders.ocr.reading_order import lines_in_order

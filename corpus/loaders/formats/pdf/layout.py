@@ -2,25 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from corpus.loaders.base import Block, Place
+from corpus.loaders.base import Block
+from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
+from corpus.loaders.formats.pdf.page_breaks import Parts, joined_over_pages
+from corpus.loaders.formats.pdf.running_heads import without_running_heads
 
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
-# A page, and which of its lines from 0.
-_Place = tuple[int, int]
 
 # Markdown and HTML know six levels; deeper ones are of the sixth.
 _MAX_LEVEL = 6
 # A longer line is a sentence in large letters; of bold ones shorter lines are.
 _MAX_HEADING_CHARS = 200
 _MAX_BOLD_HEADING_CHARS = 100
-# A line this much larger than the body is a heading, unless most of the text is.
-_HEADING_SCALE = 1.12
 _MAX_HEADING_SHARE = 0.2
 # So many times the usual weight of body text is bold: 400 and 700 in most fonts.
 _BOLDER = 1.3
@@ -30,21 +29,10 @@ _MIN_OUTLINE_SHARE = 0.5
 _PARAGRAPH_GAP = 1.45
 # After the end of a sentence, a smaller step or an indented line does.
 _SMALL_GAP = 1.2
-# Of the line's own size; a first line is set in by one em or more.
-_INDENT_EMS = 0.8
-# Running heads: on this share of the pages, in the outermost lines.
-_MIN_RUNNING_PAGES = 4
-_MIN_RUNNING_SHARE = 0.5
-_RUNNING_LINES = 2
-_NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 # Of the paragraph's width; a shorter line ended where its writer wanted.
 _FULL_LINE_SHARE = 0.85
 
-_BULLETS = "•◦▪●○■–—*‣·-"
 _TERMINAL = (".", "!", "?", ":", "。", "”", '."', ".)", "؟")
-_ITEM = re.compile(rf"(?:[{_BULLETS}]|\(?(?:\d{{1,3}}|[a-zA-Z]|[ivx]{{1,4}})[.)])\s")
-# A letter and a hyphen at a line's end: plain, soft, Unicode's own, and pdfium's mark.
-_JOINT = re.compile(r"[^\W\d_][-\u00ad\u2010\x02]$")
 # Rows of a table or of a table of contents.
 _ENDS_IN_NUMBER = re.compile(r"[\d%)]\s*$")
 _CJK = re.compile(
@@ -66,27 +54,6 @@ _CHARACTERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a page; coordinates in points, from the lower left corner.
-
-    Attributes:
-        places: Of its parts, where OCR read it.
-        ends: What follows begins a line, as behind a row of a table.
-    """
-
-    text: str
-    size: float
-    weight: int
-    left: float
-    right: float
-    bottom: float
-    top: float
-    level: int | None = None
-    places: tuple[Place, ...] = ()
-    ends: bool = False
-
-
 def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list[Block]:
     """Headings and paragraphs of a document, in reading order.
 
@@ -95,68 +62,17 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
         outline: The document's own table of contents, may be empty.
     """
     cleaned = {page: [_cleaned(line) for line in lines] for page, lines in pages.items()}
-    kept = _without_running_heads(
+    kept = without_running_heads(
         {page: [line for line in lines if line.text.strip()] for page, lines in cleaned.items()}
     )
     ranked = _by_outline(kept, outline) or _by_size(kept)
     words = _vocabulary(line for lines in ranked.values() for line in lines)
-    return [_block(lines, page, words) for page in ranked for lines in _paragraphs(ranked[page])]
+    paragraphs = {page: list(_paragraphs(lines)) for page, lines in ranked.items()}
+    return [_block(parts, words) for parts in joined_over_pages(paragraphs)]
 
 
 def _cleaned(line: Line) -> Line:
     return replace(line, text=line.text.translate(_CHARACTERS))
-
-
-def _without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
-    """Drop heads and feet that many pages repeat, but for the first of each."""
-    if len(pages) < _MIN_RUNNING_PAGES:
-        return pages
-    edges = {
-        (page, at): lines[at].text.strip() for page, lines in pages.items() for at in _edges(lines)
-    }
-    least = len(pages) * _MIN_RUNNING_SHARE
-    running = _repeated(edges, least) | _numbered_by_page(edges, least)
-    seen: set[str] = set()
-    dropped = set()
-    for place in sorted(running):
-        key = _unnumbered(edges[place])
-        if key in seen or key == "#":
-            dropped.add(place)
-        seen.add(key)
-    return {
-        page: [line for at, line in enumerate(lines) if (page, at) not in dropped]
-        for page, lines in pages.items()
-    }
-
-
-def _edges(lines: list[Line]) -> set[int]:
-    count = len(lines)
-    return {*range(min(_RUNNING_LINES, count)), *range(max(count - _RUNNING_LINES, 0), count)}
-
-
-def _unnumbered(text: str) -> str:
-    return re.sub(r"\d+", "#", text)
-
-
-def _repeated(edges: Mapping[_Place, str], least: float) -> set[_Place]:
-    """Places of lines that as many pages have word for word, or that are only a number."""
-    said = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
-    counts = Counter(text for _, text in {(page, text) for (page, _), text in said.items()})
-    return {place for place, text in said.items() if counts[text] >= least}
-
-
-def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
-    """Places of lines with a number that goes up by one from page to page, wherever they stand."""
-    ahead = {
-        (page, at, int(number) - page)
-        for (page, at), text in edges.items()
-        for number in _NUMBER.findall(text)
-    }
-    counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
-    found = {(page, at) for page, at, steps in ahead if counts[steps] >= least}
-    # "Chapter 3" may stand on page 3.
-    others = {_unnumbered(text) for place, text in edges.items() if place not in found}
-    return {place for place in found if _unnumbered(edges[place]) not in others}
 
 
 def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
@@ -189,7 +105,7 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
         return pages
     body = chars.most_common(1)[0][0]
     rare = sum(chars.values()) * _MAX_HEADING_SHARE
-    large = {size for size in chars if size > body * _HEADING_SCALE and chars[size] < rare}
+    large = {size for size in chars if size > body * HEADING_SCALE and chars[size] < rare}
     sizes = sorted(
         (s for s in large if any(_may_head(x) for x in lines if x.size == s)), reverse=True
     )
@@ -232,7 +148,7 @@ def _may_head(line: Line) -> bool:
     letters = sum(map(str.isalpha, text))
     if len(text) > _MAX_HEADING_CHARS or letters * 2 < len(text):
         return False
-    return not (text.endswith((",", ";")) or text[0].islower() or text[0] in _BULLETS)
+    return not (text.endswith((",", ";")) or text[0].islower() or text[0] in BULLETS)
 
 
 def _vocabulary(lines: Iterable[Line]) -> set[str]:
@@ -264,18 +180,37 @@ def _begins(above: Line, line: Line, pitch: float) -> bool:
     """Whether a line begins a paragraph, after the line above it in the file."""
     larger, smaller = max(above.size, line.size), min(above.size, line.size)
     step = above.bottom - line.bottom
-    if above.level != line.level or larger > smaller * _HEADING_SCALE:
+    if above.level != line.level or larger > smaller * HEADING_SCALE:
         return True
     if line.level is not None or step > max(pitch * _PARAGRAPH_GAP, line.size * 2):
         return step > max(pitch * _PARAGRAPH_GAP, line.size * 2)
     ended = above.text.rstrip().endswith(_TERMINAL)
     if step < -pitch:  # the next column, or a table's next cell
         return ended or not line.text[0].islower()
-    indented = line.left - above.left > line.size * _INDENT_EMS and step > 0
+    indented = line.left - above.left > line.size * INDENT_EMS and step > 0
     return ended and (indented or step > pitch * _SMALL_GAP)
 
 
-def _block(lines: list[Line], page: int, words: set[str]) -> Block:
+def _block(parts: Parts, words: set[str]) -> Block:
+    (page, first), *others = parts
+    text, page_starts = _text(first, words), []
+    for number, lines in others:
+        part = _text(lines, words)
+        text = _joined(text, part, words, full=True)
+        page_starts.append((len(text) - len(part), number))
+    text = text.rstrip().replace("\x02", "-")
+    level = first[0].level
+    return Block(
+        text,
+        level,
+        " ".join(text.split()) if level else "",
+        page,
+        places=tuple(place for _, lines in parts for line in lines for place in line.places),
+        page_starts=tuple(page_starts),
+    )
+
+
+def _text(lines: Sequence[Line], words: set[str]) -> str:
     right = max(line.right for line in lines)
     left = min(line.left for line in lines)
     text = lines[0].text
@@ -283,22 +218,19 @@ def _block(lines: list[Line], page: int, words: set[str]) -> Block:
         full = above.right - left >= (right - left) * _FULL_LINE_SHARE
         is_whole = (full and not above.ends) or line.level is not None
         text = _joined(text, line.text, words, full=is_whole)
-    text = text.rstrip().replace("\x02", "-")
-    level = lines[0].level
-    places = tuple(place for line in lines for place in line.places)
-    return Block(text, level, " ".join(text.split()) if level else "", page, places=places)
+    return text
 
 
 def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
     """Add a line to a text: a hyphen that only the line's end made goes."""
     bare = text.rstrip()
-    if _JOINT.search(bare) and line[0].islower():
+    if JOINT.search(bare) and line[0].islower():
         head, tail = re.split(r"[\s]", bare[:-1])[-1], _first_word(line)
         hyphenated = f"{head}-{tail}".lower() in words and (head + tail).lower() not in words
         return bare[:-1] + ("-" if hyphenated else "") + line
     # Lines stay apart where something was set line by line: a verse, a table, a list.
     is_row = _ENDS_IN_NUMBER.search(bare) and _ENDS_IN_NUMBER.search(line)
-    if not full or is_row or _ITEM.match(line):
+    if not full or is_row or ITEM.match(line):
         return bare + "\n" + line
     within_word = bare == text and _CJK.match(bare[-1]) and _CJK.match(line[0])
     return bare + ("" if within_word else " ") + line

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import PurePath
 
-from corpus.loaders.formats.pdf.layout import Line
+from corpus.loaders.formats.pdf.lines import Line
 
 # What programs put where a title belongs.
 _NO_TITLE = re.compile(

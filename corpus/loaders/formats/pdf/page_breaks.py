@@ -1,0 +1,215 @@
+"""Paragraphs that the end of a page cuts, put together again. Pure.
+
+Between the two parts may stand what is no running text: heads and feet, footnotes, captions, and
+what is in a figure or table that has one. Where it is not clear that a sentence goes on, the two
+stay apart.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from corpus.loaders.formats.pdf.lines import HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
+
+Paragraph = list[Line]
+# A paragraph by the pages it stands on.
+Parts = list[tuple[int, Paragraph]]
+
+# Footnotes and labels in figures are set smaller than the text by so much.
+_SMALLER = 0.95
+# "Figure 3: ...", in any language.
+_CAPTION = re.compile(r"[^\W\d_]{3,15}\.?\s?\d{1,3}(?:[.-]\d{1,3})*+\s?(?:[.:](?:\s|\Z)|\Z)")
+# The end of a sentence, with what closes it, and the mark of a footnote.
+_ENDED = re.compile(
+    r"[.!?:;\u2026\u3002\uff01\uff1f\uff1a\uff1b\u061f\u061b\u0964]"
+    r"[\"')\]\u00bb\u2019\u201d\u203a\u300d\u300f\uff09]*"
+    r"\s?[\d\u00b2\u00b3\u00b9\u2070-\u2079*\u2020\u2021]{0,3}\Z"
+)
+_COMMAS = (",", "\u060c", "\u3001", "\uff0c")
+# A line of running text has so many words, half of them without a capital; where a script knows
+# none, so many letters.
+_LEAST_WORDS = 4
+_WORD = re.compile(
+    r"[(\[\"'\u00ab\u2018-\u201e]{0,2}((?:[^\W\d_]+[-'/\u2010\u2019]?)++)"
+    r"[.,;:!?)\]\"'\u00bb\u2018-\u201e\u2026]{0,3}"
+)
+# A column has so many lines.
+_LEAST_LINES = 3
+_LEAST_LETTERS = 10
+# A letter is about half as wide as high. A line is full if the next word has no room, or hardly.
+_WIDTH_EMS = 0.5
+_HARDLY = 1.3
+# Of the lines that begin at one edge, one of so many may go over the other.
+_OVER_EDGE = 10
+# The first line of a paragraph or item is set in or out by no more than this.
+_MOST_INDENT_EMS = 3.0
+
+
+def joined_over_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
+    """Return the paragraphs of a document as they are read, each with all of its parts.
+
+    What stands between the parts of a paragraph comes behind it.
+
+    Args:
+        pages: Paragraphs by the number of their page, in order.
+    """
+    found: list[Parts] = []
+    # Paragraphs of the last page that has running text.
+    last: list[Parts] = []
+    page_before = 0
+    for page, paragraphs in pages.items():
+        if page != page_before + 1 or not paragraphs:
+            last = []
+        page_before = page
+        parts = [[(page, paragraph)] for paragraph in paragraphs]
+        cut = _cut_paragraph([each[-1][1] for each in last], paragraphs)
+        if cut:
+            at, head = cut
+            last[at].append((page, paragraphs[head]))
+            parts[head] = last[at]
+        found += [each for each in parts if len(each) == 1]
+        if not _is_passed_over(paragraphs):
+            last = parts
+    return found
+
+
+def _cut_paragraph(
+    above: Sequence[Paragraph], below: Sequence[Paragraph]
+) -> tuple[int, int] | None:
+    """Which paragraph of a page goes on in which one of a later page."""
+    lines_above, lines_below = _lines(above), _lines(below)
+    head = _text_at(range(len(below)), below, size=_usual_size(lines_below))
+    if head is None:
+        return None
+    first = below[head][0]
+    tail = _text_at(reversed(range(len(above))), above, size=first.size)
+    if tail is None or not _is_aligned(above[tail], below[head], lines_above, lines_below):
+        return None
+    return (tail, head) if _goes_on(above[tail], below[head], lines_above) else None
+
+
+def _lines(paragraphs: Iterable[Paragraph]) -> list[Line]:
+    return [line for paragraph in paragraphs for line in paragraph]
+
+
+def _usual_size(lines: Iterable[Line]) -> float:
+    chars: Counter[float] = Counter()
+    for line in lines:
+        chars[line.size] += len(line.text)
+    return chars.most_common(1)[0][0] if chars else 0.0
+
+
+def _text_at(order: Iterable[int], paragraphs: Sequence[Paragraph], *, size: float) -> int | None:
+    """The first paragraph of running text; None where something else comes before it."""
+    has_caption = has_labels = False
+    for at in order:
+        paragraph = paragraphs[at]
+        if _CAPTION.match(paragraph[0].text):
+            has_caption = True
+        elif not _is_aside(paragraph, size):
+            if paragraph[0].level is not None:
+                return None
+            if _is_text(paragraph):
+                return at if has_caption or not has_labels else None
+            has_labels = True
+    return None
+
+
+def _is_passed_over(paragraphs: Sequence[Paragraph]) -> bool:
+    """Whether a page is a figure or table with its caption."""
+    texts = [p for p in paragraphs if not _is_aside(p, 0.0) and not _CAPTION.match(p[0].text)]
+    is_captioned = any(_CAPTION.match(paragraph[0].text) for paragraph in paragraphs)
+    return is_captioned and not any(p[0].level is not None or _is_text(p) for p in texts)
+
+
+def _is_aside(paragraph: Paragraph, size: float) -> bool:
+    is_running = all(line.is_running for line in paragraph)
+    return is_running or max(line.size for line in paragraph) < size * _SMALLER
+
+
+def _is_text(paragraph: Paragraph) -> bool:
+    """Whether it is running text, or the last words of a sentence."""
+    last_words = paragraph[0].text.lstrip()[0].islower() and _is_ended(paragraph[-1])
+    return last_words or any(map(_is_prose, paragraph))
+
+
+def _is_prose(line: Line) -> bool:
+    letters = [letter for letter in line.text if letter.isalpha()]
+    if sum(letter.lower() == letter.upper() for letter in letters) * 2 > len(letters):
+        return len(letters) >= _LEAST_LETTERS
+    words = line.text.split()
+    found = map(_WORD.fullmatch, words)
+    small = sum(word is not None and word[1][0].islower() for word in found)
+    return len(words) >= _LEAST_WORDS and small * 2 >= len(words)
+
+
+def _is_ended(line: Line) -> bool:
+    return _ENDED.search(line.text.rstrip()) is not None
+
+
+def _is_aligned(
+    above: Paragraph, below: Paragraph, lines_above: Sequence[Line], lines_below: Sequence[Line]
+) -> bool:
+    """Whether the first line below begins where the lines above do, or where a column does."""
+    last, first = above[-1], below[0]
+    most = _MOST_INDENT_EMS if len(above) == 1 else INDENT_EMS
+    step = first.left - last.left
+    nearest = min(abs(step), abs(step - _shift(lines_above, lines_below)))
+    if nearest <= most * last.size:
+        return True
+    column = [
+        line
+        for line in lines_above
+        if line.right < last.left and abs(line.left - first.left) <= INDENT_EMS * last.size
+    ]
+    return sum(map(_is_prose, column)) >= _LEAST_LINES
+
+
+def _shift(above: Sequence[Line], below: Sequence[Line]) -> float:
+    """How far a page is set to the right of another, as left and right pages are in a book."""
+    left = min(line.left for line in below) - min(line.left for line in above)
+    right = max(line.right for line in below) - max(line.right for line in above)
+    return left if abs(left - right) <= _usual_size(below) * INDENT_EMS else 0.0
+
+
+def _goes_on(above: Paragraph, below: Paragraph, lines_above: Sequence[Line]) -> bool:
+    last, first = above[-1], below[0]
+    text, following = last.text.rstrip(), first.text.lstrip()
+    larger, smaller = max(last.size, first.size), min(last.size, first.size)
+    is_other = larger > smaller * HEADING_SCALE or ITEM.match(following) or _is_set_in(below)
+    is_prose = any(map(_is_prose, above[-2:])) and _is_text(below[:2])
+    if is_other or last.ends or _is_ended(last) or not is_prose:
+        return False
+    is_full = text.endswith(_COMMAS) or _is_full(last, following, lines_above)
+    if following[0].islower():
+        return is_full or JOINT.search(text) is not None or _is_cut_short(above, lines_above)
+    # A list's item may have no stop, and what begins with a capital be another sentence.
+    is_name = ITEM.match(last.text) or following.isupper()
+    return is_full and _is_prose(last) and _is_prose(first) and not is_name
+
+
+def _is_set_in(paragraph: Paragraph) -> bool:
+    first, second = paragraph[0], paragraph[1 if len(paragraph) > 1 else 0]
+    return first.left - second.left > first.size * INDENT_EMS
+
+
+def _is_cut_short(paragraph: Paragraph, lines: Sequence[Line]) -> bool:
+    """Whether only its last line is short, as where a page was ended by hand."""
+    if len(paragraph) == 1:
+        return False
+    above, last = paragraph[-2:]
+    return _is_prose(above) and _is_full(above, last.text.lstrip(), lines)
+
+
+def _is_full(line: Line, following: str, lines: Iterable[Line]) -> bool:
+    """Whether what follows had no room behind a line."""
+    forward = 1 if line.right >= line.left else -1
+    reach = _MOST_INDENT_EMS * line.size
+    ends = sorted(
+        other.right * forward
+        for other in lines
+        if other.size == line.size and abs(other.left - line.left) <= reach
+    )
+    room = ends[-1 - len(ends) // _OVER_EDGE] - line.right * forward
+    needed = (len(following.split(maxsplit=1)[0]) + 1) * line.size * _WIDTH_EMS
+    return room <= needed * _HARDLY

@@ -1,0 +1,105 @@
+"""Heads and feet that pages repeat. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from corpus.loaders.formats.pdf.lines import Line
+
+# A page, and which of its lines from 0.
+_Place = tuple[int, int]
+
+# Running heads: on this share of the pages, in the outermost lines.
+_MIN_RUNNING_PAGES = 4
+_MIN_RUNNING_SHARE = 0.5
+_RUNNING_LINES = 2
+# Heads of left and right pages take turns; a link may stand beyond them.
+_NEARBY = (-2, -1, 1, 2)
+_NEARBY_LINES = 3
+_NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
+_ROMAN = re.compile(r"\b[ivxlc]{1,6}\Z")
+# "12", "- 12 -", "Page 12", "12 / 40", "xii", "F-12".
+_PAGE_NUMBER = re.compile(
+    r"\W*+(?:\w++\s)?(?:[a-z]\W)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s?(?:/|\w\w\w?)\s?\d{1,4})?\W*", re.I
+)
+
+
+def without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
+    """Drop heads and feet that many pages repeat, but for the first of each.
+
+    Those that stay are marked, and so are lines that only a neighbouring page repeats.
+    """
+    if len(pages) < _MIN_RUNNING_PAGES:
+        return _with_marks(pages, _repeated_nearby(pages))
+    edges = _edges(pages, _RUNNING_LINES)
+    least = len(pages) * _MIN_RUNNING_SHARE
+    running = _repeated(edges, least) | _numbered_by_page(edges, least)
+    seen: set[str] = set()
+    dropped = set()
+    for place in sorted(running):
+        key = _unnumbered(edges[place])
+        if key in seen or key == "#":
+            dropped.add(place)
+        seen.add(key)
+    marked = _with_marks(pages, running)
+    kept = {
+        page: [line for at, line in enumerate(lines) if (page, at) not in dropped]
+        for page, lines in marked.items()
+    }
+    return _with_marks(kept, _repeated_nearby(kept))
+
+
+def _edges(pages: Mapping[int, list[Line]], count: int) -> dict[_Place, str]:
+    """The text of the first and last lines of each page, by their places."""
+    return {
+        (page, at): line.text.strip()
+        for page, lines in pages.items()
+        for at, line in enumerate(lines)
+        if at < count or at >= len(lines) - count
+    }
+
+
+def _with_marks(pages: Mapping[int, list[Line]], places: set[_Place]) -> dict[int, list[Line]]:
+    marked = {page: list(lines) for page, lines in pages.items()}
+    for page, at in places:
+        marked[page][at] = replace(marked[page][at], is_running=True)
+    return marked
+
+
+def _repeated_nearby(pages: Mapping[int, list[Line]]) -> set[_Place]:
+    """Places of page numbers, and of lines that a page nearby has but for its number."""
+    edges = _edges(pages, _NEARBY_LINES)
+    keys = {place: _ROMAN.sub("#", _unnumbered(text)) for place, text in edges.items()}
+    said = {(page, key) for (page, _), key in keys.items()}
+    return {
+        (page, at)
+        for (page, at), key in keys.items()
+        if any((page + step, key) in said for step in _NEARBY)
+        or _PAGE_NUMBER.fullmatch(edges[page, at])
+    }
+
+
+def _unnumbered(text: str) -> str:
+    return re.sub(r"\d+", "#", text)
+
+
+def _repeated(edges: Mapping[_Place, str], least: float) -> set[_Place]:
+    """Places of lines that as many pages have word for word, or that are only a number."""
+    said = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
+    counts = Counter(text for _, text in {(page, text) for (page, _), text in said.items()})
+    return {place for place, text in said.items() if counts[text] >= least}
+
+
+def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
+    """Places of lines with a number that goes up by one from page to page, wherever they stand."""
+    ahead = {
+        (page, at, int(number) - page)
+        for (page, at), text in edges.items()
+        for number in _NUMBER.findall(text)
+    }
+    counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
+    found = {(page, at) for page, at, steps in ahead if counts[steps] >= least}
+    # "Chapter 3" may stand on page 3.
+    others = {_unnumbered(text) for place, text in edges.items() if place not in found}
+    return {place for place in found if _unnumbered(edges[place]) not in others}
