@@ -9,7 +9,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, Subquery, Value, When
-from django.db.models.fields.json import KeyTextTransform
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
@@ -52,6 +52,7 @@ class CitationQuerySet(models.QuerySet["Citation"]):
                 When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
             ),
             packed_scan=Case(When(same_version, KeyTextTransform("scanned", "document__outline"))),
+            page_starts=Case(When(same_version, KeyTransform("pages", "document__outline"))),
             preview=F("chunk__text_preview"),
             file_path=Coalesce(F("document__file_path"), Value("")),
         )

@@ -49,7 +49,6 @@ def _listed(sources: Sequence[Source]) -> str:
 def _note(source: Source) -> str:
     if source.state == "deleted":
         return "a document that was deleted"
-    page = f"page {source.page}" if source.page else ""
     unsure = OCR_UNSURE if source.is_unsure else ""
-    where = [source.name, " › ".join(source.heading_path), page, source.source_uri, unsure]
+    where = [source.name, " › ".join(source.heading_path), source.pages, source.source_uri, unsure]
     return f'{", ".join(part for part in where if part)}: "{source.quote}"'

@@ -16,7 +16,13 @@ from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Document
 from qa import models
 from qa.context import EXTRACTIVE
-from qa.conversations import find_passages, pointed_at, quoted_by_ocr, read_passages
+from qa.conversations import (
+    find_passages,
+    pages_of_stored,
+    pointed_at,
+    quoted_by_ocr,
+    read_passages,
+)
 from qa.conversations.passages import Place
 from qa.questions import is_greeting, tell_abstention
 from qa.types import ClosePassage, Passage
@@ -47,6 +53,7 @@ class Source:
         state: ``current``, ``changed``, ``deleted``, or ``selected`` for a text of the asker's.
         html: The quote marked in its surroundings, or alone; empty where the answer says it.
         ocr_confidence: Where OCR is least sure of the quote; None where it did not read it.
+        last_page: Where the quote ends, if that is known.
     """
 
     number: int
@@ -64,6 +71,14 @@ class Source:
     support: str = ""
     html: SafeString = mark_safe("")  # noqa: RUF009 - nothing
     ocr_confidence: float | None = None
+    last_page: int | None = None
+
+    @property
+    def pages(self) -> str:
+        """As people say them; empty where its document has none."""
+        if self.last_page is None or self.last_page == self.page:
+            return f"page {self.page}" if self.page else ""
+        return f"pages {self.page}–{self.last_page}"
 
     @property
     def is_unsure(self) -> bool:
@@ -181,6 +196,7 @@ class _TurnReader:
 
     def _quote(self, answer: models.Answer, citation: Any, number: int) -> Source:
         said = answer.text[citation.answer_start : citation.answer_end]
+        pages = pages_of_stored(citation)
         is_said = answer.answerer != EXTRACTIVE and said == citation.quote
         media_type = self._media_type(citation)
         return _source(
@@ -195,6 +211,8 @@ class _TurnReader:
             ocr_confidence=confidence_of(
                 citation.packed_scan, citation.start_char, citation.end_char
             ),
+            page=pages[0] if pages else None,
+            last_page=pages[-1] if pages else None,
         )
 
     def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:
@@ -213,6 +231,7 @@ class _TurnReader:
             media_type=media_type,
             html=html,
             ocr_confidence=quoted_by_ocr(close),
+            page=close.passage.page,
         )
 
     def _media_type(self, origin: Any) -> str:
@@ -225,7 +244,6 @@ def _source(origin: Any, quoted: Any, *, media_type: str, **fields: Any) -> Sour
         title=origin.title,
         source_uri=origin.source_uri,
         heading_path=origin.heading_path,
-        page=origin.page,
         document_id=origin.document_id,
         content_sha256=origin.content_sha256,
         start=quoted.start_char,

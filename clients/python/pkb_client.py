@@ -76,6 +76,8 @@ class Quote(_FromJson):
     answer_start: int = 0
     answer_end: int = 0
     support: str = ""
+    # Where it stands on more pages than one.
+    last_page: int | None = None
 
 
 @dataclass(frozen=True)

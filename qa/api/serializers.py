@@ -16,7 +16,7 @@ from corpus.models import PREVIEW_CHARS
 from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.conversations import quoted_by_ocr, read_passages
+from qa.conversations import pages_of, pages_of_stored, quoted_by_ocr, read_passages
 from qa.questions import tell_abstention
 from qa.records import tell_draft
 from qa.types import Citation, ClosePassage
@@ -38,6 +38,8 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
     source_uri = serializers.SerializerMethodField()
     preview = serializers.SerializerMethodField()
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
+    page = serializers.SerializerMethodField()
+    last_page = serializers.SerializerMethodField()
     ocr_confidence = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField()
 
@@ -45,8 +47,9 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         model = models.Citation
         fields = [
             "chunk_id", "document_id", "selected", "content_sha256", "title", "source_uri",
-            "heading_path", "page", "preview", "score", "quote", "start_char", "end_char",
-            "answer_start", "answer_end", "support", "context", "ocr_confidence", "state",
+            "heading_path", "page", "last_page", "preview", "score", "quote", "start_char",
+            "end_char", "answer_start", "answer_end", "support", "context", "ocr_confidence",
+            "state",
         ]  # fmt: skip
 
     @extend_schema_field(ContextShown(allow_null=True))
@@ -64,6 +67,12 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
 
     def get_preview(self, citation: Any) -> str:
         return citation.preview or ""
+
+    def get_page(self, citation: Any) -> int | None:
+        return next(iter(pages_of_stored(citation)), None)
+
+    def get_last_page(self, citation: Any) -> int | None:
+        return next(reversed(pages_of_stored(citation)), None)
 
     def get_ocr_confidence(self, citation: Any) -> float | None:
         return confidence_of(citation.packed_scan, citation.start_char, citation.end_char)
@@ -110,6 +119,13 @@ class CitationShown(QuoteShown):
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
+    last_page = serializers.IntegerField(source="passage.page", allow_null=True)
+
+    def to_representation(self, instance: Citation) -> dict[str, Any]:
+        """Tell the pages of the quote, where a chunk tells the one that it begins on."""
+        shown = super().to_representation(instance)
+        pages = pages_of(instance)
+        return {**shown, "page": pages[0], "last_page": pages[-1]} if pages else shown
 
     @extend_schema_field(ContextShown)
     def get_context(self, citation: Citation) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.scanned_text import confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Chunk, Document
@@ -55,9 +56,32 @@ def quoted_by_ocr(quoted: Citation | ClosePassage) -> float | None:
     passage = quoted.passage
     if OCR not in passage.metadata or passage.is_selected:
         return None
-    same = Document.objects.filter(pk=passage.document_id, content_sha256=passage.content_sha256)
-    packed = same.values_list("outline__scanned", flat=True).first()
+    packed = _read_outline(passage, "scanned")
     return confidence_of(packed, quoted.start_char, quoted.end_char)
+
+
+def pages_of(quoted: Citation | ClosePassage) -> list[int]:
+    """Return the pages that a quote stands on, in order; none where its document has none."""
+    passage = quoted.passage
+    if passage.page is None:
+        return []
+    starts = _read_outline(passage, "pages")
+    return _pages(starts, quoted.start_char, quoted.end_char) or [passage.page]
+
+
+def pages_of_stored(citation: Any) -> list[int]:
+    """Return the same of a citation as ``CitationQuerySet.compared`` reads it."""
+    pages = _pages(citation.page_starts, citation.start_char, citation.end_char)
+    return pages or [page for page in (citation.page,) if page is not None]
+
+
+def _pages(starts: list[list[int]] | None, start: int, end: int) -> list[int]:
+    return Outline.from_json({"pages": starts or []}).pages_of(start, end)
+
+
+def _read_outline(passage: Passage, part: str) -> Any:
+    same = Document.objects.filter(pk=passage.document_id, content_sha256=passage.content_sha256)
+    return same.values_list(f"outline__{part}", flat=True).first()
 
 
 def pointed_at(answers: Iterable[Answer]) -> list[Span]:

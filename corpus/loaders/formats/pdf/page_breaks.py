@@ -77,12 +77,13 @@ def _cut_paragraph(
     above: Sequence[Paragraph], below: Sequence[Paragraph]
 ) -> tuple[int, int] | None:
     """Which paragraph of a page goes on in which one of a later page."""
-    lines_above, lines_below = _lines(above), _lines(below)
+    lines_below = _lines(below)
     head = _text_at(range(len(below)), below, size=_usual_size(lines_below))
     if head is None:
         return None
-    first = below[head][0]
-    tail = _text_at(reversed(range(len(above))), above, size=first.size)
+    # Not before: a page of figures may stand behind many lines, and many such pages.
+    lines_above, size = _lines(above), below[head][0].size
+    tail = _text_at(reversed(range(len(above))), above, size=size)
     if tail is None or not _is_aligned(above[tail], below[head], lines_above, lines_below):
         return None
     return (tail, head) if _goes_on(above[tail], below[head], lines_above) else None
