@@ -4,7 +4,9 @@ FOLDER is a data set of ``manage.py evaluate``; it is taken in at first, into PK
 turns within this run, so that what else the machine does is in both sides of a ratio:
 
 - POST /search and GET /answer of a server that this starts, no answer kept: requests a second by
-  1, 4 and 16 clients, and the ratio to one client of the same round;
+  1, 4 and 16 clients, and the ratio to one client of the same round; beside it the greatest ratio
+  that the cores allow: one client keeps some of them busy, counted in CPU-seconds of the server,
+  of Postgres and of the client itself, and no more than all can be;
 - texts embedded a CPU-second by POST /ingest, Postgres counted, and by the bare embedder;
 - start to /ready, the first of the round with the models read anew from the disk, and memory.
 
@@ -28,6 +30,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,8 +47,10 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from rest_framework.test import APIClient  # noqa: E402
 
+from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from corpus.catalogue import create_collection, delete_collection  # noqa: E402
 from corpus.embedders import get_embedder  # noqa: E402
+from corpus.embedders.onnx_session import usable_core_count  # noqa: E402
 from evaluation.datasets import read_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 
@@ -71,40 +76,74 @@ def main() -> None:
     show_starts(options.rounds)
     with served() as (address, process):
         for kind, ask in _kinds(address, name).items():
-            show_throughput(kind, ask, questions, rounds=options.rounds, seconds=options.seconds)
+            asking = _Asking(ask, questions, server=process.pid, seconds=options.seconds)
+            show_throughput(kind, asking, rounds=options.rounds)
         print(f"| server with its models, RSS | {_memory_mb(process.pid):.0f} MB | |")
 
 
-def show_throughput(
-    kind: str, ask: Ask, questions: Sequence[str], *, rounds: int, seconds: float
-) -> None:
-    asked = count()
-    rates: dict[int, list[float]] = {clients: [] for clients in CLIENTS}
-    _rate(ask, questions, asked, clients=CLIENTS[-1], seconds=seconds)  # keeps token vectors
+class Turn(NamedTuple):
+    """What clients got done: requests a second, and CPU-seconds that each of them took."""
+
+    rate: float
+    cpu_s: float
+
+    @property
+    def busy_cores(self) -> float:
+        return self.rate * self.cpu_s
+
+
+def show_throughput(kind: str, asking: "_Asking", *, rounds: int) -> None:
+    turns: dict[int, list[Turn]] = {clients: [] for clients in CLIENTS}
+    asking.take_turn(CLIENTS[-1])  # keeps token vectors
     for _ in range(rounds):
-        for clients, found in rates.items():
-            found.append(_rate(ask, questions, asked, clients=clients, seconds=seconds))
-    for clients, found in rates.items():
+        for clients, taken in turns.items():
+            taken.append(asking.take_turn(clients))
+    alone = turns[1]
+    for clients, taken in turns.items():
         label = f"{kind}, {clients} client{'s' if clients > 1 else ''}"
-        show(label, f"{median(found):.1f} a second", _ratios(found, rates[1]))
+        cpu_ms = median(turn.cpu_s for turn in taken) * 1000
+        figure = f"{median(turn.rate for turn in taken):.1f} a second, {cpu_ms:.0f} CPU ms each"
+        show(label, figure, _ratios([turn.rate for turn in taken], [turn.rate for turn in alone]))
+    bounds = [usable_core_count() / turn.busy_cores for turn in alone]
+    busy = f"one client keeps {median(turn.busy_cores for turn in alone):.2f} busy"
+    show(f"{kind}, the most that {usable_core_count()} cores allow", busy, bounds)
 
 
-def _rate(
-    ask: Ask, questions: Sequence[str], asked: "count[int]", *, clients: int, seconds: float
-) -> float:
-    """Return the requests a second of so many clients, each of which asks on and on."""
-    started = time.perf_counter()
+class _Asking:
+    """Asks one kind of request of a server, one question after the other."""
 
-    def work() -> int:
+    def __init__(self, ask: Ask, questions: Sequence[str], *, server: int, seconds: float) -> None:
+        self._ask = ask
+        self._questions = questions
+        self._server = server
+        self._seconds = seconds
+        self._asked = count()
+
+    def take_turn(self, clients: int) -> Turn:
+        """Have so many clients ask on and on for a while."""
+        before = self._cpu_by_process()
+        started = time.perf_counter()
+        with ThreadPoolExecutor(clients) as pool:
+            asking = [pool.submit(self._ask_until, started + self._seconds) for _ in range(clients)]
+            done = sum(each.result() for each in asking)
+        elapsed_s = time.perf_counter() - started
+        spent_s = sum(
+            spent - before.get(process, 0.0) for process, spent in self._cpu_by_process().items()
+        )
+        return Turn(rate=done / elapsed_s, cpu_s=spent_s / done)
+
+    def _ask_until(self, end: float) -> int:
         done = 0
-        while time.perf_counter() - started < seconds:
-            ask(questions[next(asked) % len(questions)])
+        while time.perf_counter() < end:
+            self._ask(self._questions[next(self._asked) % len(self._questions)])
             done += 1
         return done
 
-    with ThreadPoolExecutor(clients) as pool:
-        done = sum(each.result() for each in [pool.submit(work) for _ in range(clients)])
-    return done / (time.perf_counter() - started)
+    def _cpu_by_process(self) -> dict[int, float]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pid FROM pg_stat_activity")
+            backends = [pid for (pid,) in cursor.fetchall()]
+        return {pid: _cpu_s(pid) for pid in [os.getpid(), *_family(self._server), *backends]}
 
 
 def _kinds(address: str, name: str) -> dict[str, Ask]:
@@ -218,11 +257,19 @@ def _cpu_s(process: int) -> float:
 
 def _memory_mb(process: int) -> float:
     """Return the resident memory of a process and of those it started."""
-    folder = Path(f"/proc/{process}")
-    lines = (folder / "status").read_text().splitlines()
-    own = next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-    started = (folder / f"task/{process}/children").read_text().split()
-    return own / 1024 + sum(_memory_mb(int(each)) for each in started)
+    return sum(map(_own_memory_mb, _family(process)))
+
+
+def _own_memory_mb(process: int) -> float:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+
+
+def _family(process: int) -> Iterator[int]:
+    """Yield a process and those it started."""
+    yield process
+    for each in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        yield from _family(int(each))
 
 
 def _ratios(figures: Sequence[float], others: Sequence[float]) -> list[float]:
@@ -243,4 +290,5 @@ def _parse_options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    with acting_as(SYSTEM):
+        main()
