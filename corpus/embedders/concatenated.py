@@ -79,7 +79,8 @@ class ConcatenatedEmbedder:
 
     def _cut(self, text: str) -> str:
         """Leave out what not every part would read."""
-        if len(text) <= self.max_tokens:  # no token is without a character
+        # No token is without a character; to count them takes a third of finding where they are.
+        if len(text) <= self.max_tokens or self.count_tokens([text])[0] <= self.max_tokens:
             return text
         spans = self.token_spans(text)
         return text[: spans[self.max_tokens - 1][1]] if len(spans) > self.max_tokens else text
