@@ -16,6 +16,7 @@ from corpus.embedders import embedders, get_embedder
 from corpus.errors import (
     CollectionExists,
     CollectionNotEmpty,
+    CollectionNotFound,
     CollectionProtected,
     DocumentNotFound,
     InvalidInput,
@@ -82,9 +83,13 @@ def open_collection(address: str) -> Collection:
 
     Who sees no collection ``default`` gets one of their own.
     """
-    if address == DEFAULT_COLLECTION and Collection.objects.find(address) is None:
-        with suppress(CollectionExists):
-            return create_collection(DEFAULT_COLLECTION)
+    try:
+        return Collection.objects.named_to_write(address)
+    except CollectionNotFound:
+        if address != DEFAULT_COLLECTION:
+            raise
+    with suppress(CollectionExists):
+        return create_collection(DEFAULT_COLLECTION)
     return Collection.objects.named_to_write(address)
 
 

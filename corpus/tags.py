@@ -88,11 +88,18 @@ def add_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
     """
     by_collection = _lock_documents(Q(pk__in=list(document_ids)))
     for collection_id, keys in sorted(by_collection.items()):
-        tags = _keep_tags(names, collection_id=collection_id)
-        links = [_Link(document_id=key, tag_id=tag.pk) for key in keys for tag in tags]
-        _Link.objects.bulk_create(links, ignore_conflicts=True, batch_size=5_000)
-        _put_on_chunks(keys, tags)
+        put_tags(keys, names, collection_id=collection_id)
     return sum(map(len, by_collection.values()))
+
+
+def put_tags(document_ids: Sequence[UUID], names: Sequence[str], *, collection_id: int) -> None:
+    """Put tags on documents of one collection, which nobody else changes meanwhile."""
+    if not names:
+        return
+    tags = _keep_tags(names, collection_id=collection_id)
+    links = [_Link(document_id=key, tag_id=tag.pk) for key in document_ids for tag in tags]
+    _Link.objects.bulk_create(links, ignore_conflicts=True, batch_size=5_000)
+    _put_on_chunks(document_ids, tags)
 
 
 @transaction.atomic

@@ -23,7 +23,7 @@ from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embed
 from corpus.querysets import ChunkQuerySet
 from corpus.queue import enqueue_filling
 from corpus.rules import rules_in_force, rules_of
-from corpus.tags import set_tags
+from corpus.tags import put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
 
@@ -87,7 +87,7 @@ def refuse_address(collection: Collection, source_uri: str) -> None:
         raise DuplicateDocument(found)
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def store_document(
     version: Version,
     *,
@@ -129,11 +129,13 @@ def store_document(
         if embedded_count < len(version.chunks):
             Document.objects.filter(pk=document.pk).update(status=Document.Status.PROCESSING)
     with span(Step.WRITE_CHUNKS):
-        stored, words = _write_chunks(document, version.chunks)
+        stored, words = _write_chunks(document, version.chunks, is_replaced=existing is not None)
     with span(Step.WRITE_EMBEDDINGS):
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
-        tags = _write_tags(document, attributes.tags, by_rules=by_rules)
+        by_rule = tags_by_rules(document) if by_rules else []
+        tags = tuple(dict.fromkeys((*attributes.tags, *by_rule)))
+        _write_tags(document, tags, is_replaced=existing is not None)
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
@@ -192,10 +194,11 @@ def find_place(
     return next(filter(None, (writable.find(rule.collection) for rule in held)), None)
 
 
-def _write_tags(document: Document, own: Sequence[str], *, by_rules: bool) -> tuple[str, ...]:
-    tags = tuple(dict.fromkeys((*own, *(tags_by_rules(document) if by_rules else ()))))
-    set_tags(document, tags)
-    return tags
+def _write_tags(document: Document, tags: Sequence[str], *, is_replaced: bool) -> None:
+    if is_replaced:
+        set_tags(document, tags)
+    else:
+        put_tags([document.pk], tags, collection_id=document.collection_id)
 
 
 def tags_by_rules(document: Document) -> list[str]:
@@ -253,14 +256,17 @@ def _write_version(document: Document, version: Version) -> None:
     document.save()
 
 
-def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> tuple[list[Chunk], list[str]]:
+def _write_chunks(
+    document: Document, chunks: Sequence[NewChunk], *, is_replaced: bool
+) -> tuple[list[Chunk], list[str]]:
     """Return the stored chunks in order, and the words of those that went.
 
     Rows of unchanged text are kept and moved.
     """
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     # The last first, as they are taken from the end: repeated texts stay in their order.
-    for row in Chunk.objects.filter(document=document).order_by("-ordinal"):
+    rows_of_it = Chunk.objects.filter(document=document).order_by("-ordinal")
+    for row in rows_of_it if is_replaced else ():
         kept[row.chunk_sha256, row.context].append(row)
     stored: list[Chunk] = []
     fresh: list[Chunk] = []
@@ -271,9 +277,10 @@ def _write_chunks(document: Document, chunks: Sequence[NewChunk]) -> tuple[list[
         (fresh if row._state.adding else moved).append(row)
         _fill_chunk(row, chunk, ordinal)
         stored.append(row)
-    left = [row.pk for rows in kept.values() for row in rows]
-    words = read_words(left) if left else []
-    _delete_chunks(Chunk.objects.filter(pk__in=left))
+    words: list[str] = []
+    if left := [row.pk for rows in kept.values() for row in rows]:
+        words = read_words(left)
+        _delete_chunks(Chunk.objects.filter(pk__in=left))
     Chunk.objects.bulk_update(moved, _PLACE, batch_size=500)
     Chunk.objects.bulk_create(fresh, batch_size=500)
     return stored, words

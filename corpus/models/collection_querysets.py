@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from django.apps import apps
-from django.db import models
+from django.db import connection, models
 from django.db.models import (
     Aggregate,
     Case,
@@ -30,6 +30,8 @@ from corpus.storable import is_storable
 
 if TYPE_CHECKING:
     from corpus.models import Collection, Tag
+
+_MODEL_KEPT = "SELECT embedding_model FROM corpus_collection WHERE id = %s FOR KEY SHARE"
 
 
 class CollectionQuerySet(LockableQuerySet["Collection"]):
@@ -68,10 +70,10 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
             CollectionNotFound: There is none, or none that who acts may see.
             NotAllowed: They may read it only.
         """
-        collection = self.named(address)
-        if not self.writable().filter(pk=collection.pk).exists():
+        collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).named(address)
+        if not collection.is_writable:
             raise NotAllowed(f"You may read the collection {address!r}, but not change it.")
-        return collection
+        return cast("Collection", collection)
 
     def named(self, address: str) -> Collection:
         """Return the collection that ``find`` finds.
@@ -86,9 +88,10 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
     def model_of(self, collection_id: int) -> str | None:
         """Return the model of today, which stays until the transaction ends; None if it is gone."""
-        if not self.keep_in_place([str(collection_id)]):
-            return None
-        return self.filter(pk=collection_id).values_list("embedding_model", flat=True).first()
+        with connection.cursor() as cursor:
+            cursor.execute(_MODEL_KEPT, [collection_id])
+            found = cursor.fetchone()
+        return found and str(found[0])
 
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""

@@ -13,6 +13,9 @@ from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_tex
 
 pytestmark = pytest.mark.django_db
 
+# Of a new one without tags, the beginning and end of its transaction among them.
+STATEMENTS_OF_A_DOCUMENT = 12
+
 
 @pytest.fixture
 def two_collections(ingest: Ingest) -> list[str]:
@@ -110,3 +113,16 @@ def test_a_list_is_read_in_the_order_of_an_index(index: str) -> None:
     assert index in plan.split()
     assert "Sort Key: corpus_document" not in plan
     assert "Sort Key: corpus_chunk" not in plan
+
+
+def test_a_longer_document_takes_no_more_statements(ingest: Ingest) -> None:
+    ingest(BAKERY)
+    counts = []
+    for text in (LIGHTHOUSE, long_text()):
+        with CaptureQueriesContext(connection) as asked:
+            stored = ingest(text)
+        counts.append(len(asked))
+    short, long = counts
+    assert stored.chunk_count > 1
+    # Looked for twice; its names held, written with its chunks and vectors, rules read.
+    assert short == long <= STATEMENTS_OF_A_DOCUMENT
