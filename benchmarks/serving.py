@@ -6,7 +6,8 @@ turns within this run, so that what else the machine does is in both sides of a 
 - POST /search and GET /answer of a server that this starts, no answer kept: requests a second by
   1, 4 and 16 clients, and the ratio to one client of the same round; beside it the greatest ratio
   that the cores allow: one client keeps some of them busy, counted in CPU-seconds of the server,
-  of Postgres and of the client itself, and no more than all can be;
+  of Postgres and of the client itself, and no more than all can be. Where others compute, too, the
+  client waits for cores that look idle, and this comes out too great;
 - texts embedded a CPU-second by POST /ingest, Postgres counted, and by the bare embedder;
 - start to /ready, the first of the round with the models read anew from the disk, and memory.
 
