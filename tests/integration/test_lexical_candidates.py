@@ -4,8 +4,8 @@ import pytest
 
 from corpus import lexical, querysets
 from corpus.catalogue import create_collection
-from corpus.lexical import LexicalQuery, read_lexical_query
-from corpus.models import Chunk, Collection
+from corpus.lexical import K1, B, LexicalQuery, read_lexical_query
+from corpus.models import Chunk, Collection, Document
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import ingest_text_of
@@ -108,3 +108,22 @@ def read_narrow(query: LexicalQuery) -> LexicalQuery:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical, "CANDIDATE_BUDGET", 2)
         return read("stone river granary", Collection.objects.named("rows"))
+
+
+def test_a_word_counts_as_often_as_it_stands_in_a_chunk(collection: Collection) -> None:
+    """Up to what a tsvector keeps of it, as BM25 says."""
+    document = Document.objects.create(collection=collection, title="Quarries")
+    times = [1, 2, 3, 40, 254, 255]
+    for ordinal, number in enumerate(times):
+        text = f"{'quarry ' * number}and {ordinal} more"
+        Chunk.objects.create(
+            document=document, collection=collection, ordinal=ordinal, start_char=0,
+            end_char=len(text), text=text, token_count=number + 3,
+        )  # fmt: skip
+    query = read("quarry o'clock", collection)
+    found = Chunk.objects.weighed(query).order_by("ordinal").values_list("bm25", flat=True)
+    assert query.words == ("quarri",)
+    for number, score in zip(times, found, strict=True):
+        length = 1 - B + B * (number + 3) / query.mean_tokens
+        expected = query.weights[0] * number * (K1 + 1) / (number + K1 * length)
+        assert score == pytest.approx(expected, rel=1e-9)
