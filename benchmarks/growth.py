@@ -1,11 +1,13 @@
-"""Time each kind of request on a small corpus and on a large one: what grows with it?
+"""Time each kind of request on a small corpus and on large ones: what grows with them?
 
-    PKB_DATA_DIR=/tmp/growth PYTHONPATH=. .venv/bin/python benchmarks/growth.py [--only tag search]
+    PKB_DATA_DIR=/tmp/growth PYTHONPATH=. .venv/bin/python benchmarks/growth.py
+        [--chunks 10000 100000 1000000] [--only tag search] [--plot docs/growth.svg]
 
 The corpora are made up (``made_corpus.py``); each is a database of its own on the configured
 Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by ``--fresh``.
 Requests go through every middleware in this process, and take turns between the corpora. A made-up
 embedder of 768 dimensions takes the place of the models, and nothing is reranked: neither grows.
+Policies show the rows, to a user who is logged in.
 ``--recall`` compares the vector leg with the comparison of all vectors, by share of visible rows.
 ``--verify`` times ``manage.py verify``, token vectors of 180 tokens to each chunk besides.
 """
@@ -13,14 +15,10 @@ embedder of 768 dimensions takes the place of the models, and nothing is reranke
 import argparse
 import logging
 import os
-import random
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import count
+from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean, median
-from typing import Any
+from statistics import median
 
 import django
 import numpy as np
@@ -33,18 +31,13 @@ from django.conf import settings  # noqa: E402
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
-from django.test import Client  # noqa: E402
-from made_corpus import (  # noqa: E402
-    NAME,
-    SHARES,
-    draw_vectors,
-    fill,
-    fill_token_vectors,
-    make_vocabulary,
-)
+from growth_figures import draw, table_head, table_row  # noqa: E402
+from growth_recall import show_recall  # noqa: E402
+from growth_requests import Kinds, Request  # noqa: E402
+from made_corpus import NAME, fill, fill_token_vectors  # noqa: E402
 
+from accounts.authentication import principal_of  # noqa: E402
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
-from corpus.models import Chunk, Collection, Embedding  # noqa: E402
 from corpus.postgres.owner import as_owner  # noqa: E402
 
 DIMENSION = 768
@@ -52,25 +45,23 @@ DIMENSION = 768
 LIMIT_S = 30
 TURN_S = 10
 WARM_UPS = 2
-# Queries and rows of --recall.
-ASKED = 30
-NEAREST = (10, 50)
 VERIFICATIONS = 3
-
-Request = Callable[[], Any]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--times", type=int, default=30, help="of each kind and corpus")
     parser.add_argument("--only", nargs="+", default=[""], help="kinds with one of these in them")
+    parser.add_argument("--plot", type=Path, help="an SVG to be drawn")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--recall", action="store_true")
     parser.add_argument("--verify", action="store_true")
     options = parser.parse_args()
     logging.disable()
     settings.ALLOWED_HOSTS = ["testserver"]
+    # Requests are a user's, to whom policies show rows.
+    settings.PKB_AUTH_REQUIRED = True
     settings.PKB_EMBEDDERS = settings.PKB_EMBEDDERS | {
         NAME: {
             "BACKEND": "made_corpus.MixedEmbedder",
@@ -83,9 +74,11 @@ def main() -> None:
         show_verify(options.chunks)
     elif options.recall:
         for chunk_count in options.chunks:
-            show_recall(chunk_count)
+            use(f"growth_{chunk_count}")
+            with acting_as(principal_of(get_user_model().objects.get())):
+                show_recall(chunk_count, dimension=DIMENSION)
     else:
-        show_growth(options.chunks, times=options.times, only=options.only)
+        show_growth(options.chunks, times=options.times, only=options.only, plot=options.plot)
 
 
 def use(database: str) -> None:
@@ -120,121 +113,19 @@ def make_database(name: str, *, is_fresh: bool) -> bool:
     return True
 
 
-class Kinds:
-    """The requests, by kind; each call of one asks something else, the same for every corpus."""
-
-    def __init__(self, seed: int) -> None:
-        self._chance = random.Random(seed)  # noqa: S311
-        self._client = Client(raise_request_exception=False)
-        self._client.force_login(get_user_model().objects.get())
-        self._words = make_vocabulary()
-        self._texts = list(Chunk.objects.order_by("document__title", "ordinal")[:200])
-        self._ids = count(seed * 1_000_000)
-
-    def all(self) -> dict[str, Request]:
-        return {**self._lists(), **self._searches(), **self._writes(), **self._pages()}
-
-    def _lists(self) -> dict[str, Request]:
-        paths = {
-            "GET /health": "/health",
-            "GET /tags": "/tags",
-            "GET /tags/{name}": "/tags/share2",
-            "GET /collections": "/collections",
-            "GET /collections/{name}": f"/collections/{NAME}",
-            "GET /documents/stats": f"/documents/stats?collection={NAME}",
-            "GET /documents": "/documents",
-            "GET /documents?tag=, of 10 documents": "/documents?tag=few",
-            "GET /documents?tag=, of half": "/documents?tag=share2",
-        }
-        plain = {kind: partial(self._client.get, path) for kind, path in paths.items()}
-        return plain | {
-            "GET /documents?q=, a rare word": lambda: self._mentioning(20_000, 100_000),
-            "GET /documents?q=, a frequent word": lambda: self._mentioning(100, 200),
-            "GET /documents?q=, no such word": lambda: self._client.get("/documents?q=qqqq"),
-        }
-
-    def _mentioning(self, first: int, end: int) -> Any:
-        return self._client.get("/documents", {"q": self._draw(1, first, end)})
-
-    def _searches(self) -> dict[str, Request]:
-        few = {"type": "eq", "key": "few", "value": True}
-        one_in_thousand = {"type": "eq", "key": "unit", "value": "unit 7"}
-        years = {"type": "lt", "key": "year", "value": 1951}
-        some = {"type": "in", "key": "unit", "value": ["unit 7", "unit 8"]}
-        not_half = {"type": "ne", "key": "share2", "value": True}
-        return {
-            "POST /search, 7 words of a chunk": self._search,
-            "POST /search, 5 frequent words": lambda: self._search(self._draw(5, 100, 1_000)),
-            "POST /search, 4 words of 5 % and more": lambda: self._search(self._draw(4, 20, 200)),
-            "POST /search, semantic": lambda: self._search(mode="semantic"),
-            "POST /search, lexical": lambda: self._search(mode="lexical"),
-            "POST /search, tag of 10 documents": lambda: self._search(tags=["few"]),
-            "POST /search, tag of 1 %": lambda: self._search(tags=["share100"]),
-            "POST /search, tag of 10 %": lambda: self._search(tags=["share10"]),
-            "POST /search, tag of half": lambda: self._search(tags=["share2"]),
-            "POST /search, metadata of 10 documents": lambda: self._search(filters=few),
-            "POST /search, metadata of .1 %": lambda: self._search(filters=one_in_thousand),
-            "POST /search, metadata in, .2 %": lambda: self._search(filters=some),
-            "POST /search, metadata less than, 1.4 %": lambda: self._search(filters=years),
-            "POST /search, metadata ne, half": lambda: self._search(filters=not_half),
-        }
-
-    def _draw(self, word_count: int, first: int, end: int) -> str:
-        """Return words of these ranks, of which 0 is the most frequent."""
-        return " ".join(self._chance.sample(self._words[first:end], word_count))
-
-    def _search(self, query: str = "", **body: Any) -> Any:
-        words = self._chance.choice(self._texts).text.rstrip(".").split()
-        given = {
-            "query": query or " ".join(self._chance.sample(words, 7)),
-            "collection": NAME, "top_k": 10, "rerank": False, **body,
-        }  # fmt: skip
-        return self._client.post("/search", given, content_type="application/json")
-
-    def _writes(self) -> dict[str, Request]:
-        kept: list[str] = []
-
-        def ingest() -> Any:
-            words = [self._chance.choice(self._words) for _ in range(100)]
-            body = {"text": f"{next(self._ids)} {' '.join(words)}.", "collection": NAME}
-            made = self._client.post("/ingest", body, content_type="application/json")
-            kept.append(made.json().get("document_id", ""))
-            return made
-
-        return {
-            "POST /ingest": ingest,
-            "DELETE /documents/{id}": lambda: self._client.delete(f"/documents/{kept.pop()}"),
-        }
-
-    def _pages(self) -> dict[str, Request]:
-        paths = {
-            "page: library": "/ui/library",
-            "page: library by name": "/ui/library?sort=name",
-            "page: library by type": "/ui/library?sort=-type",
-            "page: library by size, of 10 documents": "/ui/library?sort=-size&tag=few",
-            "page: library with a word": f"/ui/library?q={self._words[30_000]}",
-            "admin: collections": "/admin/corpus/collection/",
-            "admin: documents": "/admin/corpus/document/",
-            "admin: chunks": "/admin/corpus/chunk/",
-            "admin: first page": "/admin/",
-        }
-        return {kind: partial(self._client.get, path) for kind, path in paths.items()}
-
-
-def show_growth(chunk_counts: list[int], *, times: int, only: list[str]) -> None:
+def show_growth(chunk_counts: list[int], *, times: int, only: list[str], plot: Path | None) -> None:
     kinds = {}
     for chunk_count in chunk_counts:
         use(f"growth_{chunk_count}")
         kinds[chunk_count] = Kinds(seed=1).all()
-    sizes = " | ".join(f"{chunk_count:,}, ms" for chunk_count in chunk_counts)
-    print(f"| p50 of {times} | {sizes} | ratio |\n|---|{'---|' * len(chunk_counts)}---|")
+    print(table_head(chunk_counts, times=times))
+    spent = {}
     for kind in next(iter(kinds.values())):
         if any(part.lower() in kind.lower() for part in only):
-            spent = [median(ms) for ms in time_in_turns(kind, kinds, times=times).values()]
-            shown = " | ".join(
-                f"> {LIMIT_S},000" if ms > LIMIT_S * 1_000 else f"{ms:.1f}" for ms in spent
-            )
-            print(f"| {kind} | {shown} | {spent[-1] / spent[0]:.1f} |", flush=True)
+            spent[kind] = time_in_turns(kind, kinds, times=times)
+            print(table_row(kind, spent[kind]), flush=True)
+    if plot:
+        draw(spent, plot, title="Requests by size of the corpus")
 
 
 def time_in_turns(
@@ -295,32 +186,6 @@ def _clocks(backend: int) -> tuple[float, float, float]:
     fields = Path(f"/proc/{backend}/stat").read_text().rsplit(")", 1)[1].split()
     ticks = int(fields[11]) + int(fields[12])
     return time.perf_counter(), time.process_time(), ticks / os.sysconf("SC_CLK_TCK")
-
-
-def show_recall(chunk_count: int) -> None:
-    use(f"growth_{chunk_count}")
-    collection = Collection.objects.named(NAME)
-    queries = draw_vectors(ASKED, DIMENSION, seed=99)
-    wanted = ", ".join(f"recall@{rows} of the {rows} nearest" for rows in NEAREST)
-    print(f"| {chunk_count:,} chunks, visible | {wanted}, least of a query | p50, p95 ms |")
-    print("|---|---|---|")
-    for tag in (*(f"share{share}" for share in reversed(SHARES)), ""):
-        rows = Embedding.objects.filter(collection=collection).tagged([tag] if tag else [])
-        found_share: dict[int, list[float]] = {rows_wanted: [] for rows_wanted in NEAREST}
-        spent = []
-        for query in queries:
-            started = time.perf_counter()
-            found = rows.find_nearest(query[None], model=NAME, count=max(NEAREST))
-            spent.append((time.perf_counter() - started) * 1_000)
-            exact = [key for key, _ in rows.at_distance(query[None], model=NAME)[: max(NEAREST)]]
-            ranked = [key for key, _ in found]
-            for wanted_rows, shares in found_share.items():
-                best = set(exact[:wanted_rows])
-                shares.append(len(best & set(ranked[:wanted_rows])) / max(len(best), 1))
-        shown = ", ".join(f"{mean(shares):.3f}" for shares in found_share.values())
-        least = ", ".join(f"{min(shares):.2f}" for shares in found_share.values())
-        p50, p95 = np.percentile(spent, [50, 95])
-        print(f"| {tag or 'all'} | {shown}, {least} | {p50:.1f}, {p95:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

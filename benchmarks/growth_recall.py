@@ -1,0 +1,68 @@
+"""How many of the nearest the vector leg finds, by the share of visible rows: for ``growth.py``."""
+
+import time
+from collections.abc import Iterator
+from uuid import UUID
+
+import numpy as np
+from growth_requests import BY_SHARE, percent
+from made_corpus import NAME, draw_vectors
+from numpy.typing import NDArray
+
+from corpus.filters import parse_filter
+from corpus.models import Collection, Embedding
+from corpus.querysets import EmbeddingQuerySet
+
+QUERIES = 20
+# Rows that count; the most of them are asked for.
+NEAREST = (10, 50)
+# Units, of which each is of .1 % of the documents: near the bound of what is compared one by one.
+UNITS = (1, 2, 5, 8, 20)
+
+
+def show_recall(chunk_count: int, *, dimension: int) -> None:
+    """Print a line for each share and way of asking for it, of the corpus connected to."""
+    queries = draw_vectors(QUERIES, dimension, seed=99)
+    wanted = ", ".join(f"@{rows}" for rows in NEAREST)
+    print(f"| {chunk_count:,} chunks, visible | recall {wanted} | least of a query | p50, p95 ms |")
+    print("|---|---|---|---|")
+    exact: dict[str, list[list[UUID]]] = {}
+    for share, way, rows in _selections():
+        if share not in exact:
+            exact[share] = [_nearest(rows, query) for query in queries]
+        print(f"| {share}, {way} | {_compare(rows, queries, exact[share])} |", flush=True)
+
+
+def _selections() -> Iterator[tuple[str, str, EmbeddingQuerySet]]:
+    rows = Embedding.objects.filter(collection=Collection.objects.named(NAME))
+    for share, name in BY_SHARE.items():
+        equal = {"type": "eq", "key": name, "value": True}
+        yield percent(share), "tag", rows.tagged([name])
+        yield percent(share), "metadata", rows.satisfying(parse_filter(equal))
+    for count in UNITS:
+        units = {"type": "in", "key": "unit", "value": [f"unit {each}" for each in range(count)]}
+        yield (
+            f"{count / 10:g} %".removeprefix("0"),
+            "metadata",
+            rows.satisfying(parse_filter(units)),
+        )
+    yield "all", "", rows
+
+
+def _nearest(rows: EmbeddingQuerySet, query: NDArray[np.float32]) -> list[UUID]:
+    found = rows.at_distance(query[None], model=NAME)[: max(NEAREST)]
+    return [key for key, _ in found]
+
+
+def _compare(rows: EmbeddingQuerySet, queries: NDArray[np.float32], exact: list[list[UUID]]) -> str:
+    spent, shares = [], []
+    for query, best in zip(queries, exact, strict=True):
+        started = time.perf_counter()
+        found = rows.find_nearest(query[None], model=NAME, count=max(NEAREST))
+        spent.append((time.perf_counter() - started) * 1_000)
+        keys = [key for key, _ in found]
+        shares.append([len({*best[:n]} & {*keys[:n]}) / len(best[:n]) for n in NEAREST])
+    mean = ", ".join(f"{share:.3f}" for share in np.mean(shares, axis=0))
+    least = ", ".join(f"{share:.2f}" for share in np.min(shares, axis=0))
+    p50, p95 = np.percentile(spent, [50, 95])
+    return f"{mean} | {least} | {p50:.1f}, {p95:.1f}"
