@@ -27,6 +27,7 @@ from corpus.ingestion.sent_files import drop_file
 from corpus.languages import ENGLISH
 from corpus.lockable import check_writable
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.models.document_counts import ANY_TAG
 from corpus.vector_index import ensure_vector_index
 
 
@@ -146,13 +147,15 @@ def ensure_default_collection(**kwargs: object) -> None:
         raise ImproperlyConfigured(str(exc)) from exc
 
 
-# Chunks are not counted but read from the kept word counts, whose empty lexeme is every chunk's.
-_TOTALS = """
-SELECT (SELECT count(*) FROM corpus_document WHERE content_sha256 <> ''),
+# Neither is counted: both are read from counts that are kept, of the empty lexeme every chunk's.
+_TOTALS = f"""
+SELECT (SELECT coalesce(sum(d.document_count), 0)::bigint
+          FROM corpus_collection c
+          JOIN corpus_documentcount d ON d.collection_id = c.id AND d.tag_id = {ANY_TAG}),
        (SELECT coalesce(sum(t.chunk_count), 0)::bigint
           FROM corpus_collection c
           JOIN corpus_termcount t ON t.collection_id = c.id AND t.lexeme = '')
-"""
+"""  # noqa: S608
 
 
 class Totals(NamedTuple):

@@ -20,6 +20,7 @@ from corpus.jobs.run import advance_for_maker
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
 from corpus.models import Collection
+from corpus.models.document_counts import compact_document_counts
 from corpus.queue import (
     FILL,
     FILL_PRIORITY,
@@ -136,6 +137,7 @@ def sync_sources(timestamp: int) -> None:
 @app.task(name="corpus.compact_terms", queue=QUEUE, queueing_lock="corpus.compact_terms")
 def compact_terms(timestamp: int) -> None:
     compact_term_counts()
+    compact_document_counts()
 
 
 @app.periodic(cron="* * * * *")

@@ -17,6 +17,7 @@ from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.store import Version, lock_names, store_document
 from corpus.ingestion.vectors import Encoded, queue_completion
+from corpus.invariants import counts
 from corpus.invariants.portions import VECTORS
 from corpus.invariants.words import DIFFERENCES, UNUSED
 from corpus.languages import character_ngrams
@@ -40,6 +41,10 @@ _COUNT_WORDS = f"""
 INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
 SELECT %(collection)s, lexeme, chunks, tokens FROM ({DIFFERENCES}) lacking
 """  # noqa: S608
+_COUNT_DOCUMENTS = f"""
+INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_count)
+{counts.DIFFERENCES}
+"""
 _COUNT_ITEMS = """
 UPDATE corpus_job j SET (total, done, failed) = (
   SELECT count(*), count(*) FILTER (WHERE status = 'done'),
@@ -183,6 +188,12 @@ def count_words(collection_id: int) -> str:
         unused = [lexeme for (lexeme,) in cursor.fetchall()]
     drop_unused_words(unused, collection_id=collection_id)
     return f"the words of collection {collection_id} were counted"
+
+
+def count_documents(_: tuple[()]) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_DOCUMENTS)
+    return "documents were counted, and those of each tag"
 
 
 def index_vectors(collection_id: int) -> str:

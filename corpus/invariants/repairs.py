@@ -156,6 +156,7 @@ REMEDIES: Mapping[str, _Remedy] = {
         ("the count of a word is wrong", "a word of no chunk is kept"),
         _Remedy(remedies.count_words, _collection_of_word),
     ),
+    "the count of documents is wrong": _Remedy(remedies.count_documents, lambda _: ()),
     "a collection has no index for its model's vectors": _Remedy(
         remedies.index_vectors, _collection
     ),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from corpus.erasure.shingles import HASH_BYTES, MOST_HASHES, WIDTH
+from corpus.invariants.counts import COUNTS
 from corpus.models import DEFAULT_COLLECTION
 from corpus.times import EARLIEST, LATEST
 
@@ -119,6 +120,17 @@ SCHEMA: Mapping[str, str] = {
             ('corpus_count_terms_on_update', 'corpus_chunk'),
             ('corpus_count_terms_on_delete', 'corpus_chunk'),
             ('corpus_forget_terms', 'corpus_collection'),
+            ('corpus_count_documents_on_insert', 'corpus_document'),
+            ('corpus_count_documents_on_update', 'corpus_document'),
+            ('corpus_count_documents_on_delete', 'corpus_document'),
+            ('corpus_count_tagged_documents_on_insert', 'corpus_document_tags'),
+            ('corpus_count_tagged_documents_on_update', 'corpus_document_tags'),
+            ('corpus_count_tagged_documents_on_delete', 'corpus_document_tags'),
+            ('corpus_count_tagged_chunks_on_insert', 'corpus_chunktag'),
+            ('corpus_count_tagged_chunks_on_update', 'corpus_chunktag'),
+            ('corpus_count_tagged_chunks_on_delete', 'corpus_chunktag'),
+            ('corpus_forget_counts', 'corpus_collection'),
+            ('corpus_forget_tag_counts', 'corpus_tag'),
             ('corpus_forget_token_vectors', 'corpus_document'),
             ('corpus_tell_change', 'corpus_collection'),
             ('corpus_forget_changes', 'corpus_collection'),
@@ -153,4 +165,4 @@ SCHEMA: Mapping[str, str] = {
                             WHERE p.index_relid = i.indexrelid
                                OR p.index_relid IS NULL AND p.datname = current_database())""",
 }
-TABLES = {**DOCUMENTS, **COLLECTIONS, **JOBS, **MIRRORED, **SCHEMA}
+TABLES = {**DOCUMENTS, **COLLECTIONS, **COUNTS, **JOBS, **MIRRORED, **SCHEMA}

@@ -29,6 +29,7 @@ from corpus.models.collections import (
     Collection,
     Tag,
 )
+from corpus.models.document_counts import DocumentCount
 from corpus.models.grants import CollectionAccess, Grant
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.jobs import Job, JobItem
@@ -49,7 +50,8 @@ from corpus.times import EARLIEST, LATEST
 __all__ = [
     "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "MAX_ADDRESS_CHARS", "NAME_PATTERN", "Chunk",
     "ChunkTag", "Collection",
-    "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "Embedding", "Grant",
+    "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "DocumentCount",
+    "Embedding", "Grant",
     "IdempotentRequest", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag", "TermCount",
     "TokenVectors", "Tombstone", "Version", "WatchedFolder",
 ]  # fmt: skip
@@ -161,7 +163,6 @@ class Document(models.Model):
             models.Index("collection", "created_at", "id", name="document_listing"),
             models.Index("created_at", "id", name="document_listing_of_all"),
             models.Index("ingested_at", condition=~Q(content_sha256=""), name="document_newest"),
-            models.Index("collection", condition=~Q(content_sha256=""), name="document_stored"),
             # By which lists are sorted.
             models.Index(Lower("title"), "id", name="document_by_title"),
             models.Index("media_type", "id", name="document_by_type"),

@@ -9,7 +9,6 @@ from django.db import connection, models
 from django.db.models import (
     Aggregate,
     Case,
-    Count,
     Exists,
     F,
     Func,
@@ -26,6 +25,7 @@ from corpus.access.principal import current_principal, current_user_id
 from corpus.errors import CollectionNotFound, NotAllowed
 from corpus.lexical import TOTAL, IsAnyOf
 from corpus.lockable import LockableQuerySet
+from corpus.models.document_counts import ANY_TAG
 from corpus.storable import is_storable
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
-        documents = _rows_of("Document").exclude(content_sha256="")
-        # Chunks are counted as they are written.
+        # Both are counted as they are written.
+        documents = _rows_of("DocumentCount").filter(tag_id=ANY_TAG)
         counts = _rows_of("TermCount").filter(lexeme=TOTAL)
         return self.annotate(
-            document_count=_total(Count("*"), documents, "collection_id"),
+            document_count=_total(Sum("document_count"), documents, "collection_id"),
             chunk_count=_total(Sum("chunk_count"), counts, "collection_id"),
         )
 
@@ -112,18 +112,17 @@ class TagQuerySet(LockableQuerySet["Tag"]):
 
     def counted_by_name(self) -> Any:
         """Return ``name``, ``document_count`` and ``chunk_count`` over all collections."""
-        documents = _total(Count("*"), _rows_of("Document_tags"), "tag_id")
-        chunks = _total(Count("*"), _rows_of("ChunkTag"), "tag_id")
-        own = self.alias(own_documents=documents, own_chunks=chunks).values("name")
-        return own.annotate(
-            document_count=Sum("own_documents"), chunk_count=Sum("own_chunks")
-        ).order_by("name")
+        own = self.alias(own_documents=_kept("document_count"), own_chunks=_kept("chunk_count"))
+        return (
+            own.values("name")
+            .annotate(document_count=Sum("own_documents"), chunk_count=Sum("own_chunks"))
+            .order_by("name")
+        )
 
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         return self.annotate(
-            document_count=_total(Count("*"), _rows_of("Document_tags"), "tag_id"),
-            chunk_count=_total(Count("*"), _rows_of("ChunkTag"), "tag_id"),
+            document_count=_kept("document_count"), chunk_count=_kept("chunk_count")
         )
 
 
@@ -140,6 +139,12 @@ def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
     """
     own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
     return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_WHOLE)
+
+
+def _kept(column: str) -> Coalesce:
+    """Add up what was counted of a tag as it was written."""
+    counts = _rows_of("DocumentCount").filter(collection_id=OuterRef("collection_id"))
+    return _total(Sum(column), counts, "tag_id")
 
 
 def _is_among(function: str) -> Q:

@@ -172,11 +172,16 @@ OF_COLLECTIONS: Cases = {
         "UPDATE corpus_collectionaccess SET is_public = true"
     ),
     "a tag is on a document of another collection": (
-        f"{OTHER} UPDATE corpus_tag SET collection_id = {OTHER_ID} WHERE name = 'old'"
+        f"{OTHER} UPDATE corpus_tag SET collection_id = {OTHER_ID} WHERE name = 'old'",
+        {"the count of documents is wrong"},
     ),
     "row-level security is off": "ALTER TABLE corpus_site DISABLE ROW LEVEL SECURITY",
     "a version is of a collection that is gone": (
         "INSERT INTO corpus_collectionchange (id, collection_id) VALUES (gen_random_uuid(), 99)"
+    ),
+    "the count of documents is wrong": (
+        "INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_count)"
+        " SELECT collection_id, id, 1, 0 FROM corpus_tag"
     ),
     "words are counted of a collection that is gone": (
         "INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)"
