@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import chain
@@ -21,6 +22,7 @@ from django.db.models import (
     Func,
     OuterRef,
     Q,
+    Sum,
     Value,
     When,
 )
@@ -40,12 +42,16 @@ from corpus.lexical import (
 )
 from corpus.lockable import LockableQuerySet, check_writable
 from corpus.roots.names import matching
+from corpus.vector_index import count_indexed, scan_among
 
 _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
 # Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
 # index (docs/decisions/0012).
 EXACT_SCAN_ROWS = 5_000
+# Vectors in the index from which on more are: it passes by as many as are not visible until it has
+# found enough, and what it has passed by is as dear as what is compared (docs/decisions/0012).
+INDEXED_ROWS = 250_000
 # Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
 # nearest come after others that are not.
 INDEX_OVERSAMPLING = 2
@@ -149,6 +155,11 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Keep documents that came from files in the folder, however deep."""
         return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
+    def have_more_chunks_than(self, bound: int) -> bool:
+        """Tell by the counts that they keep, of so many documents at most."""
+        some = self.filter(chunk_count__gt=0).order_by().values("chunk_count")[: bound + 1]
+        return (some.aggregate(total=Sum("chunk_count"))["total"] or 0) > bound
+
     def slice_of_text(self, start: int, end: int) -> str:
         """Return characters ``start:end`` of the one document's text, without reading the rest."""
         part = Substr("raw_text", start + 1, end - start)
@@ -243,7 +254,12 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     to_document = "chunk__document__"
 
     def find_nearest(
-        self, vectors: NDArray[np.float32], *, model: str, count: int
+        self,
+        vectors: NDArray[np.float32],
+        *,
+        model: str,
+        count: int,
+        documents: DocumentQuerySet | None = None,
     ) -> list[tuple[UUID, float]]:
         """Return chunks and their cosine distances, nearest first: ``count``, or all there are.
 
@@ -251,14 +267,33 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
         The model's index holds the vectors of every collection and knows no filter: where few
         rows are left, or it gave up before it found enough of them, they are compared one by one.
+
+        Args:
+            documents: Those that the rows are of, by which they are counted in less time.
         """
         left = self.filter(model=model)
-        if left[: EXACT_SCAN_ROWS + 1].count() > EXACT_SCAN_ROWS:
-            found = [left.look_up_nearest(vector, model=model, count=count) for vector in vectors]
+        indexed = left._rows_to_look_up(model, documents)
+        if indexed is not None:
+            with scan_among(indexed):
+                found = [left.look_up_nearest(each, model=model, count=count) for each in vectors]
             if all(len(rows) >= count for rows in found):
                 nearest = _least(found)
                 return sorted(nearest.items(), key=lambda row: row[1])[:count]
         return list(left.at_distance(vectors, model=model)[:count])
+
+    def _rows_to_look_up(self, model: str, documents: DocumentQuerySet | None) -> int | None:
+        """Return how many vectors the index holds; None where comparing costs no more."""
+
+        def are_more_than(bound: int) -> bool:
+            if documents is not None:
+                return documents.have_more_chunks_than(bound)
+            return self[: bound + 1].count() > bound
+
+        if not are_more_than(EXACT_SCAN_ROWS):
+            return None
+        indexed = count_indexed(model)
+        bound = round(EXACT_SCAN_ROWS * math.sqrt(indexed / INDEXED_ROWS))
+        return indexed if bound <= EXACT_SCAN_ROWS or are_more_than(bound) else None
 
     def look_up_nearest(
         self, vector: NDArray[np.float32], *, model: str, count: int

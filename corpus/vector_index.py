@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import sleep
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from corpus.postgres.owner import as_owner
@@ -21,6 +21,16 @@ LINKS_BYTES = 800
 # Of what the server believes its machine has for files: an eighth of the embedded one's memory.
 SHARE_OF_CACHE = 0.25
 
+# Vectors for each candidate that a scan keeps, where that is more than PKB_HNSW_EF_SEARCH: among
+# more of them the nearest are lost behind others that are near (docs/decisions/0012).
+VECTORS_A_CANDIDATE = 1_250
+MOST_CANDIDATES = 1_000  # that pgvector takes
+
+_KEEP_CANDIDATES = """
+SELECT set_config('hnsw.ef_search',
+                  greatest(current_setting('hnsw.ef_search')::int, %s)::text, true)
+"""
+_INDEXED = "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass(%s)"
 _MEMORY = """
 SELECT (SELECT count(*) FROM corpus_embedding WHERE model = %s),
        pg_size_bytes(current_setting('maintenance_work_mem')),
@@ -31,6 +41,23 @@ _IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
 
 def vector_index_name(model: str) -> str:
     return f"embedding_hnsw_{hashlib.sha256(model.encode()).hexdigest()[:16]}"
+
+
+def count_indexed(model: str) -> int:
+    """Return about how many vectors the model's index holds: as of its last vacuum."""
+    with connection.cursor() as cursor:
+        cursor.execute(_INDEXED, [vector_index_name(model)])
+        found = cursor.fetchone()
+    return int(found[0]) if found else 0
+
+
+@contextmanager
+def scan_among(indexed: int) -> Iterator[None]:
+    """Be in a transaction, in which scans keep as many candidates as so many vectors need."""
+    wanted = min(indexed // VECTORS_A_CANDIDATE, MOST_CANDIDATES)
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute(_KEEP_CANDIDATES, [wanted])
+        yield
 
 
 def ensure_vector_index(*, model: str, dimension: int) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.lexical import LexicalQuery, read_lexical_query
-from corpus.models import Chunk, Collection, Embedding
-from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet
+from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.querysets import ChunkQuerySet, DocumentQuerySet, EmbeddingQuerySet
 from corpus.telemetry import Step, span
 from qa.questions import find_phrases
 from qa.search.fusion import best_first
@@ -35,7 +35,7 @@ class Compared(NamedTuple):
     bm25: float
 
 
-Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
+Rows = TypeVar("Rows", ChunkQuerySet, DocumentQuerySet, EmbeddingQuerySet)
 
 
 class Legs:
@@ -60,7 +60,11 @@ class Legs:
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
-            return _similarities(rows.find_nearest(self._vectors, model=model, count=self._count))
+            documents = self._visible(Document.objects.all())
+            found = rows.find_nearest(
+                self._vectors, model=model, count=self._count, documents=documents
+            )
+            return _similarities(found)
 
     def search_lexical(self, *, alone: bool = False) -> Scores:
         """Return BM25 of the chunks with the question's words.

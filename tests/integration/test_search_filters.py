@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from corpus import querysets
+from corpus import querysets, vector_index
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document, Embedding
@@ -166,6 +166,7 @@ def _fill(collection: Collection) -> None:
         Document(
             collection=collection,
             title=f"{number}",
+            chunk_count=1,
             metadata={"share": 1 if number % 100 == 0 else 10 if number % 10 == 0 else 100},
         )
         for number in range(CHUNK_COUNT)
@@ -265,7 +266,7 @@ def test_the_nearest_that_pass_come_first(
     with CaptureQueriesContext(connection) as asked:
         nearest = left.find_nearest(vectors, model=EMBEDDER.name, count=20)
     # In relaxed order some of the nearest come late.
-    assert asked[1]["sql"].endswith("LIMIT 40")
+    assert asked[-1]["sql"].endswith("LIMIT 40")
     if most == 100:
         by_index = left.nearest(vector, model=EMBEDDER.name)[:40].explain()
         assert vector_index_name(EMBEDDER.name) in by_index
@@ -273,6 +274,53 @@ def test_the_nearest_that_pass_come_first(
     assert found == sorted(found)
     assert len(found) == 20
     assert sum(distance <= distances[19] + 2e-3 for distance in found) >= LEAST_FOUND
+
+
+def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
+    crowd: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if its 3,000 vectors were 30 times as many as those for which the bounds hold."""
+    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 100)
+    monkeypatch.setattr(querysets, "INDEXED_ROWS", 100)
+    monkeypatch.setattr(vector_index, "VECTORS_A_CANDIDATE", 5)
+    documents = Document.objects.filter(collection=crowd)
+    rows = Embedding.objects.filter(collection=crowd)
+    vectors = EMBEDDER.embed_query("stone brewery")[None]
+
+    def find(most: int) -> str:
+        wanted = parse_filter(leaf("lte", "share", most))
+        with CaptureQueriesContext(connection) as asked:
+            rows.satisfying(wanted).find_nearest(
+                vectors, model=EMBEDDER.name, count=5, documents=documents.satisfying(wanted)
+            )
+        return str(asked[-1]["sql"])
+
+    # 300 of 3,000 are compared now, and all of them still looked up.
+    assert "::halfvec" not in find(10)
+    assert candidates_kept() == 100
+    assert "::halfvec" in find(100)
+    assert candidates_kept() == 600
+    monkeypatch.setattr(querysets, "INDEXED_ROWS", 10_000)
+    assert "::halfvec" in find(10)
+
+
+def candidates_kept() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('hnsw.ef_search')::int")
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize("chunk_counts", [[3, 2], [1, 1, 1, 1, 1], [5]])
+def test_documents_tell_whether_they_have_more_chunks(
+    collection: Collection, chunk_counts: list[int]
+) -> None:
+    Document.objects.bulk_create(
+        Document(collection=collection, title=f"{number}", chunk_count=count)
+        for number, count in enumerate([*chunk_counts, 0])
+    )
+    rows = Document.objects.filter(collection=collection)
+    assert rows.have_more_chunks_than(4)
+    assert not rows.have_more_chunks_than(5)
 
 
 def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
@@ -292,7 +340,7 @@ def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
 def _fill_some(collection: Collection, count: int) -> None:
     for number in range(count):
         text = f"brewery {number} school"
-        document = Document.objects.create(collection=collection, title=str(number))
+        document = Document.objects.create(collection=collection, title=str(number), chunk_count=1)
         chunk = Chunk.objects.create(
             document=document, collection=collection, ordinal=0, start_char=0,
             end_char=len(text), text=text, token_count=3,
