@@ -23,7 +23,7 @@ SHARE_OF_CACHE = 0.25
 
 # Vectors for each candidate that a scan keeps, where that is more than PKB_HNSW_EF_SEARCH: among
 # more of them the nearest are lost behind others that are near (docs/decisions/0012).
-VECTORS_A_CANDIDATE = 1_250
+VECTORS_A_CANDIDATE = 1_667
 MOST_CANDIDATES = 1_000  # that pgvector takes
 
 _KEEP_CANDIDATES = """
