@@ -1,5 +1,6 @@
 """Put work before the workers; the queue is a table, and part of the transaction that is open."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,8 +13,15 @@ from procrastinate import exceptions
 from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
 
+from corpus.access.principal import SYSTEM, acting_as
+from corpus.models import Job
+from corpus.models.installations import Installation
+
 QUEUE = "pkb"
+# What only workers of the host can do that has the files of the installation.
+HOME_QUEUE = "pkb-home"
 RUN_JOB = "corpus.run_job"
+DROP_FILE = "corpus.drop_file"
 FILL = "corpus.fill_token_vectors"
 # Behind all that somebody waits for, which has 0.
 FILL_PRIORITY = -10
@@ -78,15 +86,28 @@ def _name_task(task: str, arguments: dict[str, Any]) -> tuple[str, str | None]:
 def read_backlog() -> Backlog:
     """Return what waits for a worker."""
     deferred = Max("procrastinateevent__at", filter=Q(procrastinateevent__type="deferred"))
-    waiting = _awaited().annotate(since=Greatest(deferred, "scheduled_at"))
+    waiting = _awaited((QUEUE, HOME_QUEUE)).annotate(since=Greatest(deferred, "scheduled_at"))
     found = waiting.aggregate(count=Count("pk"), oldest=Now() - Min("since"))
-    failed_count = ProcrastinateJob.objects.filter(status="failed", queue_name=QUEUE).count()
+    ours = ProcrastinateJob.objects.filter(queue_name__in=(QUEUE, HOME_QUEUE))
+    failed_count = ours.filter(status="failed").count()
     return Backlog(found["count"], found["oldest"], failed_count)
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
     """Ask the workers to run a job, unless it waits for them already."""
-    _enqueue(RUN_JOB, f"{RUN_JOB}:{job_id}", delay_s=delay_s, job_id=str(job_id))
+    lock = f"{RUN_JOB}:{job_id}"
+    _enqueue(RUN_JOB, lock, queue=_queue_of(job_id), delay_s=delay_s, job_id=str(job_id))
+
+
+def _queue_of(job_id: UUID) -> str:
+    with acting_as(SYSTEM):
+        kind = Job.objects.filter(pk=job_id).values_list("kind", flat=True).first()
+    return HOME_QUEUE if kind in Job.OF_HOME else QUEUE
+
+
+def enqueue_dropping(folder: str) -> None:
+    """Have the host that keeps files remove one that was sent, by the name of its folder."""
+    _enqueue(DROP_FILE, f"{DROP_FILE}:{folder}", queue=HOME_QUEUE, folder=folder)
 
 
 def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
@@ -108,24 +129,35 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
         )
 
 
+def own_queues() -> list[str]:
+    """Return the queues that a worker on this host can serve."""
+    return [QUEUE, HOME_QUEUE] if Installation.objects.is_home() else [QUEUE]
+
+
 def is_awaited() -> bool:
-    """Tell whether work that goes before filling could be begun now."""
-    return _awaited().exists()
+    """Tell whether work that goes before filling could be begun here and now."""
+    return _awaited(own_queues()).exists()
 
 
-def _awaited() -> "QuerySet[ProcrastinateJob]":
+def _awaited(queues: Iterable[str]) -> "QuerySet[ProcrastinateJob]":
     waiting = ProcrastinateJob.objects.filter(
-        status="todo", queue_name=QUEUE, priority__gt=FILL_PRIORITY
+        status="todo", queue_name__in=queues, priority__gt=FILL_PRIORITY
     )
     return waiting.filter(Q(scheduled_at=None) | Q(scheduled_at__lte=Now()))
 
 
 def _enqueue(
-    task: str, lock: str, *, delay_s: int = 0, priority: int = 0, **arguments: str | float
+    task: str,
+    lock: str,
+    *,
+    queue: str = QUEUE,
+    delay_s: int = 0,
+    priority: int = 0,
+    **arguments: str | float,
 ) -> None:
     configured = app.configure_task(
         task,
-        queue=QUEUE,
+        queue=queue,
         queueing_lock=lock,
         priority=priority,
         schedule_in={"seconds": delay_s} if delay_s else None,

@@ -16,19 +16,23 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
 from corpus.errors import BackendError, DatabaseUnavailable
+from corpus.ingestion.sent_files import drop_folder
 from corpus.jobs.run import advance_for_maker
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
 from corpus.models import Collection
 from corpus.models.document_counts import compact_document_counts
 from corpus.queue import (
+    DROP_FILE,
     FILL,
     FILL_PRIORITY,
+    HOME_QUEUE,
     QUEUE,
     RUN_JOB,
     enqueue_filling,
     enqueue_job,
     is_awaited,
+    own_queues,
 )
 from corpus.sites.kept import refresh_due_sites
 from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
@@ -85,6 +89,12 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
         enqueue_filling(collection_id, since=since, delay_s=delay_s)
 
 
+@app.task(name=DROP_FILE, queue=HOME_QUEUE)
+def drop_file(folder: str) -> None:
+    """Remove a file that was sent, whose document another host has deleted."""
+    drop_folder(folder)
+
+
 @app.periodic(cron="17 * * * *")
 @app.task(name="corpus.fill_all", queue=QUEUE, queueing_lock="corpus.fill_all")
 def fill_all_collections(timestamp: int) -> None:
@@ -128,7 +138,7 @@ def rescue_left_behind() -> None:
 
 
 @app.periodic(cron="* * * * *")
-@app.task(name="corpus.sync_sources", queue=QUEUE, queueing_lock="corpus.sync_sources")
+@app.task(name="corpus.sync_sources", queue=HOME_QUEUE, queueing_lock="corpus.sync_sources")
 def sync_sources(timestamp: int) -> None:
     start_due_syncs()
 
@@ -147,7 +157,7 @@ def refresh_sites(timestamp: int) -> None:
 
 
 async def run_worker() -> None:
-    """Run what is in the queue until a signal comes; then end the file at work, and return.
+    """Run what is in the queues until a signal comes; then end the file at work, and return.
 
     Raises:
         DatabaseUnavailable: The queue is gone; the log says how.
@@ -158,17 +168,18 @@ async def run_worker() -> None:
     worker_app = DjangoApp(connector=connector)
     worker_app.tasks = app.tasks
     worker_app.periodic_registry = app.periodic_registry
+    queues = await sync_to_async(own_queues)()
     try:
         async with worker_app.open_async():
-            await _work_until_told(worker_app)
+            await _work_until_told(worker_app, queues)
     except ConnectorException as exc:
         raise DatabaseUnavailable("The worker's queue does not answer.") from exc
 
 
-async def _work_until_told(worker_app: DjangoApp) -> None:
+async def _work_until_told(worker_app: DjangoApp, queues: list[str]) -> None:
     working = asyncio.create_task(
         worker_app.run_worker_async(
-            queues=[QUEUE],
+            queues=queues,
             shutdown_graceful_timeout=0,
             delete_jobs="successful",
             install_signal_handlers=False,

@@ -36,6 +36,7 @@ from corpus.errors import (
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
 from corpus.ingestion.addresses import ingest_address
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models.installations import Installation
 from corpus.tags import normalize_tags
 
 
@@ -162,7 +163,7 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
         collection=collection,
         attributes=attributes,
         max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
-        keep=settings.PKB_KEEP_ORIGINALS,
+        keep=settings.PKB_KEEP_ORIGINALS and Installation.objects.is_home(),
         place=True,
         is_awaited=True,
     )

@@ -28,6 +28,7 @@ from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.models.installations import Installation
 from corpus.roots.allowed import find_allowed
 from corpus.roots.names import shown_path
 from corpus.tags import normalize_tags
@@ -150,6 +151,7 @@ class EncodeDocView(APIView):
         form = EncodeDoc(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
+        Installation.objects.require_home()
         found = find_allowed(given["document_path"], folder=False)
         collection = open_collection(given["index_name"])
         options = SyncOptions(paths=(str(found.path),), root=str(found.root), source=SOURCE)

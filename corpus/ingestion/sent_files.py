@@ -20,6 +20,8 @@ from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Collection, Document, Job
+from corpus.models.installations import Installation
+from corpus.queue import enqueue_dropping
 from corpus.roots.names import uploads_folder
 
 # File systems take names of 255 bytes.
@@ -61,8 +63,16 @@ def drop_file(path: str | Path) -> None:
     """Remove a file that was sent; one that is from elsewhere stays."""
     path = Path(path)
     # A path of a file of ``manage.py load`` may lead out again.
-    if path.parent.parent == uploads_folder() and ".." not in path.parts:
+    if path.parent.parent == uploads_folder() and ".." not in path.parts and path.exists():
         shutil.rmtree(path.parent, ignore_errors=True)
+    elif re.search(_IN_FOLDER, str(path)) and not Installation.objects.is_home():
+        enqueue_dropping(path.parent.name)
+
+
+def drop_folder(name: str) -> None:
+    """Remove a file that was sent to this database, by the name of its folder."""
+    if re.fullmatch(_own_folders(), name):
+        shutil.rmtree(uploads_folder() / name, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +145,13 @@ def find_lost() -> Iterator[str]:
 
 def _folders() -> Iterator[Path]:
     if uploads_folder().is_dir():
-        own = re.compile(f"{_mark()}[0-9a-f]{{{32 - _MARK_CHARS}}}")
+        own = re.compile(_own_folders())
         entries = uploads_folder().iterdir()
         yield from (each for each in entries if own.fullmatch(each.name) and each.is_dir())
+
+
+def _own_folders() -> str:
+    return f"{_mark()}[0-9a-f]{{{32 - _MARK_CHARS}}}"
 
 
 def _mark() -> str:

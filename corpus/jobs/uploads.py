@@ -12,6 +12,7 @@ from corpus.ingestion.files import SyncOptions
 from corpus.ingestion.sent_files import drop_file, keep_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Document, Job
+from corpus.models.installations import Installation
 from corpus.roots.names import uploads_folder
 
 SOURCE = "upload"
@@ -24,8 +25,10 @@ def start_upload(
 
     Raises:
         InvalidInput: There is no file.
+        PathIngestionOff: Files are kept on another host.
         OSError: There is no room for all of them; none is kept.
     """
+    Installation.objects.require_home()
     paths = _keep_all(files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")

@@ -32,6 +32,7 @@ from corpus.models.collections import (
 from corpus.models.document_counts import DocumentCount
 from corpus.models.grants import CollectionAccess, Grant
 from corpus.models.idempotent_requests import IdempotentRequest
+from corpus.models.installations import Installation
 from corpus.models.jobs import Job, JobItem
 from corpus.models.rules import Rule
 from corpus.models.sites import Site, SitePage
@@ -52,8 +53,8 @@ __all__ = [
     "ChunkTag", "Collection",
     "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "DocumentCount",
     "Embedding", "Grant",
-    "IdempotentRequest", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag", "TermCount",
-    "TokenVectors", "Tombstone", "Version", "WatchedFolder",
+    "IdempotentRequest", "Installation", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag",
+    "TermCount", "TokenVectors", "Tombstone", "Version", "WatchedFolder",
 ]  # fmt: skip
 
 # About two lines of a list.

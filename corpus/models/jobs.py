@@ -52,6 +52,8 @@ class Job(models.Model):
         ENDED = "ended"
 
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
+    # They read files and folders of the host that has them, or what its PKB_SOURCES names.
+    OF_HOME = (Kind.SYNC, Kind.SOURCE)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices)

@@ -10,6 +10,7 @@ from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.lockable import check_writable
 from corpus.models import Collection, Job, WatchedFolder
+from corpus.models.installations import Installation
 from corpus.roots.allowed import AllowedPath
 
 # The two-part key of the session lock that the one process has which watches.
@@ -24,7 +25,12 @@ SELECT EXISTS (SELECT FROM pg_locks
 
 
 def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder:
-    """Have a folder mirrored as it changes; one that is watched already stays as it is."""
+    """Have a folder mirrored as it changes; one that is watched already stays as it is.
+
+    Raises:
+        PathIngestionOff: Files are kept, and folders watched, on another host.
+    """
+    Installation.objects.require_home()
     folder, _ = WatchedFolder.objects.get_or_create(
         collection=collection, path=str(found.path), defaults={"root": str(found.root)}
     )

@@ -15,6 +15,8 @@ from django.db.migrations.executor import MigrationExecutor
 from corpus.ingestion.sent_files import path_of
 from corpus.jobs.uploads import uploads_of
 from corpus.models import Collection, Document
+from corpus.models.installations import ELSEWHERE, Installation
+from corpus.roots.home import mark_file
 from corpus.roots.names import uploads_folder
 from pkb.backup.manifest import (
     FORMAT,
@@ -55,11 +57,13 @@ def export_to(
 
     Raises:
         BackupError: The folder is not empty, another process writes it, the database is not
-            migrated, or there is too little room.
+            migrated, files are kept on another host, or there is too little room.
         OSError: It cannot be written; what was written is removed.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BackupError(f"{folder} is there and not empty.")
+    if not Installation.objects.is_home():
+        raise BackupError(ELSEWHERE)
     selection = Selection(vectors, secrets, collection.pk if collection else None)
     with _own_folder(partial or folder.with_name(f".{folder.name}.partial")) as written:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
@@ -172,7 +176,8 @@ def _uploads(collection: Collection | None) -> list[Path]:
     """Files that were sent, of a collection or of all."""
     top = uploads_folder()
     if collection is None:
-        return sorted(path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+        kept = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+        return sorted(path for path in kept if path != mark_file())
     documents = Document.objects.filter(collection=collection)
     below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
     sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from procrastinate.contrib.django import app
 
-from corpus.queue import QUEUE
+from corpus.queue import HOME_QUEUE
 from pkb.backup.kept import make_backup, read_backups
 from pkb.backup.manifest import BackupError
 
@@ -15,7 +15,7 @@ log = structlog.get_logger(__name__)
 
 
 @app.periodic(cron="*/10 * * * *")
-@app.task(name="pkb.back_up", queue=QUEUE, queueing_lock="pkb.back_up")
+@app.task(name="pkb.back_up", queue=HOME_QUEUE, queueing_lock="pkb.back_up")
 def back_up(timestamp: int) -> None:
     """Make a backup if the last is ``PKB_BACKUP_EVERY_HOURS`` old, or a failed try an hour."""
     folder = settings.PKB_BACKUP_DIR

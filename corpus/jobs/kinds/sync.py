@@ -40,6 +40,7 @@ from corpus.ingestion.selection import count_kinds
 from corpus.jobs.kinds.base import JobKind
 from corpus.jobs.kinds.items import count_listed, new_item, remove_document
 from corpus.models import Collection, Document, Job, JobItem
+from corpus.models.installations import Installation
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
 from corpus.roots.descent import is_folder, mode_of
@@ -106,7 +107,13 @@ class SyncKind(JobKind):
 
 @transaction.atomic
 def start_sync(collection: Collection, options: SyncOptions, *, background: bool = True) -> Job:
-    """Make a job that brings files in; workers run it, unless ``background`` is False."""
+    """Make a job that brings files in; workers run it, unless ``background`` is False.
+
+    Raises:
+        PathIngestionOff: Workers are to do it, and the files that they see are another host's.
+    """
+    if background:
+        Installation.objects.require_home()
     job = Job.objects.create(
         kind=Job.Kind.SYNC,
         collection=collection,

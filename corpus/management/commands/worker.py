@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+from contextlib import nullcontext
 from threading import Thread
 from time import sleep
 from typing import Any
@@ -14,6 +15,7 @@ from corpus.api.outages import as_pkb_error
 from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
+from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
 from corpus.postgres import ROLE_CHECKS
 from corpus.rules import keep_set_rules
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
@@ -45,10 +47,16 @@ class Command(BaseCommand):
         if options["after"]:
             log.warning("worker_started_again", ended_with=options["after"])
         try:
-            _keep_set_rules()
+            if not Installation.objects.note_key():
+                log.warning("other_secret_key", reason=OTHER_KEY)
+            is_home = Installation.objects.claim_home()
+            if is_home:
+                _keep_set_rules()
+            else:
+                log.warning("files_elsewhere", reason=ELSEWHERE)
             rescue_left_behind()
             begin_filling()
-            with watching_beside():
+            with watching_beside() if is_home else nullcontext():
                 asyncio.run(run_worker())
         except (PkbError, DatabaseError) as exc:
             told = as_pkb_error(exc)

@@ -9,7 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import ERROR
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError
 
+from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
 from pkb.checks import check_exposure
 from pkb.http.exposure import Exposure
 from pkb.management.invitation import invite_first_user
@@ -50,6 +52,7 @@ class Command(BaseCommand):
             self._check(exposure)
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
+        self._join_installation()
         # It is not listening yet, and has the log to itself from here on.
         address = f"http://{options['host']}:{options['port']}"
         note_address(options["host"], options["port"])
@@ -72,6 +75,16 @@ class Command(BaseCommand):
                 "APP_HOST": options["host"], "APP_PORT": str(options["port"]),
             },
         )  # fmt: skip
+
+    def _join_installation(self) -> None:
+        """Tell what of this process does not fit the others of its database."""
+        try:
+            if not Installation.objects.note_key():
+                self.stderr.write(self.style.WARNING(OTHER_KEY))
+            if not Installation.objects.claim_home():
+                self.stderr.write(self.style.WARNING(ELSEWHERE))
+        except DatabaseError:
+            return  # of one that is away or not migrated /ready tells
 
     def _check(self, exposure: Exposure) -> None:
         """Tell what is wrong with serving there.

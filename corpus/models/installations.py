@@ -1,0 +1,90 @@
+"""What the processes of one database have in common, wherever they run."""
+
+from django.db import models, transaction
+from django.utils.crypto import salted_hmac
+
+from corpus.access.principal import SYSTEM, acting_as
+from corpus.errors import PathIngestionOff
+from corpus.roots.home import make_mark, read_mark
+
+OTHER_KEY = (
+    "PKB_SECRET_KEY: this process has another secret key than the last one that was started on this"
+    " database. Give all of them the same (docs/operations.md, 'Several hosts'), unless you have"
+    " just changed it."
+)
+ELSEWHERE = (
+    "The files of this installation are on another host: here none is kept, and no job is done that"
+    " reads files. Share the folder of uploads, or move: `manage.py home --here`"
+    " (docs/operations.md, 'Several hosts')."
+)
+_SALT = "pkb.installation"
+
+
+class InstallationQuerySet(models.QuerySet["Installation"]):
+    def note_key(self) -> bool:
+        """Keep whose secret key is in use from now on; whether it is that of the process before.
+
+        Sessions, logins at a provider that have begun, and tombstones are sealed by it: by another
+        one a second web process knows nobody, and what it deletes cannot be looked for.
+        """
+        own = salted_hmac(_SALT, "", algorithm="sha256").hexdigest()
+        with acting_as(SYSTEM):
+            known = self.values_list("key_digest", flat=True).first()
+            if known != own:
+                self.update_or_create(pk=1, defaults={"key_digest": own})
+        return known in {None, "", own}
+
+    def is_home(self) -> bool:
+        """Tell whether files are kept on this host; of a new installation, on whichever."""
+        with acting_as(SYSTEM):
+            home = self.values_list("home", flat=True).first()
+        return not home or home == read_mark()
+
+    def require_home(self) -> None:
+        """Refuse what keeps a file, or begins a job that reads some, where nobody would look.
+
+        Raises:
+            PathIngestionOff: Files are kept on another host.
+        """
+        if not self.is_home():
+            raise PathIngestionOff(ELSEWHERE)
+
+    def claim_home(self, *, anew: bool = False) -> bool:
+        """Let files be kept on this host unless they are on another; whether they are here.
+
+        Args:
+            anew: Whatever was before.
+        """
+        try:
+            own = make_mark()
+        except OSError:
+            # Where nothing can be written no file is kept.
+            return self.is_home()
+        with acting_as(SYSTEM), transaction.atomic():
+            self.get_or_create(pk=1)
+            (self if anew else self.filter(home="")).update(home=own)
+        return self.is_home()
+
+
+class Installation(models.Model):
+    """The one row by which a process finds out whether it belongs here.
+
+    Attributes:
+        key_digest: Of the secret key of the process that was started last; empty: none was.
+        home: The mark of the host that has the files that were sent, and those that are synced;
+            empty: none was started yet.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
+    key_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    home = models.CharField(max_length=32, blank=True, default="", db_default="")
+
+    objects = InstallationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(pk=1), name="installation_is_one"),
+        ]
+
+    def __str__(self) -> str:
+        return "installation"

@@ -1,0 +1,26 @@
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from corpus.models.installations import ELSEWHERE, Installation
+
+
+class Command(BaseCommand):
+    help = (
+        "Tell whether this host keeps the files of the installation: those that were sent, and"
+        " folders that are synced and watched. Exit 1: another host does."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--here",
+            action="store_true",
+            help="from now on it does; restart the workers and servers on all hosts",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        rows = Installation.objects
+        is_home = rows.claim_home(anew=True) if options["here"] else rows.is_home()
+        if not is_home:
+            raise CommandError(ELSEWHERE)
+        self.stdout.write("This host keeps the files.")

@@ -1,0 +1,144 @@
+"""One host keeps files; processes on others keep none and do no job that reads some."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError
+from procrastinate.contrib.django.models import ProcrastinateJob
+from rest_framework.test import APIClient
+
+from corpus.catalogue import delete_document
+from corpus.errors import PathIngestionOff
+from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.sent_files import drop_folder
+from corpus.invariants.files import find_in_files
+from corpus.jobs.kinds.sync import start_sync
+from corpus.jobs.uploads import start_upload
+from corpus.models import Collection, Document, Job
+from corpus.models.installations import ELSEWHERE, Installation
+from corpus.queue import DROP_FILE, HOME_QUEUE, QUEUE, enqueue_job, own_queues, read_backlog
+from corpus.roots.allowed import AllowedPath
+from corpus.roots.names import uploads_folder
+from corpus.watched.folders import watch_folder
+from pkb.backup.export import export_to
+from pkb.backup.manifest import BackupError
+from tests.commands import run
+from tests.factories import LIGHTHOUSE
+
+pytestmark = pytest.mark.django_db
+Go = Callable[[str], None]
+
+
+@pytest.fixture
+def on_host(settings: Any, tmp_path: Path, cheap_model: None, empty_queue: None) -> Go:
+    """Go on as a process of the host of that name, whose data folder is its own."""
+    settings.PKB_KEEP_ORIGINALS = True
+
+    def go(name: str) -> None:
+        settings.DATA_DIR = tmp_path / name
+        settings.DATA_DIR.mkdir(exist_ok=True)
+
+    go("first")
+    assert Installation.objects.claim_home()
+    return go
+
+
+def send_file() -> Document:
+    file = SimpleUploadedFile("coast.txt", LIGHTHOUSE.encode())
+    stored = APIClient().post("/ingest", {"file": file})
+    return Document.objects.get(pk=stored.json()["document_id"])
+
+
+def waiting(queue: str) -> list[str]:
+    rows = ProcrastinateJob.objects.filter(queue_name=queue, status="todo", priority__gte=0)
+    return sorted(rows.values_list("task_name", flat=True))
+
+
+def test_jobs_that_read_files_are_for_workers_of_the_host_that_has_them(
+    on_host: Go, collection: Collection, tmp_path: Path
+) -> None:
+    start_sync(collection, SyncOptions(paths=(str(tmp_path),)))
+    enqueue_job(Job.objects.create(kind=Job.Kind.EDIT, collection=collection).pk)
+    assert (waiting(HOME_QUEUE), waiting(QUEUE)) == (["corpus.run_job"], ["corpus.run_job"])
+    # What nobody here can do is told as waiting all the same.
+    assert own_queues() == [QUEUE, HOME_QUEUE]
+    on_host("second")
+    assert own_queues() == [QUEUE]
+    assert read_backlog().waiting_count == 2
+
+
+def test_elsewhere_texts_come_in_and_no_file_is_kept(
+    on_host: Go, collection: Collection, tmp_path: Path
+) -> None:
+    assert send_file().kept_file
+    Document.objects.all().delete()
+    on_host("second")
+    assert not Installation.objects.claim_home()
+    document = send_file()
+    assert (document.kept_file, document.status) == ("", "completed")
+    file = SimpleUploadedFile("coast.txt", LIGHTHOUSE.encode())
+    folder = AllowedPath(tmp_path, tmp_path)
+    for refused in (
+        lambda: start_upload([file], collection=collection),
+        lambda: start_sync(collection, SyncOptions(paths=(str(tmp_path),))),
+        lambda: watch_folder(folder, collection=collection),
+    ):
+        with pytest.raises(PathIngestionOff, match="on another host"):
+            refused()
+    assert [path.name for path in uploads_folder().iterdir()] == ["host"]
+    # A command does itself what it was told.
+    start_sync(collection, SyncOptions(paths=(str(tmp_path),)), background=False)
+
+
+def test_a_document_that_is_deleted_elsewhere_loses_its_file_at_home(
+    on_host: Go, django_capture_on_commit_callbacks: Any
+) -> None:
+    document = send_file()
+    kept = uploads_folder() / document.kept_file
+    assert kept.is_file()
+    on_host("second")
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_document(document.pk)
+    (task,) = ProcrastinateJob.objects.filter(task_name=DROP_FILE)
+    assert task.queue_name == HOME_QUEUE
+    on_host("first")
+    drop_folder("../first")
+    drop_folder(name=task.args["folder"])
+    assert not kept.parent.exists()
+    assert (uploads_folder() / "host").is_file()
+
+
+def test_nothing_is_said_of_files_that_are_elsewhere(on_host: Go, tmp_path: Path) -> None:
+    document = send_file()
+    kept = uploads_folder() / document.kept_file
+    on_host("second")
+    assert list(find_in_files()) == []
+    with pytest.raises(BackupError, match="on another host"):
+        export_to(tmp_path / "backup", vectors=False)
+    on_host("first")
+    kept.unlink()
+    assert [found.key for found in find_in_files()] == [str(document.pk)]
+
+
+def test_hosts_that_share_the_folder_of_uploads_are_one(
+    on_host: Go, settings: Any, tmp_path: Path
+) -> None:
+    on_host("second")
+    (tmp_path / "second" / "uploads").symlink_to(tmp_path / "first" / "uploads")
+    assert Installation.objects.claim_home()
+    assert own_queues() == [QUEUE, HOME_QUEUE]
+
+
+def test_files_move_to_another_host_when_it_is_said(on_host: Go) -> None:
+    assert "keeps the files" in run("home")[0]
+    on_host("second")
+    with pytest.raises(CommandError) as told:
+        run("home")
+    assert str(told.value) == ELSEWHERE
+    run("home", "--here")
+    on_host("first")
+    with pytest.raises(CommandError):
+        run("home")
