@@ -8,25 +8,30 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from pydantic import SecretStr
+
+from corpus.postgres.replica import REPLICA
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 
 # Seconds that a request waits for a database connection. The gate lets no more in than there are.
 REQUEST_WAIT_S = 2.0
+# The same for the standby: in its place there is the primary.
+REPLICA_WAIT_S = 0.5
 
 
 def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
     """Return Django's DATABASES and the folder of the embedded Postgres.
 
-    The folder is None where the environment names a server: then nothing of the embedded one
-    runs.
+    A standby is among them as ``replica`` where one is named. The folder is None where the
+    environment names a server: then nothing of the embedded one runs.
 
     Raises:
-        SystemExit: DATABASE_URL is no Postgres address.
+        SystemExit: DATABASE_URL or PKB_REPLICA_URL is no Postgres address.
     """
     postgres_dir = None
     if env.database_url is not None:
-        database = _parse_url(env.database_url.get_secret_value()) | _owner(env)
+        database = _parse_url(env.database_url, "DATABASE_URL") | _owner(env)
     elif env.postgres_host:
         database = {
             "ENGINE": "pkb.postgres.given",
@@ -49,7 +54,29 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     # The pool looks at a connection before it hands it on: one that was cut while it lay there
     # is no reason to refuse a request.
     database["CONN_HEALTH_CHECKS"] = True
-    return {"default": database}, postgres_dir
+    databases = {"default": database}
+    if env.pkb_replica_url is not None:
+        databases[REPLICA] = replica_of(database, env.pkb_replica_url)
+    return databases, postgres_dir
+
+
+def replica_of(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
+    """Return Django's settings of a standby; whoever serves tells it, too, who acts.
+
+    Nobody waits for it as for the primary, which is read where it does not answer.
+    """
+    replica = _parse_url(url, "PKB_REPLICA_URL")
+    options = f"{primary['OPTIONS']['options']} -c default_transaction_read_only=on"
+    pool = {**primary["OPTIONS"]["pool"], "timeout": REPLICA_WAIT_S}
+    given = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **replica["OPTIONS"]}
+    # In tests of Django's there is no second database.
+    mirrored = {"TEST": {"MIRROR": "default"}}
+    return {
+        **replica,
+        **mirrored,
+        "OPTIONS": {**given, "options": options, "pool": pool},
+        "CONN_HEALTH_CHECKS": True,
+    }
 
 
 def choose_postgres_dir(data_dir: Path) -> Path:
@@ -81,7 +108,8 @@ def bound_requests(databases: Mapping[str, dict[str, Any]], settings: Any) -> No
             f" -c idle_in_transaction_session_timeout={statement_ms}"
         )
         size = options["pool"]["max_size"]
-        options["pool"] |= {"timeout": REQUEST_WAIT_S, "max_waiting": size}
+        wait_s = min(options["pool"]["timeout"], REQUEST_WAIT_S)
+        options["pool"] |= {"timeout": wait_s, "max_waiting": size}
 
 
 def _options(env: Env) -> dict[str, Any]:
@@ -104,10 +132,10 @@ def _owner(env: Env) -> dict[str, Any]:
     return {"OWNER": {"USER": env.postgres_owner, "PASSWORD": password}}
 
 
-def _parse_url(url: str) -> dict[str, Any]:
-    parts = urlsplit(url)
+def _parse_url(url: SecretStr, setting: str) -> dict[str, Any]:
+    parts = urlsplit(url.get_secret_value())
     if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise SystemExit("pkb: bad setting DATABASE_URL: postgresql://user:password@host/name")
+        raise SystemExit(f"pkb: bad setting {setting}: postgresql://user:password@host/name")
     options = dict(parse_qsl(parts.query))
     return {
         "ENGINE": "pkb.postgres.given",

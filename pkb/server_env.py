@@ -114,6 +114,12 @@ class ServerEnv(BaseSettings):
     postgres_owner_password: SecretStr = Field(
         default=SecretStr(""), description="password of that role"
     )
+    pkb_replica_url: SecretStr | None = Field(
+        default=None, description="standby of DATABASE_URL that searches read; unset: none"
+    )
+    pkb_replica_wait_ms: int = Field(
+        default=20, ge=0, le=1_000, description="milliseconds for the standby to have all"
+    )
     pkb_db_pool_size: int = Field(
         default=20, ge=2, le=200, description="database connections of a process"
     )

@@ -303,6 +303,7 @@ PKB_MAX_WAIT_S = env.pkb_max_wait_s
 PKB_BODY_TIMEOUT_S = env.pkb_body_timeout_s
 PKB_STATEMENT_TIMEOUT_S = env.pkb_statement_timeout_s
 PKB_LOCK_TIMEOUT_S = env.pkb_lock_timeout_s
+PKB_REPLICA_WAIT_MS = env.pkb_replica_wait_ms
 PKB_DB_POOL_SIZE = env.pkb_db_pool_size
 PKB_SESSION_MINUTES = env.pkb_session_minutes
 PKB_CHAT_HEARTBEAT_S = env.pkb_chat_heartbeat_s

@@ -10,7 +10,7 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.scanned_text import confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Chunk, Document
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres.replica import read_evidence
 from qa.models import Answer
 from qa.search.hybrid import passage_of
 from qa.types import Citation, ClosePassage, Passage
@@ -94,16 +94,19 @@ def find_passages(spans: Iterable[Span]) -> dict[Place, Passage]:
     places = list(dict.fromkeys(map(_place, spans)))
     if not places:
         return {}
-    with one_snapshot():
-        with connection.cursor() as cursor:
-            cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
-            around: dict[int, UUID] = dict(cursor.fetchall())
-        chunks = Chunk.objects.with_document().in_bulk(set(around.values()))
+    around, chunks = read_evidence(lambda: _read_around(places))
     return {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
         for number, key in around.items()
         if key in chunks
     }
+
+
+def _read_around(places: list[Place]) -> tuple[dict[int, UUID], dict[UUID, Chunk]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
+        around: dict[int, UUID] = dict(cursor.fetchall())
+    return around, Chunk.objects.with_document().in_bulk(set(around.values()))
 
 
 def _place(span: Span) -> Place:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_queries, get_embedder
 from corpus.models import Chunk, Collection
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres.replica import read_evidence
 from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span
 from qa.questions import find_sentences
@@ -79,8 +79,7 @@ class HybridRetriever:
         ]
         search = partial(_MODES[mode], self, question=vectors[0][0])
         # What was found is read again: another version by then would be a gap, or a mix of both.
-        with one_snapshot():
-            found = [search(legs) for legs in searches]
+        found = read_evidence(lambda: [search(legs) for legs in searches])
         scores = keep_best(scores for scores, _ in found)
         rows = {pk: row for _, compared in found for pk, row in compared.items()}
         passages = [

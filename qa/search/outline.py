@@ -6,7 +6,7 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Document
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres.replica import read_evidence
 from qa.proof.outline import Section
 from qa.questions import telling_words
 from qa.search.hybrid import passage_of
@@ -34,15 +34,18 @@ def read_sections(named: Passage) -> list[Section]:
 
     None if that version of it is gone.
     """
+    return read_evidence(lambda: _read_sections(named))
+
+
+def _read_sections(named: Passage) -> list[Section]:
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
-    with one_snapshot():
-        document = Document.objects.filter(**version).only("outline").first()
-        if document is None:
-            return []
-        headings = Outline.from_json(document.outline).headings
-        spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
-        sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
-        return [section for section in sections if section is not None]
+    document = Document.objects.filter(**version).only("outline").first()
+    if document is None:
+        return []
+    headings = Outline.from_json(document.outline).headings
+    spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
+    sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
+    return [section for section in sections if section is not None]
 
 
 def find_main(headings: Sequence[Heading]) -> list[Heading]:

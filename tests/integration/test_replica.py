@@ -1,0 +1,204 @@
+"""Searches read a standby that has all that was acknowledged, and the primary where it has not."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.db import InternalError, connection, connections
+from pydantic import SecretStr
+
+from corpus.access.principal import NOBODY, Principal, acting_as
+from corpus.catalogue import delete_document
+from corpus.models import Collection, Document
+from corpus.postgres import replica as module
+from corpus.postgres.replica import REPLICA, read_evidence
+from corpus.vector_index import ensure_vector_index
+from pkb.databases import replica_of
+from pkb.postgres import APPLICATION, OWNER
+from pkb.postgres.given.base import DatabaseWrapper
+from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
+from qa.search.hybrid import HybridRetriever
+from qa.types import Query
+from tests.factories import LIGHTHOUSE, ingest_text_of
+from tests.faults.clusters import ask, cluster_in, reachable_directory, wait_until
+from tests.processes import template
+from tests.standby import DATABASE, at, programs_of, standby_of, url_of
+
+HASHING = {
+    "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
+    "OPTIONS": {"dimension": 64},
+}
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="no programs of Postgres"),
+]
+
+
+@pytest.fixture(scope="module")
+def servers(
+    django_db_setup: None, django_db_blocker: Any
+) -> Iterator[tuple[EmbeddedPostgres, EmbeddedPostgres]]:
+    """A primary with the tables, and a standby of it that streams."""
+    with (
+        django_db_blocker.unblock(),
+        reachable_directory() as folder,
+        cluster_in(folder / "primary") as primary,
+    ):
+        primary.start()
+        primary.ensure_database(DATABASE)
+        dump = str(primary.state_dir / "log" / "dump.sql")
+        tests = connection.get_connection_params()
+        here = ("-U", SUPERUSER, "-h", str(tests["host"]), "-p", str(tests["port"]))
+        migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
+        programs = programs_of(primary)
+        programs.check("pg_dump", *here, "-d", migrated, "-f", dump)
+        programs.check("psql", *at(primary), "-q", "-d", DATABASE, "-f", dump)
+        with standby_of(primary, folder / "standby") as standby:
+            yield primary, standby
+
+
+@pytest.fixture
+def standby(
+    servers: tuple[EmbeddedPostgres, EmbeddedPostgres], settings: Any, django_db_blocker: Any
+) -> Iterator[EmbeddedPostgres]:
+    """The standby that searches of this thread read, with one text."""
+    settings.PKB_EMBEDDERS = {"hashing-64": HASHING}
+    settings.PKB_EMBEDDING_MODEL = "hashing-64"
+    settings.PKB_RERANKER_MODEL = "none"
+    settings.PKB_REPLICA_WAIT_MS = 20_000
+    module._Pause.ends = 0.0
+    with django_db_blocker.unblock(), databases_of(*servers):
+        ensure_vector_index(model="hashing-64", dimension=64)
+        Collection.objects.update(embedding_model="hashing-64", dimension=64)
+        ingest_text_of(Collection.objects.named("default"))(LIGHTHOUSE)
+        yield servers[1]
+        Document.objects.all().delete()
+
+
+@contextmanager
+def databases_of(primary: EmbeddedPostgres, standby: EmbeddedPostgres) -> Iterator[None]:
+    before = connections["default"]
+    options = {"options": "-c jit=off"}
+    own = {**before.settings_dict, **primary.address, "NAME": DATABASE, "USER": APPLICATION}
+    default = {**own, "OWNER": {"USER": OWNER}, "OPTIONS": options}
+    given = {**own, **replica_of({"OPTIONS": {**options, "pool": {}}}, SecretStr(url_of(standby)))}
+    # Who connects by itself waits for no turn, and hears at once that nobody is there.
+    given["OPTIONS"].pop("pool")
+    given.pop("OWNER", None)
+    connections["default"] = DatabaseWrapper(default, "default")
+    connections.settings[REPLICA] = given
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        connections[REPLICA].close()
+        del connections[REPLICA], connections.settings[REPLICA]
+        connections["default"] = before
+
+
+def find() -> tuple[int, bool]:
+    """Return how many passages a search finds, and whether it read the standby."""
+    statements: list[str] = []
+
+    def note(execute: Any, sql: str, *rest: Any) -> Any:
+        statements.append(sql)
+        return execute(sql, *rest)
+
+    with connections[REPLICA].execute_wrapper(note):
+        query = Query("Who built the lighthouse?", collection="default")
+        retrieved = HybridRetriever(alpha=0.5, candidate_count=10).retrieve(query, limit=3)
+    found = len(retrieved.passages)
+    return found, any("corpus_" in sql for sql in statements)
+
+
+def is_on_standby() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_is_in_recovery()")
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_search_reads_the_standby_and_what_is_acknowledged(standby: EmbeddedPostgres) -> None:
+    assert find() == (1, True)
+    assert read_evidence(is_on_standby)
+    # Only meanwhile, and only outside of a transaction that may have written.
+    assert not is_on_standby()
+    delete_document(Document.objects.get().pk)
+    assert find() == (0, True)
+
+
+@pytest.mark.parametrize("wait_ms", [0, 5])
+def test_a_deleted_document_does_not_answer_though_the_standby_still_has_it(
+    standby: EmbeddedPostgres, settings: Any, wait_ms: int
+) -> None:
+    assert find() == (1, True)
+    settings.PKB_REPLICA_WAIT_MS = wait_ms
+    ask(standby, "SELECT pg_wal_replay_pause()", user=SUPERUSER)
+    wait_until(
+        lambda: ask(standby, "SELECT pg_get_wal_replay_pause_state()", user=SUPERUSER) == "paused"
+    )
+    try:
+        delete_document(Document.objects.get().pk)
+        there = ask(standby, "SELECT count(*) FROM corpus_chunk", DATABASE, user=SUPERUSER)
+        assert there == 1
+        assert find() == (0, False)
+    finally:
+        ask(standby, "SELECT pg_wal_replay_resume()", user=SUPERUSER)
+
+
+def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres) -> None:
+    standby.stop()
+    try:
+        assert find() == (1, False)
+        assert module._Pause.ends > 0
+    finally:
+        standby.start()
+    # It is tried again after a while.
+    assert find() == (1, False)
+    module._Pause.ends = 0.0
+    assert find() == (1, True)
+
+
+def test_a_server_that_is_no_standby_is_not_read(
+    servers: tuple[EmbeddedPostgres, EmbeddedPostgres], settings: Any, django_db_blocker: Any
+) -> None:
+    settings.PKB_REPLICA_WAIT_MS = 0
+    primary, _ = servers
+    with django_db_blocker.unblock(), databases_of(primary, primary):
+        assert not module._is_as_new()
+
+
+def test_rows_are_shown_to_their_own_on_the_standby_too(standby: EmbeddedPostgres) -> None:
+    def count() -> tuple[int, bool]:
+        return Document.objects.count(), is_on_standby()
+
+    assert read_evidence(count) == (1, True)
+    for stranger in (NOBODY, Principal(user_id=10**9)):
+        with acting_as(stranger):
+            assert read_evidence(count) == (0, True)
+
+
+def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
+    with connections[REPLICA].cursor() as cursor:
+        cursor.execute("SHOW default_transaction_read_only")
+        assert cursor.fetchone() == ("on",)
+        with pytest.raises(InternalError, match="read-only"):
+            cursor.execute("DELETE FROM corpus_document")
+    # Rows that came from it are the primary's.
+    document = read_evidence(Document.objects.get)
+    document.title = "Coast"
+    document.save(update_fields=["title"])
+    assert Document.objects.get().title == "Coast"
+
+
+def test_a_standby_is_set_up_like_its_primary_but_read_only(tmp_path: Path) -> None:
+    primary = {"OPTIONS": {"options": "-c jit=off", "pool": {"max_size": 7, "timeout": 10}}}
+    made = replica_of(primary, SecretStr("postgresql://ida@two.example/notes?sslmode=require"))
+    options = made["OPTIONS"]
+    assert (made["ENGINE"], made["HOST"]) == ("pkb.postgres.given", "two.example")
+    assert options["options"] == "-c jit=off -c default_transaction_read_only=on"
+    assert (options["sslmode"], options["pool"]["max_size"]) == ("require", 7)
+    assert options["pool"]["timeout"] < 1

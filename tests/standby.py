@@ -1,0 +1,45 @@
+"""A standby that streams from an embedded server."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pkb.postgres import APPLICATION
+from pkb.postgres.account import Account, Programs
+from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
+
+DATABASE = "pkb"
+
+
+def programs_of(server: EmbeddedPostgres) -> Programs:
+    """Return Postgres' programs, as run by the server's user."""
+    owner = (server.state_dir / "data").stat()
+    return Programs(server.state_dir, Account(owner.st_uid, owner.st_gid))
+
+
+def at(server: EmbeddedPostgres) -> tuple[str, ...]:
+    """Return how a program is told to be a server's superuser."""
+    address = server.address
+    return ("-U", SUPERUSER, "-h", address["HOST"], "-p", address["PORT"])
+
+
+def url_of(server: EmbeddedPostgres) -> str:
+    address = server.address
+    return f"postgresql://{APPLICATION}@/{DATABASE}?host={address['HOST']}&port={address['PORT']}"
+
+
+@contextmanager
+def standby_of(primary: EmbeddedPostgres, folder: Path) -> Iterator[EmbeddedPostgres]:
+    """Copy a server that runs, and have the copy follow it."""
+    standby = EmbeddedPostgres(folder)
+    owner = (primary.state_dir / "data").stat()
+    standby.state_dir.mkdir()
+    os.chown(standby.state_dir, owner.st_uid, owner.st_gid)
+    copy = ("-D", str(standby.state_dir / "data"), "-R", "-c", "fast")
+    programs_of(primary).check("pg_basebackup", *at(primary), *copy)
+    try:
+        standby.start()
+        yield standby
+    finally:
+        standby.stop()
