@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import isnan
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -135,7 +136,9 @@ def load(system: System, dataset: DataSet) -> list[Row]:
     system.begin()
     before = system.tree.cpu_s()
     system.load(dataset.documents)
-    rate = len(dataset.documents) / (system.tree.cpu_s() - before)
+    spent_s = system.tree.cpu_s() - before
+    # pkb in its process takes nothing in.
+    rate = len(dataset.documents) / spent_s if spent_s else float("nan")
     tell(f"{dataset.name}: {system.label} took them in, {rate:.1f} a CPU-second")
     rows = []
     for way in system.ways:
@@ -182,7 +185,7 @@ def cells(row: Row, pkb: Row) -> Iterator[str]:
     times = np.column_stack([pkb.times_ms, row.times_ms])
     yield "" if row is pkb else with_interval(times, ratio_of_medians, ".2f")
     yield f"{np.mean(row.cpu_ms):.0f}"
-    yield f"{row.documents_a_cpu_s:.1f}"
+    yield "" if isnan(row.documents_a_cpu_s) else f"{row.documents_a_cpu_s:.1f}"
     yield ", ".join(f"{each:.0f}" for each in row.memory_mb)
 
 

@@ -13,7 +13,8 @@ from driver import (
     parse_options,
     serve,
 )
-from llama_index.core import Document, MockLLM, Settings, StorageContext, VectorStoreIndex
+from llama_index.core import Document, Settings, StorageContext, VectorStoreIndex
+from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.postprocessor import SentenceTransformerRerank
 from llama_index.core.retrievers import QueryFusionRetriever
@@ -43,7 +44,7 @@ class LlamaIndex:
 
     def load(self, documents: Documents) -> None:
         self.index = VectorStoreIndex.from_documents(
-            [Document(text=text, metadata={"key": key}) for key, text in documents],
+            [Document(id_=key, text=text) for key, text in documents],
             storage_context=StorageContext.from_defaults(vector_store=self.store),
             transformations=[SentenceSplitter(chunk_size=CHUNK_TOKENS, chunk_overlap=OVERLAP)],
         )
@@ -57,7 +58,7 @@ class LlamaIndex:
                     model=self.reranker_path, top_n=HITS, device="cpu"
                 )
             found = self.reranker.postprocess_nodes(found, query_bundle=query)
-        return [hit.node.metadata["key"] for hit in found]
+        return [hit.node.ref_doc_id or "" for hit in found]
 
     def _retriever(self, depth: int) -> QueryFusionRetriever:
         if depth not in self.retrievers:
