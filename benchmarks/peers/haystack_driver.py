@@ -52,7 +52,7 @@ class Haystack:
         splitter = DocumentSplitter("word", split_length=CHUNK_WORDS, split_overlap=OVERLAP)
         filling.add_component("split", splitter)
         embedder = SentenceTransformersDocumentEmbedder(
-            self.model, device=DEVICE, progress_bar=False
+            model=self.model, device=DEVICE, progress_bar=False
         )
         filling.add_component("embed", embedder)
         filling.add_component("write", DocumentWriter(self.store))
@@ -77,7 +77,9 @@ class Haystack:
     def _build(self, *, is_reranking: bool) -> Pipeline:
         depth = RERANKED if is_reranking else HITS
         searching = Pipeline()
-        embedder = SentenceTransformersTextEmbedder(self.model, device=DEVICE, progress_bar=False)
+        embedder = SentenceTransformersTextEmbedder(
+            model=self.model, device=DEVICE, progress_bar=False
+        )
         searching.add_component("embed", embedder)
         searching.add_component(
             "near", PgvectorEmbeddingRetriever(document_store=self.store, top_k=depth)
@@ -91,7 +93,9 @@ class Haystack:
         searching.connect("near", "join")
         searching.connect("words", "join")
         if is_reranking:
-            ranker = SentenceTransformersSimilarityRanker(self.reranker, device=DEVICE, top_k=HITS)
+            ranker = SentenceTransformersSimilarityRanker(
+                model=self.reranker, device=DEVICE, top_k=HITS
+            )
             searching.add_component("rank", ranker)
             searching.connect("join", "rank")
         return searching
