@@ -166,7 +166,11 @@ class Served:
         self.tree = Tree(int(service.process.name), postgres or 0)
 
     def begin(self) -> None:
-        """It is ready."""
+        """Have the worker load its models, which it does at the first document."""
+        self._http.post("/collections", json={"name": "begun"}).raise_for_status()
+        body = {"text": "The worker loads what it needs for a document.", "collection": "begun"}
+        self._http.post("/ingest", json=body).raise_for_status()
+        self._wait_for_worker()
 
     def load(self, documents: Sequence[GoldDocument]) -> None:
         for each in documents:
@@ -175,11 +179,14 @@ class Served:
             # The same text twice, or none.
             if reply.status_code not in {201, 409, 422}:
                 raise SystemExit(f"{reply.status_code}: {reply.text[:200]}")
+        self._wait_for_worker()
+
+    def _wait_for_worker(self) -> None:
+        """Wait until the token vectors are stored, which a worker computes."""
         while self._is_busy():
             time.sleep(0.5)
 
     def _is_busy(self) -> bool:
-        """Tell whether token vectors are still to be stored, which a worker computes."""
         state = self._http.get("/status").json()
         return state["queue"]["waiting_count"] or any(each["task"] for each in state["workers"])
 

@@ -46,8 +46,10 @@ class Haystack:
             embedding_dimension=384,
         )
         self.pipelines: dict[str, Pipeline] = {}
+        self.filling = self._build_filling()
+        self.filling.warm_up()
 
-    def load(self, documents: Documents) -> None:
+    def _build_filling(self) -> Pipeline:
         filling = Pipeline()
         splitter = DocumentSplitter("word", split_length=CHUNK_WORDS, split_overlap=OVERLAP)
         filling.add_component("split", splitter)
@@ -58,8 +60,11 @@ class Haystack:
         filling.add_component("write", DocumentWriter(self.store))
         filling.connect("split", "embed")
         filling.connect("embed", "write")
+        return filling
+
+    def load(self, documents: Documents) -> None:
         given = [Document(content=text, meta={"key": key}) for key, text in documents]
-        filling.run({"split": {"documents": given}})
+        self.filling.run({"split": {"documents": given}})
 
     def ask(self, question: str, *, way: str) -> Iterable[str]:
         if way not in self.pipelines:
