@@ -7,7 +7,7 @@ POLICIES = {"corpus_installation": OF_NOBODY}
 
 class Migration(migrations.Migration):
 
-    dependencies = [("corpus", "0029_say_which_request_made_jobs")]
+    dependencies = [("corpus", "0030_keep_document_counts")]
 
     operations = [
         migrations.CreateModel(
