@@ -31,11 +31,13 @@ SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal
        ELSE pg_current_wal_flush_lsn() END::text, system_identifier
   FROM pg_control_system()
 """
-# A server of others, or one that was promoted, has positions that say nothing of ours.
+# A server of others, or one that was promoted, has positions that say nothing of ours; a role that
+# gets around policies would show everybody everything.
 _HAS_ALL = """
 SELECT coalesce(pg_is_in_recovery() AND system_identifier = %s
-                AND pg_last_wal_replay_lsn() >= %s::pg_lsn, false)
-  FROM pg_control_system()
+                AND pg_last_wal_replay_lsn() >= %s::pg_lsn
+                AND NOT (rolsuper OR rolbypassrls), false)
+  FROM pg_control_system(), pg_roles WHERE rolname = current_user
 """
 
 

@@ -181,6 +181,19 @@ def test_rows_are_shown_to_their_own_on_the_standby_too(standby: EmbeddedPostgre
             assert read_evidence(count) == (0, True)
 
 
+def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
+    standby: EmbeddedPostgres, settings: Any
+) -> None:
+    settings.PKB_REPLICA_WAIT_MS = 0
+    connections[REPLICA].settings_dict["USER"] = SUPERUSER
+    connections[REPLICA].close()
+    try:
+        assert not read_evidence(is_on_standby)
+        assert find() == (1, False)
+    finally:
+        connections[REPLICA].settings_dict["USER"] = APPLICATION
+
+
 def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
     with connections[REPLICA].cursor() as cursor:
         cursor.execute("SHOW default_transaction_read_only")
