@@ -69,9 +69,16 @@ class Installation:
         self.succeed("migrate", "--verbosity", "0")
 
     def revive(self) -> None:
-        """Start what does not run; return when the service is ready."""
-        self.revive_processes()
-        wait_until(self.is_ready, within_s=READY_WITHIN_S, what="/ready answers 200")
+        """Start what does not run; return when the service is ready.
+
+        A server ends, to be started again, where its answering process died twice within seconds.
+        """
+
+        def is_ready_again() -> bool:
+            self.revive_processes()
+            return self.is_ready()
+
+        wait_until(is_ready_again, within_s=READY_WITHIN_S, what="/ready answers 200")
 
     def revive_processes(self) -> None:
         """Start the server and the worker where they do not run."""
