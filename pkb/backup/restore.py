@@ -17,6 +17,7 @@ from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed import queue_lacking
 from corpus.lexical import compact_term_counts
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
+from corpus.models.document_counts import compact_document_counts
 from corpus.postgres.owner import as_owner
 from corpus.roots.names import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
@@ -90,6 +91,7 @@ def restore_from(folder: Path) -> Restored:
         _migrate()
         jobs = _complete()
     compact_term_counts()
+    compact_document_counts()
     with connection.cursor() as cursor:
         names = sql.SQL(", ").join(map(sql.Identifier, manifest.rows))
         cursor.execute(sql.SQL("ANALYZE {}").format(names))

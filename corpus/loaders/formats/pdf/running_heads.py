@@ -21,7 +21,8 @@ _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 _ROMAN = re.compile(r"\b[ivxlc]{1,6}\Z")
 # "12", "- 12 -", "Page 12", "12 / 40", "xii", "F-12".
 _PAGE_NUMBER = re.compile(
-    r"\W*+(?:\w++\s)?(?:[a-z]\W)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s?(?:/|\w\w\w?)\s?\d{1,4})?\W*", re.I
+    r"\A\W*+(?:\w++\s)?(?:[a-z]\W)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s?(?:/|\w\w\w?)\s?\d{1,4})?\W*\Z",
+    re.I,
 )
 
 
@@ -76,7 +77,7 @@ def _repeated_nearby(pages: Mapping[int, list[Line]]) -> set[_Place]:
         (page, at)
         for (page, at), key in keys.items()
         if any((page + step, key) in said for step in _NEARBY)
-        or _PAGE_NUMBER.fullmatch(edges[page, at])
+        or _PAGE_NUMBER.match(edges[page, at])
     }
 
 
