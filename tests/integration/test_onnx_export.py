@@ -105,6 +105,7 @@ def test_second_export_keeps_the_first(tiny_model: Path, tmp_path: Path) -> None
     assert graph.read_bytes() == b"kept"
 
 
+@pytest.mark.campaign
 @pytest.mark.filterwarnings("ignore")  # torch's exporter warns of its own doings
 def test_graph_that_differs_is_refused(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
