@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 import pytest
+from django.test import Client
 from rest_framework.test import APIClient
 
-from corpus.catalogue import create_collection
+from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.querysets import ChunkQuerySet
 from qa.answer_question import answer_question
@@ -32,6 +34,7 @@ from tests.histories.texts import (
 )
 from tests.integration.test_answer_cache import on_another_connection
 from tests.integration.test_erasure_races import answer_from
+from web.views import documents
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,6 +82,20 @@ def test_a_search_finds_all_of_the_version_it_began_with(
     assert search(mode=mode, tags=["east"]) == []
     found = search(mode=mode, filters={"type": "eq", "key": "version", "value": 2})
     assert {part for each in found for part in find_parts(each["content"])} == PARTS
+
+
+@pytest.mark.parametrize("of_it", ["", "/passage?start=0&end=20"])
+def test_a_page_of_a_document_reads_one_state_of_it(
+    houses: Collection, monkeypatch: pytest.MonkeyPatch, of_it: str
+) -> None:
+    document_id = put(houses, 1).document_id
+    deleting = first_of(lambda: delete_document(UUID(document_id)), documents.slice_text)
+    monkeypatch.setattr(documents, "slice_text", deleting)
+    address = f"/ui/documents/{document_id}{of_it}"
+    shown = Client().get(address)
+    assert shown.status_code == 200
+    assert COMMON_WORD in shown.content.decode()
+    assert Client().get(address).status_code == 404
 
 
 def ask(question: str) -> dict[str, Any]:

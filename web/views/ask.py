@@ -8,6 +8,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.postgres.snapshot import one_snapshot
 from qa.conversations import suggest_questions
 from qa.models import Session
 from web.forms import SearchForm, SpanForm
@@ -55,6 +56,7 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
 
 
 @require_safe
+@one_snapshot()
 def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     """A passage in its document, for the panel beside an answer."""
     given = SpanForm.read(request.GET)

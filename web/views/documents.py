@@ -18,6 +18,7 @@ from corpus.ingestion.scanned_text import find_runs, least_confidence
 from corpus.loaders.labels import LINE_LEVEL
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Chunk, Document
+from corpus.postgres.snapshot import one_snapshot
 from corpus.tags import change_tags
 from qa import models
 from web.forms import SpanForm, TagsForm
@@ -190,6 +191,7 @@ def slice_text(document: Document, start: int, end: int) -> str:
 
 
 @require_safe
+@one_snapshot()
 def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
     """A document's text, its chunks laid over it."""
     given = SpanForm.read(request.GET)

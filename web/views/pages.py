@@ -16,6 +16,7 @@ from corpus.ingestion.scanned_text import boxes_of, find_runs, least_confidence
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.loaders.pages import PageLayout, find_on_page
 from corpus.models import Document
+from corpus.postgres.snapshot import one_snapshot
 from web.forms import SpanForm
 from web.views.documents import find_document, headings_of, read_outline, slice_text
 
@@ -89,6 +90,7 @@ def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
 
 
 @require_safe
+@one_snapshot()
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     """A page of a PDF or an image, and beside it the document's headings."""
     given = SpanForm.read(request.GET)
