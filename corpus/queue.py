@@ -105,6 +105,11 @@ def _queue_of(job_id: UUID) -> str:
     return HOME_QUEUE if kind in Job.OF_HOME else QUEUE
 
 
+def is_of_another_host(job_id: UUID) -> bool:
+    """Tell whether a job reads files that this host has not, whatever queue it came from."""
+    return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.is_home()
+
+
 def enqueue_dropping(folder: str) -> None:
     """Have the host that keeps files remove one that was sent, by the name of its folder."""
     _enqueue(DROP_FILE, f"{DROP_FILE}:{folder}", queue=HOME_QUEUE, folder=folder)

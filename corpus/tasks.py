@@ -32,6 +32,7 @@ from corpus.queue import (
     enqueue_filling,
     enqueue_job,
     is_awaited,
+    is_of_another_host,
     own_queues,
 )
 from corpus.sites.kept import refresh_due_sites
@@ -53,6 +54,10 @@ def run_job(context: JobContext, job_id: str) -> None:
     delay_s = AGAIN_AFTER_S
     key = UUID(job_id)
     has_ended = False
+    if is_of_another_host(key):
+        # It was queued before there was a queue for it.
+        enqueue_job(key)
+        return
     try:
         with structlog.contextvars.bound_contextvars(worker=context.job.worker_id):
             has_ended = advance_for_maker(

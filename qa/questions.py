@@ -141,8 +141,11 @@ def split_question(text: str) -> tuple[str, ...]:
     if not 1 < len(parts) <= MOST_PARTS:
         return ()
     if is_follow_up(parts[0]):
-        asked_for = _ASKED_FOR.match(parts[0])
-        the_noun = f"the {asked_for['noun']}" if asked_for else r"\g<0>"
+        found = _ASKED_FOR.match(parts[0])
+        noun = found["noun"] if found else ""
+        # "What does it do": words that mean nothing by themselves are no noun.
+        is_noun = bool(noun) and len(_content_words(noun)) == len(noun.split())
+        the_noun = f"the {noun}" if is_noun else r"\g<0>"
         return (parts[0], *(_LAST_PRONOUN.sub(the_noun, part) for part in parts[1:]))
     standing: list[Exchange] = []
     for part in parts:

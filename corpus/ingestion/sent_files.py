@@ -62,11 +62,11 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
 def drop_file(path: str | Path) -> None:
     """Remove a file that was sent; one that is from elsewhere stays."""
     path = Path(path)
-    # A path of a file of ``manage.py load`` may lead out again.
-    if path.parent.parent == uploads_folder() and ".." not in path.parts and path.exists():
-        shutil.rmtree(path.parent, ignore_errors=True)
-    elif re.search(_IN_FOLDER, str(path)) and not Installation.objects.is_home():
+    if re.search(_IN_FOLDER, str(path)) and not Installation.objects.is_home():
         enqueue_dropping(path.parent.name)
+    # A path of a file of ``manage.py load`` may lead out again.
+    elif path.parent.parent == uploads_folder() and ".." not in path.parts:
+        shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def drop_folder(name: str) -> None:

@@ -23,6 +23,7 @@ from corpus.invariants.words import DIFFERENCES, UNUSED
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
+from corpus.models.document_counts import hold_document_counts
 from corpus.queue import enqueue_filling
 from corpus.tags import set_tags
 from corpus.token_vectors import background_embedder
@@ -190,7 +191,9 @@ def count_words(collection_id: int) -> str:
     return f"the words of collection {collection_id} were counted"
 
 
+@transaction.atomic
 def count_documents(_: tuple[()]) -> str:
+    hold_document_counts()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_DOCUMENTS)
     return "documents were counted, and those of each tag"

@@ -49,14 +49,22 @@ FOR EACH STATEMENT EXECUTE FUNCTION {name}();
 """
 
 
+# Who adds the rows up lets be while rows are being forgotten, and is waited for by who forgets: what
+# it wrote is seen then, and neither has rows that the other wants.
 FORGET = """
-CREATE FUNCTION corpus_forget_counts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN DELETE FROM corpus_documentcount WHERE collection_id = OLD.id; RETURN NULL; END $$;
+CREATE FUNCTION corpus_forget_counts() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_advisory_xact_lock_shared(0x706b625f6463);
+  DELETE FROM corpus_documentcount WHERE collection_id = OLD.id;
+  RETURN NULL;
+END $$;
 CREATE TRIGGER corpus_forget_counts AFTER DELETE ON corpus_collection
 FOR EACH ROW EXECUTE FUNCTION corpus_forget_counts();
 
-CREATE FUNCTION corpus_forget_tag_counts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN DELETE FROM corpus_documentcount WHERE tag_id = OLD.id; RETURN NULL; END $$;
+CREATE FUNCTION corpus_forget_tag_counts() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_advisory_xact_lock_shared(0x706b625f6463);
+  DELETE FROM corpus_documentcount WHERE collection_id = OLD.collection_id AND tag_id = OLD.id;
+  RETURN NULL;
+END $$;
 CREATE TRIGGER corpus_forget_tag_counts AFTER DELETE ON corpus_tag
 FOR EACH ROW EXECUTE FUNCTION corpus_forget_tag_counts();
 

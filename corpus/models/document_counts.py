@@ -16,8 +16,10 @@ INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_c
 SELECT collection_id, tag_id, sum(document_count), sum(chunk_count) FROM appended
  GROUP BY collection_id, tag_id HAVING sum(document_count) <> 0 OR sum(chunk_count) <> 0
 """
-# Of two at a time each would add up what it sees of the other's rows.
-_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f6463)"
+# Of two at a time each would add up what it sees of the other's rows; and who deletes a collection
+# or a tag has some of the rows until that is committed.
+_ONE_AT_A_TIME = "SELECT pg_try_advisory_xact_lock(0x706b625f6463)"
+_WAIT = "SELECT pg_advisory_xact_lock(0x706b625f6463)"
 
 
 class DocumentCount(models.Model):
@@ -43,9 +45,17 @@ def compact_document_counts() -> int:
     """Add up the rows of each tag; what is appended meanwhile stays beside the sum.
 
     Returns:
-        The rows that were written.
+        The rows that were written; none while others add up, or forget.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
+        if cursor.fetchone() == (False,):
+            return 0
         cursor.execute(_ADD_UP)
         return int(cursor.rowcount)
+
+
+def hold_document_counts() -> None:
+    """Keep others from adding up, forgetting or mending them until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WAIT)

@@ -38,7 +38,11 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
         """Tell whether files are kept on this host; of a new installation, on whichever."""
         with acting_as(SYSTEM):
             home = self.values_list("home", flat=True).first()
-        return not home or home == read_mark()
+        try:
+            return not home or home == read_mark()
+        except OSError:
+            # A mark that cannot be read is of files that cannot be.
+            return False
 
     def require_home(self) -> None:
         """Refuse what keeps a file, or begins a job that reads some, where nobody would look.
@@ -54,10 +58,15 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
 
         Args:
             anew: Whatever was before.
+
+        Raises:
+            OSError: It is to be so, and nothing can be written.
         """
         try:
             own = make_mark()
         except OSError:
+            if anew:
+                raise
             # Where nothing can be written no file is kept.
             return self.is_home()
         with acting_as(SYSTEM), transaction.atomic():

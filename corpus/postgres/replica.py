@@ -28,17 +28,23 @@ POLL_S = 0.002
 # and not flushed yet, as a read leaves it that tidies a page, is sent to no standby.
 _NEEDED = """
 SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
-       ELSE pg_current_wal_flush_lsn() END::text, system_identifier
+       ELSE pg_current_wal_flush_lsn() END::text,
+       system_identifier, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)
   FROM pg_control_system()
 """
-# A server of others, or one that was promoted, has positions that say nothing of ours; a role that
-# gets around policies would show everybody everything.
+# A server of others, one that was promoted, and one that follows what the primary was before it was
+# restored have positions that say nothing of ours; a role that gets around policies would show
+# everybody everything. After a restore it is found to follow with its next checkpoint.
 _HAS_ALL = """
-SELECT coalesce(pg_is_in_recovery() AND system_identifier = %s
-                AND pg_last_wal_replay_lsn() >= %s::pg_lsn
-                AND NOT (rolsuper OR rolbypassrls), false)
-  FROM pg_control_system(), pg_roles WHERE rolname = current_user
+SELECT pg_is_in_recovery() AND s.system_identifier = %s
+         AND upper(lpad(to_hex(c.timeline_id), 8, '0')) = %s AND NOT (rolsuper OR rolbypassrls),
+       coalesce(pg_last_wal_replay_lsn() >= %s::pg_lsn, false)
+  FROM pg_control_system() s, pg_control_checkpoint() c, pg_roles WHERE rolname = current_user
 """
+NOT_OURS = (
+    "PKB_REPLICA_URL names no standby of this primary as it is now, or a role for which row-level"
+    " security does not hold"
+)
 
 
 class _Pause:
@@ -79,12 +85,14 @@ def _is_as_new() -> bool:
     """
     with connection.cursor() as cursor:
         cursor.execute(_NEEDED)
-        position, system = cursor.fetchone()
+        position, system, timeline = cursor.fetchone()
     ends = monotonic() + settings.PKB_REPLICA_WAIT_MS / 1000
     while True:
         with connections[REPLICA].cursor() as cursor:
-            cursor.execute(_HAS_ALL, [system, position])
-            (has_all,) = cursor.fetchone()
+            cursor.execute(_HAS_ALL, [system, timeline, position])
+            is_ours, has_all = cursor.fetchone()
+        if not is_ours:
+            raise InterfaceError(NOT_OURS)
         if has_all or monotonic() >= ends:
             return bool(has_all)
         sleep(POLL_S)

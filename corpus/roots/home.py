@@ -3,23 +3,26 @@
 Hosts that share that folder have one mark, and are one host as far as files go.
 """
 
-import os
 import uuid
-from contextlib import suppress
 from pathlib import Path
 
+from corpus.kept_files import write_once
 from corpus.roots.names import uploads_folder
 
 
-def mark_file() -> Path:
-    """Return where the mark is; no file that was sent, each of which has a folder of its own."""
+def mark_folder() -> Path:
+    """Return where the mark is; no file that was sent is in a folder of that name."""
     return uploads_folder() / "host"
 
 
 def read_mark() -> str:
-    """Return this host's mark; empty where it has none."""
+    """Return this host's mark; empty where it has none.
+
+    Raises:
+        OSError: It cannot be read.
+    """
     try:
-        return mark_file().read_text(encoding="ascii")
+        return (mark_folder() / "mark").read_text(encoding="ascii")
     except (FileNotFoundError, NotADirectoryError):
         return ""
 
@@ -30,12 +33,10 @@ def make_mark() -> str:
     Raises:
         OSError: The folder of uploads cannot be written.
     """
-    path = mark_file()
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(uuid.uuid4().hex, encoding="ascii")
-        with suppress(FileExistsError):
-            path.hardlink_to(draft)
-        draft.unlink()
+    uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_once(mark_folder() / "mark", _write_mark)
     return read_mark()
+
+
+def _write_mark(path: Path) -> None:
+    path.write_text(uuid.uuid4().hex, encoding="ascii")

@@ -16,7 +16,7 @@ from corpus.ingestion.sent_files import path_of
 from corpus.jobs.uploads import uploads_of
 from corpus.models import Collection, Document
 from corpus.models.installations import ELSEWHERE, Installation
-from corpus.roots.home import mark_file
+from corpus.roots.home import mark_folder
 from corpus.roots.names import uploads_folder
 from pkb.backup.manifest import (
     FORMAT,
@@ -177,7 +177,7 @@ def _uploads(collection: Collection | None) -> list[Path]:
     top = uploads_folder()
     if collection is None:
         kept = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
-        return sorted(path for path in kept if path != mark_file())
+        return sorted(path for path in kept if path.parent != mark_folder())
     documents = Document.objects.filter(collection=collection)
     below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
     sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)

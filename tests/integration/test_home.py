@@ -108,7 +108,7 @@ def test_a_document_that_is_deleted_elsewhere_loses_its_file_at_home(
     drop_folder("../first")
     drop_folder(name=task.args["folder"])
     assert not kept.parent.exists()
-    assert (uploads_folder() / "host").is_file()
+    assert (uploads_folder() / "host" / "mark").is_file()
 
 
 def test_nothing_is_said_of_files_that_are_elsewhere(on_host: Go, tmp_path: Path) -> None:

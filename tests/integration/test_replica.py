@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.db import InternalError, connection, connections
+from django.db import InterfaceError, InternalError, connection, connections
 from pydantic import SecretStr
 
 from corpus.access.principal import NOBODY, Principal, acting_as
@@ -167,8 +167,9 @@ def test_a_server_that_is_no_standby_is_not_read(
 ) -> None:
     settings.PKB_REPLICA_WAIT_MS = 0
     primary, _ = servers
-    with django_db_blocker.unblock(), databases_of(primary, primary):
-        assert not module._is_as_new()
+    not_read = pytest.raises(InterfaceError, match="no standby")
+    with django_db_blocker.unblock(), databases_of(primary, primary), not_read:
+        module._is_as_new()
 
 
 def test_rows_are_shown_to_their_own_on_the_standby_too(standby: EmbeddedPostgres) -> None:
@@ -189,9 +190,18 @@ def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
     connections[REPLICA].close()
     try:
         assert not read_evidence(is_on_standby)
+        assert module._Pause.ends > 0
         assert find() == (1, False)
     finally:
         connections[REPLICA].settings_dict["USER"] = APPLICATION
+
+
+def test_a_standby_of_what_the_primary_was_before_a_restore_is_not_read(
+    standby: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    restored = module._NEEDED.replace("left(pg_walfile_name", "'00000009' || left(pg_walfile_name")
+    monkeypatch.setattr(module, "_NEEDED", restored)
+    assert find() == (1, False)
 
 
 def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:

@@ -3,12 +3,15 @@
 from uuid import UUID
 
 import pytest
+from django.db import transaction
 
 from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Collection, Document, Tag
+from corpus.models.document_counts import compact_document_counts
 from corpus.tags import merge_tags
 from tests.database import held_up
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.integration.test_answer_cache import on_another_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,3 +49,15 @@ def test_a_document_that_comes_in_after_a_merge_has_its_own_tag(
     assert tags_of(first) == (["sea"], ["sea"])
     late = Document.objects.exclude(pk=first).get()
     assert tags_of(str(late.pk)) == (["coast"], ["coast"])
+
+
+def test_counts_are_added_up_before_a_tag_is_deleted_or_after_it(
+    ingest: Ingest, collection: Collection
+) -> None:
+    for text in (LIGHTHOUSE, BAKERY):
+        ingest(text, tags=("coast",))
+    with transaction.atomic():
+        Tag.objects.get(name="coast").delete()
+        assert on_another_connection(compact_document_counts) == 0
+    assert compact_document_counts() > 0
+    assert list(find_violations()) == []

@@ -36,6 +36,8 @@ SPLIT = {
         "Which port does it listen on?",
         "how do I change the port?",
     ),
+    "What does it do and how do I install it?": ("What does it do?", "how do I install it?"),
+    "Which of them is newer and who made it?": ("Which of them is newer?", "who made it?"),
     "How do I start it and how do I stop it?": ("How do I start it?", "how do I stop it?"),
     "Can I use it offline and is it free?": ("Can I use it offline?", "is it free?"),
 }

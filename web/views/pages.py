@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -52,22 +53,40 @@ class Sheet:
         return self.number + 1 if self.number < self.layout.page_count else None
 
 
-def read_sheet(document: Document, number: int, *, outline: Outline, start: int, end: int) -> Sheet:
+class Sought(NamedTuple):
+    """What to look for on a page: the parts of a quote that are of it, and what is before them."""
+
+    spans: list[tuple[int, int]]
+    marked: list[tuple[int, int]]
+    quote: str
+    before: str
+
+
+def read_sought(
+    document: Document, number: int, *, outline: Outline, start: int, end: int
+) -> Sought:
+    """Read what of characters ``start:end`` of a document is on a page of it."""
+    spans = outline.spans_of_page(number, char_count=document.char_count)
+    marked = _common(spans, start, end)
+    before = _common(spans, 0, marked[0][0]) if marked else []
+    return Sought(spans, marked, _read(document, marked), _read(document, before))
+
+
+def read_sheet(
+    document: Document, number: int, sought: Sought, *, outline: Outline, start: int, end: int
+) -> Sheet:
     """Find characters ``start:end`` of a document on a page of it.
 
     Raises:
         OriginalNotFound, OriginalChanged, PageNotFound, UnreadableFile: It cannot be drawn.
     """
-    spans = outline.spans_of_page(number, char_count=document.char_count)
-    marked = _common(spans, start, end)
-    before = _common(spans, 0, marked[0][0]) if marked else []
-    quote = _read(document, marked)
+    spans, marked, quote, before = sought
     by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
     layout = find_on_page(
         read_original(document),
         number,
         quote="" if by_ocr else quote,
-        before=_read(document, before),
+        before=before,
         media_type=document.media_type,
     )
     if by_ocr:
@@ -90,16 +109,17 @@ def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
 
 
 @require_safe
-@one_snapshot()
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     """A page of a PDF or an image, and beside it the document's headings."""
     given = SpanForm.read(request.GET)
-    found = find_document(document_id)
-    if not has_pages(found):
-        raise PageNotFound("Pages are drawn of PDFs and images only.")
-    outline = read_outline(found)
-    sheet = read_sheet(
-        found, number, outline=outline, start=given["start"] or 0, end=given["end"] or 0
-    )
+    asked = {"start": given["start"] or 0, "end": given["end"] or 0}
+    # Drawing takes its time: what it needs is read before.
+    with one_snapshot():
+        found = find_document(document_id)
+        if not has_pages(found):
+            raise PageNotFound("Pages are drawn of PDFs and images only.")
+        outline = read_outline(found)
+        sought = read_sought(found, number, outline=outline, **asked)
+    sheet = read_sheet(found, number, sought, outline=outline, **asked)
     shown = {"document": found, "sheet": sheet, "headings": headings_of(outline)}
     return render(request, "web/page.html", shown)

@@ -20,7 +20,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         rows = Installation.objects
-        is_home = rows.claim_home(anew=True) if options["here"] else rows.is_home()
+        try:
+            is_home = rows.claim_home(anew=True) if options["here"] else rows.is_home()
+        except OSError as exc:
+            raise CommandError(f"The folder of uploads cannot be written: {exc}") from exc
         if not is_home:
             raise CommandError(ELSEWHERE)
         self.stdout.write("This host keeps the files.")
