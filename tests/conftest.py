@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import override_settings
+from procrastinate.contrib.django.models import ProcrastinateJob
 from rest_framework.test import APIClient
 from xdist.scheduler import LoadFileScheduling
 
@@ -179,3 +180,9 @@ def listener() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
         yield listening
+
+
+@pytest.fixture
+def empty_queue(db: None) -> None:
+    """Nothing waits that a test before put into the queue for good: its table is not flushed."""
+    ProcrastinateJob.objects.all()._raw_delete("default")

@@ -13,7 +13,7 @@ from corpus.queue import enqueue_job, is_awaited
 
 @pytest.mark.django_db
 def test_a_job_that_waits_since_the_clock_was_ahead_is_run_with_the_next_look(
-    collection: Collection,
+    collection: Collection, empty_queue: None
 ) -> None:
     job = Job.objects.create(kind=Job.Kind.EMBED, collection=collection, is_listed=True)
     enqueue_job(job.pk, delay_s=5)

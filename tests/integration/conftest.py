@@ -3,13 +3,6 @@
 from pathlib import Path
 
 import pytest
-from procrastinate.contrib.django.models import ProcrastinateJob
-
-
-@pytest.fixture
-def empty_queue(db: None) -> None:
-    """Nothing waits that a test before put into the queue for good: its table is not flushed."""
-    ProcrastinateJob.objects.all()._raw_delete("default")
 
 
 @pytest.fixture(scope="session")

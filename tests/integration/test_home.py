@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from corpus.catalogue import delete_document
 from corpus.errors import PathIngestionOff
 from corpus.ingestion.files import SyncOptions
-from corpus.ingestion.sent_files import drop_folder
+from corpus.ingestion.sent_files import drop_file, drop_folder
 from corpus.invariants.files import find_in_files
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
@@ -142,3 +142,20 @@ def test_files_move_to_another_host_when_it_is_said(on_host: Go) -> None:
     on_host("first")
     with pytest.raises(CommandError):
         run("home")
+
+
+def test_what_is_dropped_is_a_sent_file_and_no_path_that_leads_out_again(
+    tmp_path: Path, settings: Any
+) -> None:
+    settings.DATA_DIR = tmp_path
+    sent = tmp_path / "uploads" / ("0" * 32) / "a.txt"
+    other = tmp_path / "notes" / "a.txt"
+    for path in (sent, other):
+        path.parent.mkdir(parents=True)
+        path.touch()
+    for path in (other, sent.parent / ".." / ".." / "notes" / "a.txt", sent.parent / ".." / "a"):
+        drop_file(path)
+    assert other.exists()
+    assert sent.exists()
+    drop_file(sent)
+    assert not sent.parent.exists()

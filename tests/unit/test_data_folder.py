@@ -4,11 +4,9 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from corpus.ingestion.sent_files import drop_file
 from pkb.data_folder import make_data_folder
 from pkb.env import Env
 from pkb.secret_key import read_secret_key
@@ -51,20 +49,3 @@ def test_the_key_and_programs_are_the_owner_s(tmp_path: Path) -> None:
     program = store_program({}, name="mine", provenance={}, folder=tmp_path / "programs")
     assert {mode(path) for path in (tmp_path / "secret_key", program.path)} == {0o600}
     assert mode(tmp_path / "programs") == OWNER_ONLY
-
-
-def test_what_is_dropped_is_a_sent_file_and_no_path_that_leads_out_again(
-    tmp_path: Path, settings: Any
-) -> None:
-    settings.DATA_DIR = tmp_path
-    sent = tmp_path / "uploads" / ("0" * 32) / "a.txt"
-    other = tmp_path / "notes" / "a.txt"
-    for path in (sent, other):
-        path.parent.mkdir(parents=True)
-        path.touch()
-    for path in (other, sent.parent / ".." / ".." / "notes" / "a.txt", sent.parent / ".." / "a"):
-        drop_file(path)
-    assert other.exists()
-    assert sent.exists()
-    drop_file(sent)
-    assert not sent.parent.exists()
