@@ -128,6 +128,9 @@ def test_nothing_of_a_text_becomes_html(source: str) -> None:
         ("snake_case_name and 2 * 3 * 4", "snake_case_name and 2 * 3 * 4"),
         ("<p align=center>\nhi\n</p>", "\nhi\n"),
         ("~~~\na\n\n  b\n~~~", "a\n\n  b\n"),
+        ("3. one\n4. two", "onetwo"),
+        ("the sign `` ` ``", "the sign `"),
+        ("an `open sign, fish & chips < 5", "an `open sign, fish & chips < 5"),
     ],
 )  # fmt: skip
 def test_marks_of_form_are_not_shown(source: str, text: str) -> None:
