@@ -329,8 +329,4 @@ def write_cross_encoder(folder: Path) -> Path:
     network.save_pretrained(folder)
     for path in (*source.glob("*token*.json"), source / "vocab.txt"):
         shutil.copy(path, folder)
-    # Else who asks the tokenizer how long a pair may be is told of no bound.
-    written = folder / "tokenizer_config.json"
-    said = json.loads(written.read_text()) if written.is_file() else {}
-    written.write_text(json.dumps({**said, "model_max_length": config.max_position_embeddings}))
     return folder
