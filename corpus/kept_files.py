@@ -38,9 +38,9 @@ def write_once(path: Path, write: Callable[[Path], None]) -> None:
             leftover.unlink()
         unfinished = path.with_name(f"{os.getpid()}.tmp")
         write(unfinished)
-        _sync(unfinished)
+        sync_to_disk(unfinished)
         unfinished.replace(path)
-        _sync(path.parent)
+        sync_to_disk(path.parent)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Bring a file, or a folder's list of files, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

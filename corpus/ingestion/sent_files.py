@@ -19,6 +19,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
+from corpus.kept_files import sync_to_disk
 from corpus.models import Collection, Document, Job
 from corpus.models.installations import Installation
 from corpus.queue import enqueue_dropping
@@ -54,7 +55,7 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
             kept.flush()
             os.fsync(kept.fileno())
         for folder in (path.parent, uploads_folder()):
-            _sync_folder(folder)
+            sync_to_disk(folder)
         undo.pop_all()
     return path
 
@@ -186,14 +187,6 @@ def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
     below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
     for key, path in below.values_list("pk", "file_path").iterator():
         yield str(key), Path(path), Q(file_path=path)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _fit_name(name: str) -> str:

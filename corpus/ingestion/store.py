@@ -134,8 +134,7 @@ def store_document(
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
         by_rule = tags_by_rules(document) if by_rules else []
-        tags = tuple(dict.fromkeys((*attributes.tags, *by_rule)))
-        _write_tags(document, tags, is_replaced=existing is not None)
+        tags = _write_tags(document, (*attributes.tags, *by_rule), is_replaced=existing is not None)
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
@@ -194,11 +193,13 @@ def find_place(
     return next(filter(None, (writable.find(rule.collection) for rule in held)), None)
 
 
-def _write_tags(document: Document, tags: Sequence[str], *, is_replaced: bool) -> None:
+def _write_tags(document: Document, named: Sequence[str], *, is_replaced: bool) -> tuple[str, ...]:
+    tags = tuple(dict.fromkeys(named))
     if is_replaced:
         set_tags(document, tags)
     else:
         put_tags([document.pk], tags, collection_id=document.collection_id)
+    return tags
 
 
 def tags_by_rules(document: Document) -> list[str]:

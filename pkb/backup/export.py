@@ -14,6 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from corpus.ingestion.sent_files import path_of
 from corpus.jobs.uploads import uploads_of
+from corpus.kept_files import sync_to_disk
 from corpus.models import Collection, Document
 from corpus.models.installations import ELSEWHERE, Installation
 from corpus.roots.home import mark_folder
@@ -71,7 +72,7 @@ def export_to(
             manifest = _write(written, selection, collection)
         _write_last(written, manifest)
         written.rename(folder)
-        _sync(folder.parent)
+        sync_to_disk(folder.parent)
     return manifest
 
 
@@ -219,12 +220,4 @@ def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
 def _write_last(folder: Path, manifest: Manifest) -> None:
     with HashedFile(folder / MANIFEST) as file:
         file.write(manifest.model_dump_json(indent=1).encode() + b"\n")
-    _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
+    sync_to_disk(folder)
