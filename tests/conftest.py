@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.db import connection
 from django.test import override_settings
 from procrastinate.contrib.django.models import ProcrastinateJob
@@ -127,6 +128,12 @@ def quick_passwords() -> Iterator[None]:
     """What a password's hash costs is no test's matter: a fifth of a second for each user made."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
+
+
+@pytest.fixture(autouse=True)
+def content_types_forgotten() -> None:
+    """Let no test use the ids of another one's database: Django keeps them by the process."""
+    ContentType.objects.clear_cache()
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import httpx
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from tests.ports import free_port
 
@@ -39,6 +40,24 @@ def own_database(name: str) -> Iterator[str]:
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
         yield database_url(name)
         _drop(admin, name)
+
+
+@contextmanager
+def connected_to(name: str) -> Iterator[None]:
+    """Let this process use another database, and a connection of its own to it."""
+    ours: Any = connections[DEFAULT_DB_ALIAS]  # django-stubs knows no pool
+    former = ours.settings_dict["NAME"]
+    ours.close()
+    ours.close_pool()
+    del connections[DEFAULT_DB_ALIAS]  # the next use makes one, of the same settings
+    ours.settings_dict["NAME"] = name
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.close_pool()  # type: ignore[attr-defined]
+        ours.settings_dict["NAME"] = former
+        connections[DEFAULT_DB_ALIAS] = ours
 
 
 @cache

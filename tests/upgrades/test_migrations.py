@@ -3,7 +3,6 @@
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from corpus.models import Document
 from pkb.management.whole_migrations import Target, migrate_to
 from qa.models import Answer
 from tests.database import tables
-from tests.processes import database_url, finish, manage, own_database
+from tests.processes import connected_to, database_url, finish, manage, own_database
 from tests.upgrades.schema import read_schema
 
 FIRST: list[Target] = [
@@ -70,30 +69,13 @@ class Installation(NamedTuple):
 @pytest.fixture
 def first_release(django_db_blocker: DjangoDbBlocker) -> Iterator[Installation]:
     name = "test_upgrades"
-    with django_db_blocker.unblock(), own_database(name), _connected(name):
+    with django_db_blocker.unblock(), own_database(name), connected_to(name):
         newest = read_schema()
         migrate_to(FIRST)
         with connection.cursor() as cursor:
             cursor.execute("DELETE FROM corpus_collection")
             cursor.execute(FILLED.read_text(encoding="utf-8"))
         yield Installation(_rows(), newest)
-
-
-@contextmanager
-def _connected(name: str) -> Iterator[None]:
-    ours: Any = connection  # django-stubs knows no pool
-    former = ours.settings_dict["NAME"]
-
-    def connect_to(database: str) -> None:
-        ours.close()
-        ours.close_pool()
-        ours.settings_dict["NAME"] = database
-
-    connect_to(name)
-    try:
-        yield
-    finally:
-        connect_to(former)
 
 
 def _rows() -> Rows:

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 
@@ -34,7 +33,7 @@ from corpus.vector_index import ensure_vector_index
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
 from tests.factories import BAKERY, FIRST_SENTENCE, LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import own_database
+from tests.processes import connected_to, own_database
 
 MODEL = "hashing-64"
 LONG = "\n\n".join(
@@ -61,7 +60,7 @@ def installation(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
         override_settings(**CHEAP),
         django_db_blocker.unblock(),
         own_database(name),
-        _connected_to(name),
+        connected_to(name),
     ):
         ensure_vector_index(model=MODEL, dimension=64)
         Collection.objects.update(embedding_model=MODEL, dimension=64, chunk_size=100)
@@ -85,20 +84,6 @@ def stored(
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
-
-
-@contextmanager
-def _connected_to(name: str) -> Iterator[None]:
-    before = connection.settings_dict["NAME"]
-    _connect(name)
-    yield
-    _connect(before)
-
-
-def _connect(name: str) -> None:
-    connection.close()
-    connection.close_pool()  # type: ignore[attr-defined]
-    connection.settings_dict["NAME"] = name
 
 
 def _keep_token_vectors() -> None:
