@@ -1,9 +1,10 @@
 """Measure requests: ``python benchmarks/latency.py FOLDER [--questions N]``.
 
-FOLDER is a data set of ``manage.py evaluate``. Each question is asked once before it is timed, so
-that its passages' token vectors are kept. Prints the median and the 95th percentile of POST
-/search, GET /answer, and GET /answer of what was answered before, in this process, middleware
-included, without a socket. To compare two versions run them in turns over one database.
+FOLDER is a data set of ``manage.py evaluate``; of one without questions the queries are asked.
+--documents N keeps those that they need and random others. Each question is asked once before it
+is timed, so that its passages' token vectors are kept. Prints the median and the 95th percentile
+of POST /search, GET /answer, and GET /answer of what was answered before, in this process,
+middleware included, without a socket. To compare two versions run them in turns over one database.
 """
 
 import argparse
@@ -27,15 +28,18 @@ from django.http import HttpResponse  # noqa: E402
 from rest_framework.test import APIClient  # noqa: E402
 
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
-from evaluation.datasets import read_dataset  # noqa: E402
+from evaluation.datasets import read_dataset, sample_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 
 
 def main() -> None:
     options = _parse_options()
-    dataset = read_dataset(options.folder)
+    dataset = sample_dataset(
+        read_dataset(options.folder), query_count=None, document_count=options.documents, seed=1
+    )
     name = index_dataset(dataset, fresh=False, progress=lambda done, total: None).collection.name
-    texts = [question.text for question in dataset.questions[: options.questions]]
+    asked = dataset.questions or dataset.queries
+    texts = [question.text for question in asked[: options.questions]]
     api = APIClient(SERVER_NAME="localhost")
 
     def search(text: str) -> HttpResponse:
@@ -69,6 +73,7 @@ def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--questions", type=int, default=50)
+    parser.add_argument("--documents", type=int)
     return parser.parse_args()
 
 

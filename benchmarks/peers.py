@@ -22,7 +22,6 @@ from pathlib import Path
 from statistics import median, quantiles
 
 import numpy as np
-import psutil  # type: ignore[import-untyped]
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -35,7 +34,6 @@ from stacks import (  # noqa: E402
     Peer,
     Served,
     System,
-    cpu_s,
     driven,
     driver_command,
     run_driver,
@@ -120,14 +118,13 @@ def measure(dataset: DataSet, systems: Sequence[System], fallen: dict[str, str])
             found.append((system, load(system, dataset)))
         except Fallen as error:
             fall(fallen, system.label, error)
-    held = [system.tree.processes() for system, _ in found]
     for number, query in enumerate(dataset.queries):
         for place in range(len(found)):
             # Nobody always comes after the same one.
             turn = (place + number) % len(found)
             system, rows = found[turn]
             for row in rows:
-                ask_one(system, row, query, held[turn])
+                ask_one(system, row, query)
     return [row for _, rows in found for row in rows]
 
 
@@ -148,13 +145,11 @@ def load(system: System, dataset: DataSet) -> list[Row]:
     return rows
 
 
-def ask_one(
-    system: System, row: Row, query: GoldQuery, processes: Sequence[psutil.Process]
-) -> None:
-    before, started = cpu_s(processes), time.perf_counter()
+def ask_one(system: System, row: Row, query: GoldQuery) -> None:
+    before, started = system.tree.cpu_s(), time.perf_counter()
     ranking = system.ask(query.text, way=row.way)
     row.times_ms.append((time.perf_counter() - started) * 1000)
-    row.cpu_ms.append((cpu_s(processes) - before) * 1000)
+    row.cpu_ms.append((system.tree.cpu_s() - before) * 1000)
     judged = judge_ranking(ranking[:HITS], query.relevant, k=HITS)
     row.mrr.append(judged["mrr"])
     row.ndcg.append(judged["ndcg"])

@@ -79,17 +79,16 @@ class Tree:
         return [each for root in self._roots for each in (root, *root.children(recursive=True))]
 
     def cpu_s(self) -> float:
-        return cpu_s(self.processes())
+        """Return what they have computed, and those that they started and that ended."""
+        try:
+            return sum(sum(process.cpu_times()[:4]) for process in self.processes())
+        except psutil.NoSuchProcess:  # it ended while they were read: now it counts as its parent's
+            return self.cpu_s()
 
     def memory_mb(self) -> tuple[float, float]:
         """Return RSS, in which a page counts once a process, and PSS, in which it counts once."""
         found = [process.memory_full_info() for process in self.processes()]
         return sum(each.rss for each in found) / MIB, sum(each.pss for each in found) / MIB
-
-
-def cpu_s(processes: Sequence[psutil.Process]) -> float:
-    """Return what they have computed, and those that they started and that ended."""
-    return sum(sum(process.cpu_times()[:4]) for process in processes)
 
 
 class System(Protocol):

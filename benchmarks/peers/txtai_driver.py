@@ -3,8 +3,12 @@
 from collections.abc import Iterable
 
 from driver import HITS, PLAIN, RERANKED, RERANKING, Documents, parse_options, serve
+from transformers import pipeline
 from txtai import Embeddings
 from txtai.pipeline import Reranker, Similarity
+
+# What the cross-encoder reads at most.
+PAIR_TOKENS = 512
 
 
 class Txtai:
@@ -23,8 +27,15 @@ class Txtai:
         if way == PLAIN:
             return [hit["id"] for hit in self.embeddings.search(question, HITS)]
         if self.reranker is None:
-            similarity = Similarity(self.reranker_path, crossencode=True, gpu=False)
-            self.reranker = Reranker(self.embeddings, similarity)
+            # Its own pipeline cuts no pair, and falls at one that is longer than the model reads.
+            pairs = pipeline(
+                "text-classification",
+                model=self.reranker_path,
+                device="cpu",
+                truncation=True,
+                max_length=PAIR_TOKENS,
+            )
+            self.reranker = Reranker(self.embeddings, Similarity(model=pairs, crossencode=True))
         hits = self.reranker(question, limit=HITS, factor=RERANKED // HITS)
         return [hit["id"] for hit in hits]
 
