@@ -21,7 +21,7 @@ from qa.search.fusion import best_first, fuse_legs, keep_best
 from qa.search.legs import Compared, Legs, Scores
 from qa.types import Passage, Query
 
-# The scores of chunks, and the chunks.
+# The scores of chunks, and how like the query they are.
 Found = tuple[Scores, dict[UUID, Compared]]
 
 
@@ -79,13 +79,7 @@ class HybridRetriever:
         ]
         search = partial(_MODES[mode], self, question=vectors[0][0])
         # What was found is read again: another version by then would be a gap, or a mix of both.
-        found = read_evidence(lambda: [search(legs) for legs in searches])
-        scores = keep_best(scores for scores, _ in found)
-        rows = {pk: row for _, compared in found for pk, row in compared.items()}
-        passages = [
-            passage_of(rows[pk].chunk, score=scores[pk], similarity=rows[pk].question_similarity)
-            for pk in best_first(scores, limit)
-        ]
+        passages = read_evidence(lambda: _read_best(map(search, searches), limit))
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
@@ -136,6 +130,19 @@ _MODES: dict[str, Callable[..., Found]] = {
     "semantic": HybridRetriever._semantic,
     "lexical": HybridRetriever._lexical,
 }
+
+
+def _read_best(found: Iterable[Found], limit: int) -> list[Passage]:
+    """Read the chunks with the best scores of several searches, best first."""
+    searches = list(found)
+    scores = keep_best(scores for scores, _ in searches)
+    rows = {pk: row for _, compared in searches for pk, row in compared.items()}
+    best = best_first(scores, limit)
+    chunks = Chunk.objects.with_document().in_bulk(best)
+    return [
+        passage_of(chunks[pk], score=scores[pk], similarity=rows[pk].question_similarity)
+        for pk in best
+    ]
 
 
 def _embed(text: str, embedder: Embedder, *, mode: str) -> NDArray[np.float32]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -20,7 +20,7 @@ Scores = dict[UUID, float]
 
 
 class Compared(NamedTuple):
-    """A chunk, with its document, beside a query.
+    """How like a query a chunk is.
 
     Attributes:
         similarity: Cosine, clipped to [0, 1], to the most similar of the query's vectors; None
@@ -29,7 +29,6 @@ class Compared(NamedTuple):
         bm25: 0 where it has none of the query's words.
     """
 
-    chunk: Chunk
     similarity: float | None
     question_similarity: float
     bm25: float
@@ -90,17 +89,18 @@ class Legs:
     def compare(
         self, chunk_ids: Iterable[UUID], *, question: NDArray[np.float32]
     ) -> dict[UUID, Compared]:
-        """Read chunks, compared with the query by both legs; those that are gone are left out.
+        """Compare chunks with the query by both legs; those that are gone are left out.
 
         Args:
             question: Vector of the whole question, of shape (d,).
         """
         with span(Step.READ_CANDIDATES):
-            rows = Chunk.objects.filter(pk__in=list(chunk_ids)).with_document()
+            rows = Chunk.objects.filter(pk__in=list(chunk_ids))
             rows = rows.compared(self._vectors, question, model=self._collection.embedding_model)
+            values = ["pk", "distance", "question_distance"]
             if self._words is not None:
-                rows = rows.weighed(self._words)
-            return {row.pk: _compared(row) for row in rows}
+                rows, values = rows.weighed(self._words), [*values, "bm25"]
+            return {pk: _compared(*each) for pk, *each in rows.values_list(*values)}
 
     @property
     def word_count(self) -> int:
@@ -123,12 +123,13 @@ class Legs:
         return rows.satisfying(self._query.filters) if self._query.filters else rows
 
 
-def _compared(row: Any) -> Compared:
+def _compared(
+    distance: float | None, question_distance: float | None, bm25: float | None = None
+) -> Compared:
     return Compared(
-        chunk=row,
-        similarity=None if row.distance is None else similarity_of(row.distance),
-        question_similarity=similarity_of(row.question_distance),
-        bm25=getattr(row, "bm25", None) or 0.0,
+        similarity=None if distance is None else similarity_of(distance),
+        question_similarity=similarity_of(question_distance),
+        bm25=bm25 or 0.0,
     )
 
 
