@@ -1,12 +1,14 @@
 """Several embedders as one: their vectors side by side."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, get_embedder
+from corpus.embedders.onnx_session import usable_core_count
 
 
 class ConcatenatedEmbedder:
@@ -54,7 +56,7 @@ class ConcatenatedEmbedder:
             BackendError: A model is missing or failed.
         """
         readable = [self._cut(text) for text in texts]
-        return self._join(lambda part: part.embed_passages(readable))
+        return self._join([part.embed_passages(readable) for part, _ in self._parts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return shape (d,), of L2 norm 1.
@@ -63,7 +65,12 @@ class ConcatenatedEmbedder:
             BackendError: A model is missing or failed.
         """
         readable = self._cut(text)
-        return self._join(lambda part: part.embed_query(readable))
+        (first, _), *others = self._parts
+        # Somebody waits for it: the parts run at once, and not one after the other as for passages,
+        # which keep the cores busy by themselves.
+        started = [self._beside.submit(part.embed_query, readable) for part, _ in others]
+        vectors = [first.embed_query(readable), *(each.result() for each in started)]
+        return self._join(vectors)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character span of each token of the first part, in order."""
@@ -85,7 +92,12 @@ class ConcatenatedEmbedder:
         spans = self.token_spans(text)
         return text[: spans[self.max_tokens - 1][1]] if len(spans) > self.max_tokens else text
 
-    def _join(self, embed: Callable[[Embedder], NDArray[np.float32]]) -> NDArray[np.float32]:
+    @cached_property
+    def _beside(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(usable_core_count(), thread_name_prefix="question")
+
+    def _join(self, vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        weighted = zip(self._weights.values(), vectors, strict=True)
         return np.concatenate(
-            [np.float32(weight**0.5) * embed(part) for part, weight in self._parts], axis=-1
+            [np.float32(weight**0.5) * each for weight, each in weighted], axis=-1
         )
