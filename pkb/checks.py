@@ -19,7 +19,7 @@ from qa.checks import CONFIGURATION
 CONNECT_TIMEOUT_S = 2
 ROLES_HINT = (
     "Let DATABASE_URL or POSTGRES_USER name a role that owns nothing, and POSTGRES_OWNER another,"
-    " which owns the tables: pkb/postgres/sql makes both (docs/operations.md, 'Two roles')."
+    " which owns the tables: pkb/postgres/sql makes both (docs/operations/database.md)."
 )
 _POWERS = f"""
 SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
@@ -63,7 +63,7 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
         yield checks.Error(f"{message} whoever reaches it may do all.", hint=hint, id="pkb.E001")
     elif not (is_loopback(exposure.bind) or exposure.is_behind_tls):
         message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
-        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/operations.md)."
+        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/operations/proxy.md)."
         yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
     issuer = urlsplit(exposure.issuer)
     if issuer.scheme == "http" and not is_loopback(issuer.hostname or ""):

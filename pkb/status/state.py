@@ -19,7 +19,8 @@ from pkb.postgres.account import PostgresDidNotStart
 from pkb.preload import are_models_loaded
 
 # The alerts of deploy/prometheus have the same bounds; a test compares them.
-# A scan of 1,000 pages of three seconds each holds a worker for fifty minutes (docs/operations.md).
+# A scan of 1,000 pages of three seconds each holds a worker for fifty minutes
+# (docs/operations/worker.md).
 LONGEST_WAIT = timedelta(hours=1)
 # Postgres stops where there is no room, and a backup wants as much as the database has.
 LEAST_FREE_SHARE = 0.1
