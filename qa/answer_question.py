@@ -24,8 +24,8 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.proof.parts import JoinedText, join_answers
 from qa.questions import split_question
 from qa.records import record_answer
+from qa.search.hybrid import SteadyVersions
 from qa.search.selected_text import SelectedText
-from qa.search.steady_versions import SteadyVersions
 from qa.state import QAInput
 from qa.types import Answer, Citation, Draft, Exchange, Passage, Query
 

@@ -1,7 +1,7 @@
 """Find candidate passages: nearest vectors and matching words, fused."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Protocol
@@ -169,6 +169,28 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         score=max(0.0, score),
         metadata=document.metadata,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyVersions:
+    """Retrieves for the parts of one question, and leaves out what was replaced between two parts.
+
+    Attributes:
+        versions: The hash of each document that was found, by its id.
+    """
+
+    retriever: Retriever
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
+        found = self.retriever.retrieve(query, limit=limit, mode=mode)
+        kept = [
+            passage
+            for passage in found.passages
+            if self.versions.setdefault(passage.document_id, passage.content_sha256)
+            == passage.content_sha256
+        ]
+        return replace(found, passages=kept)
 
 
 def default_retriever() -> HybridRetriever:
