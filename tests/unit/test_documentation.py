@@ -1,14 +1,25 @@
-"""Pages lead to what is there: links, their headings, and the pages that code and messages name."""
+"""Pages lead to what is there: links, headings, modules, settings, commands and their options."""
 
 import re
+from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+from django.core.management import get_commands, load_command_class
+
+from pkb.env import Env
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 ROOMS = ("accounts", "benchmarks", "corpus", "evaluation", "pipelines", "pkb", "qa", "web")
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"\bdocs/(?:decisions/\d{4}|[\w/-]+\.md)\b")
+
+# What has been stays as it was called.
+OF_TODAY = [page for page in PAGES if page.name != "CHANGELOG.md" and "decisions" not in page.parts]
+CODE = re.compile(r"```\w*\n(.*?)```|`([^`]+)`", re.DOTALL)
+COMMAND = re.compile(r"manage\.py (\w+)([^\n|#;&`]*)")
 
 
 def anchors(page: Path) -> set[str]:
@@ -44,3 +55,53 @@ def test_the_index_of_operations_names_each_of_its_pages() -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
     assert [name for name in pages if f"]({name})" not in index] == []
+
+
+def test_every_module_that_the_page_of_rooms_names_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py)`", page))
+    assert len(named) > 40
+    modules = [
+        f"/{path.relative_to(ROOT)}" for room in ROOMS for path in (ROOT / room).rglob("*.py")
+    ]
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in modules)] == []
+
+
+def test_every_setting_that_a_page_names_is_one() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in OF_TODAY)
+    named = set(re.findall(r"\bPKB_[A-Z_]*[A-Z]\b", text))
+    assert len(named) > 60
+    assert [name for name in named if name.lower() not in Env.model_fields] == []
+
+
+def shown_commands() -> Iterator[tuple[str, str]]:
+    """Each command that a page shows, and what is given to it."""
+    for page in OF_TODAY:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for block, inline in CODE.findall(text):
+            yield from COMMAND.findall(block or " ".join(inline.split()))
+
+
+@cache
+def options(name: str) -> frozenset[str]:
+    """All that a command of ours, of Django or of a package takes, its sub-commands' too."""
+    command = load_command_class(get_commands()[name], name)
+    return frozenset(_options(command.create_parser("manage.py", name)))
+
+
+def _options(parser: ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, _SubParsersAction):
+            for each in action.choices.values():
+                yield from _options(each)
+
+
+def test_every_command_that_a_page_shows_is_there_with_its_options() -> None:
+    shown = set(shown_commands())
+    assert len(shown) > 60
+    assert {name for name, _ in shown if name not in get_commands()} == set()
+    given = [
+        (name, option) for name, rest in shown for option in re.findall(r"(?<![\w-])--[\w-]+", rest)
+    ]
+    assert [each for each in given if each[1] not in options(each[0])] == []
