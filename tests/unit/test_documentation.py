@@ -11,7 +11,7 @@ from django.core.management import get_commands, load_command_class
 from pkb.env import Env
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]
 ROOMS = ("accounts", "benchmarks", "corpus", "evaluation", "pipelines", "pkb", "qa", "web")
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"\bdocs/(?:decisions/\d{4}|[\w/-]+\.md)\b")
