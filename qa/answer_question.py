@@ -25,6 +25,7 @@ from qa.proof.parts import JoinedText, join_answers
 from qa.questions import split_question
 from qa.records import record_answer
 from qa.search.hybrid import SteadyVersions
+from qa.search.printed_places import place_answer
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
 from qa.types import Answer, Citation, Draft, Exchange, Passage, Query
@@ -133,7 +134,7 @@ def _answer(
     draft: Draft | None = state.get("draft")
     made = AnsweredQuestion(
         id="",
-        answer=state["proved"],
+        answer=place_answer(state["proved"]),
         searched=query.text,
         passages=tuple(state.get("passages", ())),
         steps=tuple(steps),

@@ -115,6 +115,10 @@ class Citation(models.Model):
     source_uri = models.CharField(max_length=2048, blank=True)
     heading_path = models.JSONField(default=list)
     page = models.PositiveIntegerField(null=True, blank=True)
+    last_page = models.PositiveIntegerField(
+        null=True, help_text="not known of answers that were given before it was kept"
+    )
+    ocr_confidence = models.FloatField(null=True, help_text="of the quote, if OCR read it")
     quote = models.TextField(blank=True)
     is_selected = models.BooleanField(
         default=False, help_text="of a text that came with the question, not of a document"

@@ -46,13 +46,15 @@ class CitationQuerySet(models.QuerySet["Citation"]):
         length = F("end_char") - F("start_char")
         around = F("context_end") - F("context_start")
         same_version = Q(document__content_sha256=F("content_sha256"))
+        # What was told of its place is kept, but of answers that were given before it was.
+        unplaced = same_version & Q(page__isnull=False, last_page=None)
         return self.annotate(
             standing=Substr("document__raw_text", F("start_char") + 1, length),
             surroundings=Case(
                 When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
             ),
-            packed_scan=Case(When(same_version, KeyTextTransform("scanned", "document__outline"))),
-            page_starts=Case(When(same_version, KeyTransform("pages", "document__outline"))),
+            packed_scan=Case(When(unplaced, KeyTextTransform("scanned", "document__outline"))),
+            page_starts=Case(When(unplaced, KeyTransform("pages", "document__outline"))),
             preview=F("chunk__text_preview"),
             file_path=Coalesce(F("document__file_path"), Value("")),
         )

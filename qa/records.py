@@ -120,7 +120,7 @@ def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> model
         title=passage.title,
         source_uri=passage.source_uri,
         heading_path=list(passage.heading_path),
-        page=passage.page,
+        **citation.printed._asdict(),
         quote=citation.quote,
         is_selected=passage.is_selected,
         start_char=citation.start_char,

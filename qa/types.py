@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,24 @@ class DraftedSentence:
     reason: str = ""
 
 
+class PrintedPlace(NamedTuple):
+    """Where a quote stands in its document as people see it; all None where that has no pages.
+
+    Attributes:
+        page: That it begins on.
+        last_page: That it ends on.
+        ocr_confidence: How sure OCR is of it, where it is least sure, in [0, 1]; None where it
+            did not read it.
+    """
+
+    page: int | None = None
+    last_page: int | None = None
+    ocr_confidence: float | None = None
+
+
+NOT_PRINTED = PrintedPlace()
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A verbatim span that holds up the slice ``answer_start:answer_end`` of an answer.
@@ -189,6 +207,7 @@ class Citation:
         score: Where that part is the quote itself, its passage's; else the chance that the quote
             supports it. In [0, 1].
         support: ``supported``; answers stored before have ``partial`` too.
+        printed: As ``qa.search.printed_places`` finds it.
     """
 
     passage: Passage
@@ -199,6 +218,7 @@ class Citation:
     answer_end: int
     score: float
     support: str
+    printed: PrintedPlace = NOT_PRINTED
 
     @property
     def context(self) -> tuple[int, int]:
@@ -233,12 +253,14 @@ class ClosePassage:
 
     Attributes:
         score: The chance that it answers, in [0, 1].
+        printed: As of a citation.
     """
 
     passage: Passage
     start_char: int
     end_char: int
     score: float
+    printed: PrintedPlace = NOT_PRINTED
 
     @property
     def quote(self) -> str:

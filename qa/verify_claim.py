@@ -9,6 +9,7 @@ from corpus.sentences import sentence_spans
 from qa.concurrency import answering_slot
 from qa.context import QAContext
 from qa.proof.support import Support, Verdict, judge_claim
+from qa.search.printed_places import place_quotes
 from qa.types import Citation, Passage, Query
 
 # Each sentence of a claim is searched for and judged by itself.
@@ -74,7 +75,7 @@ def verify_claim(
     return VerifiedClaim(
         support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
         score=min(found.score for found, _ in verified),
-        citations=tuple(citation for _, citation in verified if citation),
+        citations=tuple(place_quotes(citation for _, citation in verified if citation)),
     )
 
 

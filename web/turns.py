@@ -11,21 +11,19 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from corpus.ingestion.scanned_text import confidence_of
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Document
 from qa import models
 from qa.context import EXTRACTIVE
 from qa.conversations import (
     find_passages,
-    pages_of_stored,
+    place_of_stored,
     pointed_at,
-    quoted_by_ocr,
     read_passages,
 )
 from qa.conversations.passages import Place
 from qa.questions import is_greeting, tell_abstention
-from qa.types import ClosePassage, Passage
+from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
@@ -176,7 +174,7 @@ def read_media_types(documents: Iterable[UUID | str]) -> dict[str, str]:
 class _TurnReader:
     """Reads answers with what was looked up for all of them."""
 
-    def __init__(self, media_types: dict[str, str], passages: Mapping[Place, Passage]) -> None:
+    def __init__(self, media_types: dict[str, str], passages: Mapping[Place, ClosePassage]) -> None:
         self._media_types = media_types
         self._passages = passages
 
@@ -196,7 +194,6 @@ class _TurnReader:
 
     def _quote(self, answer: models.Answer, citation: Any, number: int) -> Source:
         said = answer.text[citation.answer_start : citation.answer_end]
-        pages = pages_of_stored(citation)
         is_said = answer.answerer != EXTRACTIVE and said == citation.quote
         media_type = self._media_type(citation)
         return _source(
@@ -208,11 +205,7 @@ class _TurnReader:
             answer_end=citation.answer_end,
             state=_state(citation),
             support=citation.support,
-            ocr_confidence=confidence_of(
-                citation.packed_scan, citation.start_char, citation.end_char
-            ),
-            page=pages[0] if pages else None,
-            last_page=pages[-1] if pages else None,
+            **place_of_stored(citation)._asdict(),
         )
 
     def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:
@@ -230,7 +223,7 @@ class _TurnReader:
             number=number,
             media_type=media_type,
             html=html,
-            ocr_confidence=quoted_by_ocr(close),
+            ocr_confidence=close.printed.ocr_confidence,
             page=close.passage.page,
         )
 

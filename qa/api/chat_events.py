@@ -17,6 +17,7 @@ from qa import models
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
 from qa.context import QAContext
 from qa.models import ChatEvent, ChatStream, Session
+from qa.search.printed_places import place_quotes
 from qa.sessions import Reply, ask_in_session, open_session
 from qa.types import Citation
 
@@ -212,7 +213,8 @@ def _show_citation(citation: Citation) -> dict[str, Any]:
         "section": path[1] if len(path) > 1 else None,
         "heading": path[-1] if path else None,
     }
-    shown = dict(CitationShown(citation).data)
+    (placed,) = place_quotes([citation])
+    shown = dict(CitationShown(placed).data)
     for name in ("chunk_id", "document_id"):
         shown[name] = str(shown[name]) if shown[name] else None
     return shown | {"text": citation.quote, "source": place}

@@ -11,12 +11,11 @@ from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from corpus.ingestion.scanned_text import confidence_of
 from corpus.models import PREVIEW_CHARS
 from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.conversations import pages_of, pages_of_stored, quoted_by_ocr, read_passages
+from qa.conversations import place_of_stored, read_passages
 from qa.questions import tell_abstention
 from qa.records import tell_draft
 from qa.types import Citation, ClosePassage
@@ -69,13 +68,13 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         return citation.preview or ""
 
     def get_page(self, citation: Any) -> int | None:
-        return next(iter(pages_of_stored(citation)), None)
+        return place_of_stored(citation).page
 
     def get_last_page(self, citation: Any) -> int | None:
-        return next(reversed(pages_of_stored(citation)), None)
+        return place_of_stored(citation).last_page
 
     def get_ocr_confidence(self, citation: Any) -> float | None:
-        return confidence_of(citation.packed_scan, citation.start_char, citation.end_char)
+        return place_of_stored(citation).ocr_confidence
 
     def get_state(self, citation: Any) -> str:
         is_current = citation.is_selected or (
@@ -100,10 +99,7 @@ class QuoteShown(serializers.Serializer[Any]):
     quote = serializers.CharField()
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
-    ocr_confidence = serializers.SerializerMethodField()
-
-    def get_ocr_confidence(self, quoted: Citation | ClosePassage) -> float | None:
-        return quoted_by_ocr(quoted)
+    ocr_confidence = serializers.FloatField(source="printed.ocr_confidence", allow_null=True)
 
     def get_chunk_id(self, quoted: Citation | ClosePassage) -> UUID | None:
         return None if quoted.passage.is_selected else UUID(quoted.passage.chunk_id)
@@ -119,13 +115,9 @@ class CitationShown(QuoteShown):
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
-    last_page = serializers.IntegerField(source="passage.page", allow_null=True)
-
-    def to_representation(self, instance: Citation) -> dict[str, Any]:
-        """Tell the pages of the quote, where a chunk tells the one that it begins on."""
-        shown = super().to_representation(instance)
-        pages = pages_of(instance)
-        return {**shown, "page": pages[0], "last_page": pages[-1]} if pages else shown
+    # Of the quote, where a chunk tells the page that it begins on.
+    page = serializers.IntegerField(source="printed.page", allow_null=True)
+    last_page = serializers.IntegerField(source="printed.last_page", allow_null=True)
 
     @extend_schema_field(ContextShown)
     def get_context(self, citation: Citation) -> dict[str, Any]:

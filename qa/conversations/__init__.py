@@ -4,14 +4,12 @@ from qa.conversations.examples import suggest_questions
 from qa.conversations.kept_sessions import delete_session, find_session, rename_session
 from qa.conversations.passages import (
     find_passages,
-    pages_of,
-    pages_of_stored,
+    place_of_stored,
     pointed_at,
-    quoted_by_ocr,
     read_passages,
 )
 
 __all__ = [
-    "delete_session", "find_passages", "find_session", "pages_of", "pages_of_stored", "pointed_at",
-    "quoted_by_ocr", "read_passages", "rename_session", "suggest_questions",
+    "delete_session", "find_passages", "find_session", "place_of_stored", "pointed_at",
+    "read_passages", "rename_session", "suggest_questions",
 ]  # fmt: skip

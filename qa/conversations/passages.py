@@ -1,19 +1,18 @@
 """Passages that an answer points to and does not quote, read from their documents of today."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.scanned_text import confidence_of
-from corpus.loaders.ocr import OCR
-from corpus.models import Chunk, Document
+from corpus.models import Chunk
 from corpus.postgres.replica import read_evidence
 from qa.models import Answer
 from qa.search.hybrid import passage_of
-from qa.types import Citation, ClosePassage, Passage
+from qa.search.printed_places import find_place, place_quotes
+from qa.types import ClosePassage, PrintedPlace
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.
 Span = Mapping[str, Any]
@@ -34,7 +33,7 @@ SELECT place.number, around.id
 
 
 def read_passages(
-    spans: Sequence[Span], found: Mapping[Place, Passage] | None = None
+    spans: Sequence[Span], found: Mapping[Place, ClosePassage] | None = None
 ) -> list[ClosePassage]:
     """Return the passages that stored spans stand for, in their order.
 
@@ -45,43 +44,26 @@ def read_passages(
     """
     found = find_passages(spans) if found is None else found
     return [
-        ClosePassage(found[place], span["start_char"], span["end_char"], span["score"])
+        replace(found[place], score=span["score"])
         for span in spans
         if (place := _place(span)) in found
     ]
 
 
-def quoted_by_ocr(quoted: Citation | ClosePassage) -> float | None:
-    """Return how sure OCR is of a quote, where it is least sure; None where it did not read it."""
-    passage = quoted.passage
-    if OCR not in passage.metadata or passage.is_selected:
-        return None
-    packed = _read_outline(passage, "scanned")
-    return confidence_of(packed, quoted.start_char, quoted.end_char)
+def place_of_stored(citation: Any) -> PrintedPlace:
+    """Return the place that a citation was given with, as ``CitationQuerySet.compared`` reads it.
 
-
-def pages_of(quoted: Citation | ClosePassage) -> list[int]:
-    """Return the pages that a quote stands on, in order; none where its document has none."""
-    passage = quoted.passage
-    if passage.page is None:
-        return []
-    starts = _read_outline(passage, "pages")
-    return _pages(starts, quoted.start_char, quoted.end_char) or [passage.page]
-
-
-def pages_of_stored(citation: Any) -> list[int]:
-    """Return the same of a citation as ``CitationQuerySet.compared`` reads it."""
-    pages = _pages(citation.page_starts, citation.start_char, citation.end_char)
-    return pages or [page for page in (citation.page,) if page is not None]
-
-
-def _pages(starts: list[list[int]] | None, start: int, end: int) -> list[int]:
-    return Outline.from_json({"pages": starts or []}).pages_of(start, end)
-
-
-def _read_outline(passage: Passage, part: str) -> Any:
-    same = Document.objects.filter(pk=passage.document_id, content_sha256=passage.content_sha256)
-    return same.values_list(f"outline__{part}", flat=True).first()
+    Of one from before that was kept: what its version tells, as long as that stands.
+    """
+    if citation.last_page is not None:
+        return PrintedPlace(citation.page, citation.last_page, citation.ocr_confidence)
+    return find_place(
+        citation.start_char,
+        citation.end_char,
+        page=citation.page,
+        page_starts=citation.page_starts,
+        scan=citation.packed_scan,
+    )
 
 
 def pointed_at(answers: Iterable[Answer]) -> list[Span]:
@@ -89,17 +71,22 @@ def pointed_at(answers: Iterable[Answer]) -> list[Span]:
     return [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
 
 
-def find_passages(spans: Iterable[Span]) -> dict[Place, Passage]:
-    """Return the passages around spans that still stand; two statements for however many."""
+def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
+    """Return the passages around spans that still stand; three statements for however many.
+
+    Their scores are 0.
+    """
     places = list(dict.fromkeys(map(_place, spans)))
     if not places:
         return {}
     around, chunks = read_evidence(lambda: _read_around(places))
-    return {
+    found = {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
         for number, key in around.items()
         if key in chunks
     }
+    close = place_quotes(ClosePassage(found[place], *place[2:], 0.0) for place in found)
+    return dict(zip(found, close, strict=True))
 
 
 def _read_around(places: list[Place]) -> tuple[dict[int, UUID], dict[UUID, Chunk]]:

@@ -18,17 +18,12 @@ from corpus.ingestion.disk import read_file
 from corpus.ingestion.sent_files import SETTLED_S, keep_file
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
-from corpus.models import Chunk, Collection, Document
+from corpus.models import Collection, Document
 from pkb.http.costs import Cost, cost_of
-from qa import models
-from qa.api.serializers import CitationShown, StoredCitation
 from qa.retention import purge
-from qa.search.hybrid import passage_of
-from qa.types import Citation
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 from tests.unit.loaders.sample_files import Pdf
-from web.turns import read_turns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
@@ -340,41 +335,6 @@ def test_a_quote_over_two_pages_is_marked_on_both(client: Client, pumps: Documen
     page = client.get(f"/ui/documents/{pumps.pk}/pages/1", note).content.decode()
     assert page.count('class="sheet-mark"') == 1
     assert "The quote stands on" not in page
-
-
-@pytest.mark.parametrize(
-    ("quote", "pages", "said"),
-    [(CUT, (1, 2), "pages 1–2"), ("the pumps run", (2, 2), "page 2"),
-     ("As told by the harbour", (1, 1), "page 1")],
-    ids=["over both", "on the second", "between"],
-)  # fmt: skip
-def test_a_citation_says_the_pages_of_its_quote(
-    pumps: Document, quote: str, pages: tuple[int, int], said: str
-) -> None:
-    start, end = span_of(pumps, quote).values()
-    chunk = Chunk.objects.with_document().touching(start, end).get()
-    passage = passage_of(chunk, score=0.9, similarity=0.9)
-    given = Citation(passage, quote, start, end, 0, len(quote), 0.9, "supported")
-    shown = CitationShown(given).data
-    assert (shown["page"], shown["last_page"]) == pages
-    answer = models.Answer.objects.create(
-        collection=pumps.collection, question="When?", text=quote, kind="answer",
-        confidence=0.9, answerer="extractive",
-    )  # fmt: skip
-    stored = models.Citation.objects.create(
-        answer=answer, ordinal=0, document=pumps, content_sha256=pumps.content_sha256, page=1,
-        quote=quote, start_char=start, end_char=end, answer_start=0, answer_end=len(quote),
-        score=0.9, support="supported",
-    )  # fmt: skip
-    again = StoredCitation(models.Citation.objects.compared().get(pk=stored.pk)).data
-    assert (again["page"], again["last_page"]) == pages
-    (turn,) = read_turns(models.Answer.objects.shown())
-    assert [source.pages for source in turn.passages[0]] == [said]
-    # Of another version the passage's page is known, and where the quote ends is not.
-    Document.objects.update(content_sha256="0" * 64)
-    old = StoredCitation(models.Citation.objects.compared().get(pk=stored.pk)).data
-    assert (old["page"], old["last_page"]) == (1, 1)
-    assert CitationShown(given).data["page"] == passage.page == 1
 
 
 def test_a_passage_leads_to_its_page(client: Client, tides: Document) -> None:

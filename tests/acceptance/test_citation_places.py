@@ -1,0 +1,150 @@
+"""The pages that citations say their quotes stand on, when they are given and ever after."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from rest_framework.test import APIClient
+
+from corpus.ingestion.scanned_text import ScannedRun, pack_runs
+from corpus.loaders.base import Place
+from corpus.loaders.ocr import OCR
+from corpus.models import Collection, Document
+from qa import models
+from qa.answer_question import AnsweredQuestion
+from qa.api.serializers import AnswerShown
+from qa.records import record_answer
+from qa.search.hybrid import passage_of
+from qa.search.printed_places import place_answer
+from qa.types import Answer, Citation, ClosePassage
+from tests.acceptance.test_originals import (
+    CUT,
+    pumps,  # noqa: F401  (a fixture)
+    span_of,
+    taken_in,
+    tide_tables,
+)
+from tests.unit.loaders.sample_files import Pdf
+from web.turns import read_turns
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+
+
+def quoting(document: Document, quote: str) -> Citation:
+    start, end = span_of(document, quote).values()
+    chunk = document.chunks.with_document().touching(start, end).get()
+    passage = passage_of(chunk, score=0.9, similarity=0.9)
+    return Citation(passage, quote, start, end, 0, len(quote), 0.9, "supported")
+
+
+def answer_with(citations: Sequence[Citation]) -> Answer:
+    return Answer("When?", citations[0].quote, 0.9, tuple(citations), answerer="extractive")
+
+
+def unsure_with(citation: Citation) -> Answer:
+    close = ClosePassage(citation.passage, citation.start_char, citation.end_char, 0.3)
+    return Answer("When?", "", 0.3, closest=(close,), is_unsure=True, answerer="extractive")
+
+
+def give(collection: Collection, made: Answer) -> dict[str, Any]:
+    """Store an answer, and return it as who asked is told."""
+    answer = place_answer(made)
+    key = record_answer(answer, collection=collection, steps=[])
+    return dict(AnswerShown(AnsweredQuestion(key, answer, searched="When?", passages=())).data)
+
+
+def pages_told(answer: dict[str, Any]) -> list[tuple[int | None, int | None]]:
+    return [(each["page"], each["last_page"]) for each in answer["citations"]]
+
+
+def replace_document(document: Document, path: Path) -> None:
+    taken_in(path, tide_tables(), document.collection)
+    assert Document.objects.get().content_sha256 != document.content_sha256
+
+
+@pytest.mark.parametrize(
+    ("quote", "pages", "said"),
+    [(CUT, (1, 2), "pages 1–2"), ("the pumps run", (2, 2), "page 2"),
+     ("As told by the harbour", (1, 1), "page 1")],
+    ids=["over both", "on the second", "between"],
+)  # fmt: skip
+def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_too(
+    api: APIClient,
+    pumps: Document,  # noqa: F811
+    tmp_path: Path,
+    quote: str,
+    pages: tuple[int, int],
+    said: str,
+) -> None:
+    given = give(pumps.collection, answer_with([quoting(pumps, quote)]))
+    assert pages_told(given) == [pages]
+    replace_document(pumps, tmp_path / "pumps.pdf")
+    assert pages_told(api.get(f"/answers/{given['id']}").json()) == [pages]
+    (turn,) = read_turns(models.Answer.objects.shown())
+    assert [source.pages for source in turn.passages[0]] == [said]
+
+
+def test_a_citation_from_before_its_pages_were_kept_says_them_while_its_version_stands(
+    api: APIClient,
+    pumps: Document,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    given = give(pumps.collection, answer_with([quoting(pumps, "the pumps run")]))
+    # As it was stored: the page that the passage begins on, and no other.
+    models.Citation.objects.update(page=1, last_page=None)
+    assert pages_told(api.get(f"/answers/{given['id']}").json()) == [(2, 2)]
+    replace_document(pumps, tmp_path / "pumps.pdf")
+    assert pages_told(api.get(f"/answers/{given['id']}").json()) == [(1, 1)]
+
+
+def test_a_document_that_is_replaced_while_it_is_answered_is_said_to_be_where_its_passage_begins(
+    api: APIClient,
+    pumps: Document,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    citation = quoting(pumps, "the pumps run")
+    replace_document(pumps, tmp_path / "pumps.pdf")
+    given = give(pumps.collection, answer_with([citation]))
+    assert pages_told(given) == pages_told(api.get(f"/answers/{given['id']}").json()) == [(1, 1)]
+
+
+def test_what_ocr_was_not_sure_of_is_told_after_the_document_was_replaced_too(
+    api: APIClient,
+    pumps: Document,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    start, end = span_of(pumps, CUT).values()
+    unsure = pack_runs([ScannedRun(start, end, Place(0, 0.6, 0, 0, 9, 0, 5))])
+    Document.objects.update(outline={**pumps.outline, "scanned": unsure}, metadata={OCR: {}})
+    given = give(pumps.collection, answer_with([quoting(pumps, CUT)]))
+    close = give(pumps.collection, unsure_with(quoting(pumps, CUT)))
+    closest = [close["closest"], api.get(f"/answers/{close['id']}").json()["closest"]]
+    assert [each["ocr_confidence"] for (each,) in closest] == [0.6, 0.6]
+    replace_document(pumps, tmp_path / "pumps.pdf")
+    again = api.get(f"/answers/{given['id']}").json()
+    assert [each["citations"][0]["ocr_confidence"] for each in (given, again)] == [0.6, 0.6]
+
+
+def test_five_citations_of_pdfs_take_no_more_statements_than_one(
+    api: APIClient, tmp_path: Path, collection: Collection
+) -> None:
+    citations = []
+    for number in range(5):
+        quote = f"Pump {number} runs at nine"
+        pdf = Pdf().line("Of pumps.", 740).page().line(f"{quote}.", 740)
+        document = taken_in(tmp_path / f"{number}.pdf", pdf.bytes(), collection)
+        # As if OCR had read some of it.
+        document.metadata = {**document.metadata, OCR: {"pages": [1]}}
+        document.save()
+        citations.append(quoting(document, quote))
+    counts = []
+    for cited in (citations[:1], citations):
+        with CaptureQueriesContext(connection) as asked:
+            given = give(collection, answer_with(cited))
+            again = api.get(f"/answers/{given['id']}").json()
+        assert pages_told(given) == pages_told(again) == [(2, 2)] * len(cited)
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
