@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
 from pkb.databases import choose_postgres_dir
 from tests.ports import free_port
+from tests.readiness import is_ready
 
 ROOT = Path(__file__).parents[1]
 READY_WITHIN_S = 180
@@ -81,10 +80,7 @@ def own_service(**environment: str) -> Iterator[OwnService]:
 def wait_until_ready(url: str) -> None:
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{url}/ready").status_code == httpx.codes.OK:
-                return
-        except httpx.TransportError:
-            pass
+        if is_ready(url):
+            return
         time.sleep(0.2)
     raise SystemExit(f"{url} is not ready after {READY_WITHIN_S} s")

@@ -12,12 +12,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import httpx
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from tests.ports import free_port
+from tests.readiness import is_ready
 
 ROOT = Path(__file__).parents[1]
 # Shared with data folders of their own: what is in it is named by the weights it was made of.
@@ -174,10 +174,3 @@ def served(database: str, **env: str) -> Iterator[str]:
     finally:
         server.terminate()
         log.join(60)
-
-
-def is_ready(address: str) -> bool:
-    try:
-        return httpx.get(f"{address}/ready").status_code == 200
-    except httpx.TransportError:
-        return False

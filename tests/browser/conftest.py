@@ -11,8 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import chromium
 from tests.browser.site import Seen, Site
 from tests.factories import BAKERY, LIGHTHOUSE
-from tests.ports import free_port
-from tests.processes import manage, own_database, wait_until
+from tests.processes import manage, own_database, served
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -21,9 +20,9 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="session")
 def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
-    port, name = free_port(), f"test_browser_{os.getpid()}"
+    name = f"test_browser_{os.getpid()}"
     # Judging three passages instead of ten: what is shown is the same.
-    # Nobody reads the pipes of their logs: once full, they would hold the server up.
+    # Nobody reads the worker's log: a full pipe would hold it up.
     quiet = {"LOG_LEVEL": "ERROR"}
     env = quiet | {
         "PKB_DATA_DIR": str(folder),
@@ -31,27 +30,19 @@ def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "PKB_RERANK_COUNT": "3",
     }
     with own_database(name) as database:
-        server = manage("serve", "--port", str(port), database=database, **env)
         worker = manage("worker", database=database, **env)
         try:
-            url = f"http://127.0.0.1:{port}"
-            with httpx.Client(base_url=url, timeout=120) as client:
-                wait_until(lambda: _is_ready(client))
-                served = Site(url, client)
-                served.ingest(LIGHTHOUSE, title="Bavoke", tags=["coast"])
-                served.ingest(BAKERY, title="Lindow")
-                yield served
+            with (
+                served(database, **env) as url,
+                httpx.Client(base_url=url, timeout=120) as client,
+            ):
+                made = Site(url, client)
+                made.ingest(LIGHTHOUSE, title="Bavoke", tags=["coast"])
+                made.ingest(BAKERY, title="Lindow")
+                yield made
         finally:
-            for process in (worker, server):
-                process.terminate()
-                process.communicate(timeout=60)
-
-
-def _is_ready(client: httpx.Client) -> bool:
-    try:
-        return client.get("/ready").status_code == 200
-    except httpx.TransportError:
-        return False
+            worker.terminate()
+            worker.communicate(timeout=60)
 
 
 # Ended with its file: while it runs, Django takes every test of the process for asynchronous.

@@ -19,6 +19,7 @@ import psycopg
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
 from tests.ports import free_port
+from tests.readiness import is_ready
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 300
@@ -76,7 +77,7 @@ class Installation:
 
         def is_ready_again() -> bool:
             self.revive_processes()
-            return self.is_ready()
+            return is_ready(self.url)
 
         wait_until(is_ready_again, within_s=READY_WITHIN_S, what="/ready answers 200")
 
@@ -88,12 +89,6 @@ class Installation:
 
     def is_alive(self, name: str) -> bool:
         return name in self._running and self._running[name].poll() is None
-
-    def is_ready(self) -> bool:
-        try:
-            return httpx.get(f"{self.url}/ready", timeout=10).status_code == httpx.codes.OK
-        except httpx.TransportError:
-            return False
 
     def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command of ``manage.py`` in a session of its own."""
