@@ -32,7 +32,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     character. Headings, list items and table rows are sentences of their own. Linear in the
     length of the text.
     """
-    return list(_trimmed(text, _cuts(text)))
+    return list(trim_spans(text, _cuts(text)))
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
@@ -64,7 +64,8 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     return not is_initial and last.lower() not in _ABBREVIATIONS
 
 
-def _trimmed(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def trim_spans(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Take white space off both ends of each span, and leave out what is nothing else."""
     for start, end in spans:
         piece = text[start:end]
         left = len(piece) - len(piece.lstrip())

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from corpus.ingestion.chunkers.rulers import Room, SpanPair
-from corpus.ingestion.chunkers.sections import TextBlock, trim_spans
-from corpus.sentences import sentence_spans
+from corpus.ingestion.chunkers.sections import TextBlock
+from corpus.sentences import sentence_spans, trim_spans
 
 _WORD_START = re.compile(r"(?<=\s)\S")
 _LINE = re.compile(r"[^\n]+")

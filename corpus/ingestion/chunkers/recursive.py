@@ -10,9 +10,9 @@ from corpus.ingestion.chunkers.sections import (
     find_sections,
     place_spans,
     tightest_room,
-    trim_spans,
 )
 from corpus.ingestion.normal_form import Outline
+from corpus.sentences import trim_spans
 
 # From coarse to fine; after the last one any place will do.
 SEPARATORS = ("\n\n", "\n", ". ", " ")

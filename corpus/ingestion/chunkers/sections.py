@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from corpus.ingestion.chunkers.rulers import SMALL_TOKENS, Room, Ruler, SpanPair
 from corpus.ingestion.normal_form import BLOCK_SEPARATOR, Heading, Outline
+from corpus.sentences import trim_spans
 
 HeadingPath = tuple[str, ...]
 RoomUnder = Callable[[HeadingPath], Room]
@@ -159,13 +160,3 @@ def _listing_end(text: str, start: int, end: int, unclosed: set[str]) -> int | N
 def _is_laid_out(block: str) -> bool:
     """Tell a table, or an indented listing: its line breaks carry meaning."""
     return sum(len(m.group()) for m in _LAID_OUT.finditer(block)) >= 0.8 * len(block)
-
-
-def trim_spans(text: str, spans: Iterable[SpanPair]) -> Iterator[SpanPair]:
-    """Take white space off both ends of each span, and leave out what is nothing else."""
-    for start, end in spans:
-        piece = text[start:end]
-        left = len(piece) - len(piece.lstrip())
-        size = len(piece.strip())
-        if size:
-            yield start + left, start + left + size

@@ -12,9 +12,9 @@ from corpus.ingestion.chunkers.sections import (
     find_sections,
     place_spans,
     tightest_room,
-    trim_spans,
 )
 from corpus.ingestion.normal_form import Outline
+from corpus.sentences import trim_spans
 
 # semchunk goes one call deeper for each different length of a run of white space.
 _LONG_GAP = re.compile(r"\s{64,}")
