@@ -181,22 +181,10 @@ def sync_file(
         OSError: It cannot be read; its document says so.
     """
     try:
-        file = read_whole(
-            path,
-            root=options.root_of(path),
-            max_bytes=settings.PKB_MAX_FILE_BYTES,
-            quiet_s=options.quiet_s,
-        )
+        file = _read(path, collection, options)
     except StillWritten:
         # A version from before stays; the sync that follows takes the new one in.
-        mark_gone(path, collection_id=collection.pk, reason="It was being written.")
         return ItemResult(Outcome.WAITING)
-    except GONE as exc:
-        mark_gone(path, collection_id=collection.pk, reason=reason_of(exc))
-        raise
-    except (PkbError, OSError) as exc:
-        _note_failure(path, exc, collection, options)
-        raise
     fingerprint = settings_sha256(collection, tags=options.tags)
     settled = None if options.force else _settle(file, fingerprint, collection, options)
     if settled is not None:
@@ -212,6 +200,26 @@ def sync_file(
         # A model that failed may be back the next time; the same bytes stay what they are.
         known = {} if isinstance(exc, BackendError) else {"file_hash": file.file_hash}
         _note_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
+        raise
+
+
+def _read(path: Path, collection: Collection, options: SyncOptions) -> FileContent:
+    """Read a file; if it cannot be read, its document says so."""
+    try:
+        return read_whole(
+            path,
+            root=options.root_of(path),
+            max_bytes=settings.PKB_MAX_FILE_BYTES,
+            quiet_s=options.quiet_s,
+        )
+    except StillWritten:
+        mark_gone(path, collection_id=collection.pk, reason="It was being written.")
+        raise
+    except GONE as exc:
+        mark_gone(path, collection_id=collection.pk, reason=reason_of(exc))
+        raise
+    except (PkbError, OSError) as exc:
+        _note_failure(path, exc, collection, options)
         raise
 
 
@@ -283,12 +291,7 @@ def _take_in(
         return _as_duplicate(file, exc.document_id, collection, options)
     if stored.collection != collection.address:
         drop_placeholder(file.path, collection=collection)
-    return ItemResult(
-        Outcome.ADDED if stored.is_new else Outcome.REPLACED,
-        stored.document_id,
-        stored.chunk_count,
-        stored.encoded_count,
-    )
+    return ItemResult.of_stored(stored)
 
 
 def _as_duplicate(

@@ -1,7 +1,13 @@
 """What work on a file, a document or a collection came to."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from corpus.ingestion.store import StoredDocument
 
 
 class Outcome(StrEnum):
@@ -36,6 +42,11 @@ class ItemResult:
     chunk_count: int = 0
     encoded_count: int = 0
     reason: str = ""
+
+    @classmethod
+    def of_stored(cls, stored: StoredDocument) -> Self:
+        outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
+        return cls(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
 
     @property
     def has_failed(self) -> bool:

@@ -120,9 +120,4 @@ def _store_one(
                 queue_completion(stored.document_id, collection=collection)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
-    return ItemResult(
-        Outcome.ADDED if stored.is_new else Outcome.REPLACED,
-        stored.document_id,
-        stored.chunk_count,
-        stored.encoded_count,
-    )
+    return ItemResult.of_stored(stored)
