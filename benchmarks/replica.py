@@ -51,6 +51,7 @@ def measure(documents: int, pairs: int) -> None:
     from corpus.access.principal import SYSTEM, acting_as  # noqa: PLC0415
     from corpus.models import Collection  # noqa: PLC0415
     from corpus.postgres import replica  # noqa: PLC0415
+    from corpus.postgres.standby import ask_standing, read_position  # noqa: PLC0415
     from qa.search.hybrid import HybridRetriever  # noqa: PLC0415
     from qa.types import Query  # noqa: PLC0415
     from tests.factories import ingest_text_of  # noqa: PLC0415
@@ -73,7 +74,7 @@ def measure(documents: int, pairs: int) -> None:
             for name in sorted(taken, reverse=bool(number % 2)):
                 replica._Pause.ends = float("inf") if name == "primary" else 0.0
                 taken[name].append(timed(search, number))
-            checks.append(timed(lambda _: replica._is_as_new(), number))
+            checks.append(timed(lambda _: ask_standing(read_position()), number))
         taken["the check alone"] = checks
     for name, figures in taken.items():
         walls, cpus = zip(*figures, strict=True)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from corpus.postgres.replica import REPLICA
+from corpus.postgres.standby import REPLICA
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 

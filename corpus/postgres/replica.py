@@ -5,97 +5,119 @@ and rows come as any others do: what is done with them afterwards is done on the
 (docs/decisions/0047).
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from time import monotonic, sleep
+from threading import Lock
+from time import monotonic
 from typing import TypeVar
 
 import structlog
-from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connection, connections
+from psycopg.errors import QueryCanceled
 
 from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position, reason_of
 
 log = structlog.get_logger(__name__)
 Evidence = TypeVar("Evidence")
 
-REPLICA = "replica"
 # After an error the primary is read for so long.
 PAUSE_S = 10.0
-# A standby beside the primary has a commit after a millisecond or two.
-POLL_S = 0.002
-# A commit is acknowledged when it is flushed, unless the server is told otherwise. What is inserted
-# and not flushed yet, as a read leaves it that tidies a page, is sent to no standby.
-_NEEDED = """
-SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
-       ELSE pg_current_wal_flush_lsn() END::text,
-       system_identifier, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)
-  FROM pg_control_system()
-"""
-# A server of others, one that was promoted, and one that follows what the primary was before it was
-# restored have positions that say nothing of ours; a role that gets around policies would show
-# everybody everything. After a restore it is found to follow with its next checkpoint.
-_HAS_ALL = """
-SELECT pg_is_in_recovery() AND s.system_identifier = %s
-         AND upper(lpad(to_hex(c.timeline_id), 8, '0')) = %s AND NOT (rolsuper OR rolbypassrls),
-       coalesce(pg_last_wal_replay_lsn() >= %s::pg_lsn, false)
-  FROM pg_control_system() s, pg_control_checkpoint() c, pg_roles WHERE rolname = current_user
-"""
-NOT_OURS = (
-    "PKB_REPLICA_URL names no standby of this primary as it is now, or a role for which row-level"
-    " security does not hold"
-)
 
 
 class _Pause:
-    """When the replica may be asked again."""
+    """When the replica may be asked again, and why not before."""
 
     ends: float = 0.0
+    reason: Reason = Reason.UNREACHABLE
+
+
+class _NotRead(Exception):
+    """The primary is to be read."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+_counting = Lock()
+_counts: Counter[Reason | None] = Counter()
 
 
 def read_evidence(read: Callable[[], Evidence]) -> Evidence:
     """Return what ``read`` finds in one snapshot, which has all that was acknowledged until now.
 
     It is the replica's, if there is one and it is as new; else, or where it fails, ``read`` is
-    called on the primary, whatever it has read by then.
+    called on the primary, whatever it has read by then. What took too long there is not begun
+    anew: it would take as long again.
 
     Args:
         read: Writes nothing, and asks no model.
+
+    Raises:
+        OperationalError: A statement took too long, as it would on the primary.
     """
-    has_replica = REPLICA in connections and not connection.in_atomic_block
-    if has_replica and monotonic() >= _Pause.ends:
+    if REPLICA in connections and not connection.in_atomic_block:
         try:
-            if _is_as_new():
-                with _in_place_of_primary(), one_snapshot():
-                    return read()
-        except (DatabaseError, InterfaceError) as exc:
-            _Pause.ends = monotonic() + PAUSE_S
-            log.warning("replica_not_read", reason=str(exc))
-        finally:
-            # The pool has it; a thread that goes on to a model needs it no more.
-            connections[REPLICA].close()
+            return _read_replica(read)
+        except _NotRead as exc:
+            _count(exc.reason)
     with one_snapshot():
         return read()
 
 
-def _is_as_new() -> bool:
-    """Tell whether the replica has all that is committed; it is waited for for a moment.
+def count_reads() -> Mapping[Reason | None, int]:
+    """Return how often evidence was read since this process began, by why not from the replica.
 
-    It is asked before its snapshot is taken: one that was taken before might be older than that.
+    None counts what was read from it.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_NEEDED)
-        position, system, timeline = cursor.fetchone()
-    ends = monotonic() + settings.PKB_REPLICA_WAIT_MS / 1000
-    while True:
-        with connections[REPLICA].cursor() as cursor:
-            cursor.execute(_HAS_ALL, [system, timeline, position])
-            is_ours, has_all = cursor.fetchone()
-        if not is_ours:
-            raise InterfaceError(NOT_OURS)
-        if has_all or monotonic() >= ends:
-            return bool(has_all)
-        sleep(POLL_S)
+    with _counting:
+        return dict(_counts)
+
+
+def why_paused() -> Reason | None:
+    """Return why the replica is not asked now; None if it is."""
+    return _Pause.reason if monotonic() < _Pause.ends else None
+
+
+def _read_replica(read: Callable[[], Evidence]) -> Evidence:
+    """Return what ``read`` finds on the replica.
+
+    Raises:
+        _NotRead: It is not to be read, or failed.
+    """
+    if (paused := why_paused()) is not None:
+        raise _NotRead(paused)
+    try:
+        standing = ask_standing(read_position())
+        if standing.reason is Reason.BEHIND:
+            raise _NotRead(Reason.BEHIND)
+        if standing.reason is not None:
+            raise _begin_pause(standing.reason, standing.detail)
+        with _in_place_of_primary(), one_snapshot():
+            evidence = read()
+    except (DatabaseError, InterfaceError) as exc:
+        if isinstance(exc.__cause__, QueryCanceled):
+            raise
+        raise _begin_pause(reason_of(exc), str(exc)) from exc
+    finally:
+        # The pool has it; a thread that goes on to a model needs it no more.
+        connections[REPLICA].close()
+    _count(None)
+    return evidence
+
+
+def _begin_pause(reason: Reason, detail: str) -> _NotRead:
+    _Pause.reason = reason
+    _Pause.ends = monotonic() + PAUSE_S
+    log.warning("replica_not_read", reason=reason.value, detail=detail)
+    return _NotRead(reason)
+
+
+def _count(reason: Reason | None) -> None:
+    with _counting:
+        _counts[reason] += 1
 
 
 @contextmanager

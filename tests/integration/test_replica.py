@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 from django.conf import settings as configured
-from django.db import InterfaceError, InternalError, connection, connections
+from django.db import InternalError, OperationalError, connection, connections
 from pydantic import SecretStr
 
 from corpus.access.principal import NOBODY, Principal, acting_as
 from corpus.catalogue import delete_document
 from corpus.models import Collection, Document
 from corpus.postgres import replica as module
-from corpus.postgres.replica import REPLICA, read_evidence
+from corpus.postgres import standby as standby_module
+from corpus.postgres.replica import count_reads, read_evidence
+from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position
 from corpus.vector_index import ensure_vector_index
 from pkb.databases import replica_of
 from pkb.postgres import APPLICATION, OWNER
@@ -153,7 +155,7 @@ def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres
     standby.stop()
     try:
         assert find() == (1, False)
-        assert module._Pause.ends > 0
+        assert module.why_paused() is Reason.UNREACHABLE
     finally:
         standby.start()
     # It is tried again after a while.
@@ -167,9 +169,8 @@ def test_a_server_that_is_no_standby_is_not_read(
 ) -> None:
     settings.PKB_REPLICA_WAIT_MS = 0
     primary, _ = servers
-    not_read = pytest.raises(InterfaceError, match="no standby")
-    with django_db_blocker.unblock(), databases_of(primary, primary), not_read:
-        module._is_as_new()
+    with django_db_blocker.unblock(), databases_of(primary, primary):
+        assert ask_standing(read_position()).reason is Reason.NOT_A_STANDBY
 
 
 def test_rows_are_shown_to_their_own_on_the_standby_too(standby: EmbeddedPostgres) -> None:
@@ -190,7 +191,7 @@ def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
     connections[REPLICA].close()
     try:
         assert not read_evidence(is_on_standby)
-        assert module._Pause.ends > 0
+        assert module.why_paused() is Reason.UNSAFE_ROLE
         assert find() == (1, False)
     finally:
         connections[REPLICA].settings_dict["USER"] = APPLICATION
@@ -199,9 +200,11 @@ def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
 def test_a_standby_of_what_the_primary_was_before_a_restore_is_not_read(
     standby: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    restored = module._NEEDED.replace("left(pg_walfile_name", "'00000009' || left(pg_walfile_name")
-    monkeypatch.setattr(module, "_NEEDED", restored)
+    needed = standby_module._NEEDED
+    restored = needed.replace("left(pg_walfile_name", "'00000009' || left(pg_walfile_name")
+    monkeypatch.setattr(standby_module, "_NEEDED", restored)
     assert find() == (1, False)
+    assert module.why_paused() is Reason.OTHER_TIMELINE
 
 
 def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
@@ -225,3 +228,44 @@ def test_a_standby_is_set_up_like_its_primary_but_read_only(tmp_path: Path) -> N
     assert options["options"] == "-c jit=off -c default_transaction_read_only=on"
     assert (options["sslmode"], options["pool"]["max_size"]) == ("require", 7)
     assert options["pool"]["timeout"] < 1
+
+
+def test_a_statement_that_took_too_long_on_the_standby_is_not_begun_anew_on_the_primary(
+    standby: EmbeddedPostgres,
+) -> None:
+    asked: list[bool] = []
+
+    def take_long() -> None:
+        asked.append(is_on_standby())
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL statement_timeout = '20ms'")
+            cursor.execute("SELECT pg_sleep(5)")
+
+    with pytest.raises(OperationalError) as told:
+        read_evidence(take_long)
+    assert asked == [True]
+    # The next search may read it.
+    assert module.why_paused() is None
+    module._begin_pause(Reason.FAILED, "")
+    with pytest.raises(OperationalError) as of_primary:
+        read_evidence(take_long)
+    assert asked == [True, False]
+    assert str(told.value) == str(of_primary.value)
+    assert told.value.__cause__.__class__ is of_primary.value.__cause__.__class__
+
+
+def test_what_a_lost_connection_cut_short_is_read_on_the_primary(
+    standby: EmbeddedPostgres,
+) -> None:
+    asked: list[bool] = []
+
+    def be_cut_off_there() -> str:
+        asked.append(is_on_standby())
+        if asked[-1]:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        return "read"
+
+    assert read_evidence(be_cut_off_there) == "read"
+    assert asked == [True, False]
+    assert module.why_paused() is Reason.UNREACHABLE
