@@ -23,7 +23,7 @@ from corpus.errors import (
     NotAllowed,
     NotFound,
 )
-from corpus.ingestion.sent_files import drop_file
+from corpus.ingestion.sent_files import drop_at_commit
 from corpus.languages import ENGLISH
 from corpus.lockable import check_writable
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
@@ -185,9 +185,8 @@ def delete_document(document_id: UUID) -> None:
     document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
-    path = document.file_path
+    drop_at_commit(document.file_path)
     document.delete()
-    transaction.on_commit(lambda: drop_file(path))
 
 
 @transaction.atomic

@@ -21,7 +21,7 @@ QUEUE = "pkb"
 # What only workers of the host can do that has the files of the installation.
 HOME_QUEUE = "pkb-home"
 RUN_JOB = "corpus.run_job"
-DROP_FILE = "corpus.drop_file"
+DROP_FILES = "corpus.drop_files"
 FILL = "corpus.fill_token_vectors"
 # Behind all that somebody waits for, which has 0.
 FILL_PRIORITY = -10
@@ -110,9 +110,10 @@ def is_of_another_host(job_id: UUID) -> bool:
     return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.is_home()
 
 
-def enqueue_dropping(folder: str) -> None:
-    """Have the host that keeps files remove one that was sent, by the name of its folder."""
-    _enqueue(DROP_FILE, f"{DROP_FILE}:{folder}", queue=HOME_QUEUE, folder=folder)
+def enqueue_dropping() -> None:
+    """Ask the host that keeps files to remove what is noted, unless it is asked."""
+    if not _is_asked(DROP_FILES):
+        _enqueue(DROP_FILES, DROP_FILES, queue=HOME_QUEUE, timestamp=0)
 
 
 def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
@@ -122,8 +123,7 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
         since: In seconds since 1970: only chunks that were made then or later are looked at.
     """
     lock = f"{FILL}:{collection_id}:{'new' if since else 'all'}"
-    # Every ingest asks: a look is cheaper than an insert that fails.
-    if not ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock).exists():
+    if not _is_asked(lock):
         _enqueue(
             FILL,
             lock,
@@ -142,6 +142,11 @@ def own_queues() -> list[str]:
 def is_awaited() -> bool:
     """Tell whether work that goes before filling could be begun here and now."""
     return _awaited(own_queues()).exists()
+
+
+def _is_asked(lock: str) -> bool:
+    """Tell whether a task waits; of what is asked often a look is cheaper than a failed insert."""
+    return ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock).exists()
 
 
 def _awaited(queues: Iterable[str]) -> "QuerySet[ProcrastinateJob]":

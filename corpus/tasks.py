@@ -16,19 +16,20 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 
 from corpus.errors import BackendError, DatabaseUnavailable
-from corpus.ingestion.sent_files import drop_folder
+from corpus.ingestion.sent_files import drop_noted
 from corpus.jobs.run import advance_for_maker
 from corpus.jobs.states import close_left_behind, enqueue_left_behind
 from corpus.lexical import compact_term_counts
 from corpus.models import Collection
 from corpus.models.document_counts import compact_document_counts
 from corpus.queue import (
-    DROP_FILE,
+    DROP_FILES,
     FILL,
     FILL_PRIORITY,
     HOME_QUEUE,
     QUEUE,
     RUN_JOB,
+    enqueue_dropping,
     enqueue_filling,
     enqueue_job,
     is_awaited,
@@ -94,10 +95,13 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
         enqueue_filling(collection_id, since=since, delay_s=delay_s)
 
 
-@app.task(name=DROP_FILE, queue=HOME_QUEUE)
-def drop_file(folder: str) -> None:
-    """Remove a file that was sent, whose document another host has deleted."""
-    drop_folder(folder)
+@app.periodic(cron="*/5 * * * *")
+@app.task(name=DROP_FILES, queue=HOME_QUEUE, queueing_lock=DROP_FILES, pass_context=True)
+def drop_files(context: JobContext, timestamp: int) -> None:
+    """Remove the files that were sent whose documents other hosts have deleted, for one turn."""
+    turn_ends = monotonic() + TURN_S
+    if not drop_noted(should_stop=lambda: context.should_abort() or monotonic() > turn_ends):
+        enqueue_dropping()
 
 
 @app.periodic(cron="17 * * * *")

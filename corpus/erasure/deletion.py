@@ -6,7 +6,6 @@ all is gone, before it all is there. What lies above the corpus is told by ``doc
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
 from itertools import chain, count
 from typing import Any
 from uuid import UUID
@@ -14,14 +13,14 @@ from uuid import UUID
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection, models, transaction
+from django.db import connection, models
 from django.db.models import Q
 from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.erasure.tombstones import keep_tombstones
-from corpus.ingestion.sent_files import drop_file, path_of
+from corpus.ingestion.sent_files import drop_at_commit, path_of
 from corpus.jobs.states import fail_job
 from corpus.jobs.traces import drop_traces
 from corpus.jobs.uploads import uploads_of
@@ -69,7 +68,7 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
         batch = keys[start : start + BATCH_SIZE]
         _drop_foreign_traces(batch, collection=instance)
         _drop_files(_erase(batch))
-    _drop_files((path, "") for path in uploads_of(instance))
+    drop_at_commit(*uploads_of(instance))
 
 
 @receiver(pre_delete, sender=get_user_model())
@@ -127,11 +126,9 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def _drop_files(found: Iterable[tuple[str, str]]) -> None:
-    for path, kept_file in found:
-        transaction.on_commit(partial(drop_file, path))
-        if kept_file:
-            transaction.on_commit(partial(drop_file, path_of(kept_file)))
+def _drop_files(found: Sequence[tuple[str, str]]) -> None:
+    kept = (path_of(kept_file) for _, kept_file in found if kept_file)
+    drop_at_commit(*(path for path, _ in found), *kept)
 
 
 def forget_names(model: type[models.Model], keys: Iterable[Any]) -> None:

@@ -8,19 +8,20 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import time
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.kept_files import sync_to_disk
-from corpus.models import Collection, Document, Job
+from corpus.models import Collection, Document, DroppedFile, Job
 from corpus.models.installations import Installation
 from corpus.queue import enqueue_dropping
 from corpus.roots.names import uploads_folder
@@ -30,6 +31,8 @@ MAX_NAME_BYTES = 200
 MAX_ENDING_CHARS = 10
 # A file is without its row while that is written, which is minutes at the very most.
 SETTLED_S = 3_600
+# Files of one statement: who is killed looks at so many again.
+DROPPED_AT_ONCE = 200
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 _MARK_CHARS = 8
 _IN_FOLDER = r"/[0-9a-f]{32}/[^/]+$"
@@ -63,17 +66,50 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
 def drop_file(path: str | Path) -> None:
     """Remove a file that was sent; one that is from elsewhere stays."""
     path = Path(path)
-    if re.search(_IN_FOLDER, str(path)) and not Installation.objects.is_home():
-        enqueue_dropping(path.parent.name)
     # A path of a file of ``manage.py load`` may lead out again.
-    elif path.parent.parent == uploads_folder() and ".." not in path.parts:
+    if path.parent.parent == uploads_folder() and ".." not in path.parts:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def drop_folder(name: str) -> None:
-    """Remove a file that was sent to this database, by the name of its folder."""
-    if re.fullmatch(_own_folders(), name):
-        shutil.rmtree(uploads_folder() / name, ignore_errors=True)
+def drop_at_commit(*paths: str | Path) -> None:
+    """Let files that were sent go with the transaction that is open; those from elsewhere stay.
+
+    Where another host keeps them, that they are to go is written in this transaction.
+    """
+    sent = {Path(path) for path in paths if re.search(_IN_FOLDER, str(path))}
+    if sent and Installation.objects.is_home():
+        for path in sent:
+            transaction.on_commit(partial(drop_file, path))
+    elif sent:
+        noted = [DroppedFile(folder=name) for name in sorted({path.parent.name for path in sent})]
+        with acting_as(SYSTEM):
+            DroppedFile.objects.bulk_create(noted, ignore_conflicts=True)
+        transaction.on_commit(enqueue_dropping)
+
+
+def drop_noted(*, should_stop: Callable[[], bool]) -> bool:
+    """Remove the files whose documents other hosts have deleted; whether it came to the end.
+
+    A row goes after its file: of who is killed between them the next finds it. One whose file
+    cannot be removed stays, too.
+    """
+    if not Installation.objects.is_home():
+        # Files were moved to another host, which looks at them.
+        return True
+    own, last = re.compile(_own_folders()), ""
+    with acting_as(SYSTEM):
+        while not should_stop():
+            rows = DroppedFile.objects.filter(folder__gt=last).order_by("folder")
+            folders = list(rows.values_list("folder", flat=True)[:DROPPED_AT_ONCE])
+            if not folders:
+                return True
+            ours = [uploads_folder() / folder for folder in folders if own.fullmatch(folder)]
+            for folder in ours:
+                shutil.rmtree(folder, ignore_errors=True)
+            left = [folder.name for folder in ours if folder.exists()]
+            DroppedFile.objects.filter(pk__in=set(folders).difference(left)).delete()
+            last = folders[-1]
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from time import time
 
@@ -15,7 +14,7 @@ from corpus.errors import CollectionNotFound, DuplicateDocument
 from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import NewChunk
 from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.sent_files import drop_file, path_of
+from corpus.ingestion.sent_files import drop_at_commit, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
@@ -240,7 +239,7 @@ def _existing(collection: Collection, source_uri: str) -> Document | None:
 def _drop_at_commit(former: str, *, kept_file: str) -> None:
     """Let the file of the version before go with it."""
     if former and former != kept_file:
-        transaction.on_commit(partial(drop_file, path_of(former)))
+        drop_at_commit(path_of(former))
 
 
 def _write_version(document: Document, version: Version) -> None:

@@ -30,6 +30,7 @@ from corpus.models.collections import (
     Tag,
 )
 from corpus.models.document_counts import DocumentCount
+from corpus.models.dropped_files import DroppedFile
 from corpus.models.grants import CollectionAccess, Grant
 from corpus.models.idempotent_requests import IdempotentRequest
 from corpus.models.installations import Installation
@@ -52,7 +53,7 @@ __all__ = [
     "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "MAX_ADDRESS_CHARS", "NAME_PATTERN", "Chunk",
     "ChunkTag", "Collection",
     "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "DocumentCount",
-    "Embedding", "Grant",
+    "DroppedFile", "Embedding", "Grant",
     "IdempotentRequest", "Installation", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag",
     "TermCount", "TokenVectors", "Tombstone", "Version", "WatchedFolder",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ LEFT_OUT = {
     "corpus_collectionaccess": "kept by a trigger, of what each collection says of itself",
     "corpus_collectionchange": "written by triggers; no version of a collection ever comes back",
     "corpus_documentcount": "counted by triggers as documents come in",
+    "corpus_droppedfile": "of files that are to go from this machine",
     "corpus_installation": "of the processes that run beside this database",
     "corpus_termcount": "counted by triggers as chunks come in",
     "django_session": "who is logged in by which browser",

@@ -1,25 +1,28 @@
 """One host keeps files; processes on others keep none and do no job that reads some."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
+from django.db import transaction
 from procrastinate.contrib.django.models import ProcrastinateJob
 from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
 from corpus.errors import PathIngestionOff
+from corpus.ingestion import sent_files
 from corpus.ingestion.files import SyncOptions
-from corpus.ingestion.sent_files import drop_file, drop_folder
+from corpus.ingestion.sent_files import drop_file, drop_noted
 from corpus.invariants.files import find_in_files
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
-from corpus.models import Collection, Document, Job
+from corpus.models import Collection, Document, DroppedFile, Job
 from corpus.models.installations import ELSEWHERE, Installation
-from corpus.queue import DROP_FILE, HOME_QUEUE, QUEUE, enqueue_job, own_queues, read_backlog
+from corpus.queue import DROP_FILES, HOME_QUEUE, QUEUE, enqueue_job, own_queues, read_backlog
 from corpus.roots.allowed import AllowedPath
 from corpus.roots.names import uploads_folder
 from corpus.watched.folders import watch_folder
@@ -46,8 +49,8 @@ def on_host(settings: Any, tmp_path: Path, cheap_model: None, empty_queue: None)
     return go
 
 
-def send_file() -> Document:
-    file = SimpleUploadedFile("coast.txt", LIGHTHOUSE.encode())
+def send_file(text: str = LIGHTHOUSE) -> Document:
+    file = SimpleUploadedFile("coast.txt", text.encode())
     stored = APIClient().post("/ingest", {"file": file})
     return Document.objects.get(pk=stored.json()["document_id"])
 
@@ -102,13 +105,72 @@ def test_a_document_that_is_deleted_elsewhere_loses_its_file_at_home(
     on_host("second")
     with django_capture_on_commit_callbacks(execute=True):
         delete_document(document.pk)
-    (task,) = ProcrastinateJob.objects.filter(task_name=DROP_FILE)
-    assert task.queue_name == HOME_QUEUE
+    assert waiting(HOME_QUEUE) == [DROP_FILES]
+    # What another host finds of it is nothing, and no reason to forget it.
+    assert drop_noted(should_stop=never)
     on_host("first")
-    drop_folder("../first")
-    drop_folder(name=task.args["folder"])
+    DroppedFile.objects.bulk_create([DroppedFile(folder=name) for name in ("../first", "host")])
+    assert kept.is_file()
+    assert drop_noted(should_stop=never)
     assert not kept.parent.exists()
     assert (uploads_folder() / "host" / "mark").is_file()
+    assert not DroppedFile.objects.exists()
+
+
+def never() -> bool:
+    return False
+
+
+def test_whatever_is_deleted_elsewhere_is_one_task_and_lost_by_no_kill(
+    on_host: Go, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    monkeypatch.setattr(sent_files, "DROPPED_AT_ONCE", 2)
+    sent = [send_file(f"House {number} has {number} windows to the sea.") for number in range(5)]
+    folders = sorted((uploads_folder() / each.kept_file).parent for each in sent)
+    on_host("second")
+    # A process that dies at the commit asks nobody, and has written what is to go.
+    with django_capture_on_commit_callbacks(execute=False):
+        delete_document(sent[0].pk)
+    with django_capture_on_commit_callbacks(execute=True):
+        Document.objects.all().delete()
+    assert waiting(HOME_QUEUE) == [DROP_FILES]
+    on_host("first")
+    assert all(each.is_dir() for each in folders)
+    # Killed between a file and its row.
+    with monkeypatch.context() as killed:
+        killed.setattr("shutil.rmtree", removing(folders[1]))
+        with pytest.raises(KeyboardInterrupt):
+            drop_noted(should_stop=never)
+    assert [each.is_dir() for each in folders] == [False, False, True, True, True]
+    assert DroppedFile.objects.count() == 5
+    # A turn ends with what was looked at by then.
+    turns = iter([False, True])
+    assert not drop_noted(should_stop=lambda: next(turns))
+    assert DroppedFile.objects.count() == 3
+    assert drop_noted(should_stop=never)
+    assert not any(each.exists() for each in folders)
+    assert not DroppedFile.objects.exists()
+
+
+def removing(last: Path) -> Callable[..., None]:
+    """Remove folders up to one, and be killed by it."""
+
+    def remove(folder: Path, **_: Any) -> None:
+        next(folder.iterdir()).unlink()
+        folder.rmdir()
+        if folder == last:
+            raise KeyboardInterrupt
+
+    return remove
+
+
+def test_of_a_deletion_that_is_undone_nothing_is_dropped(on_host: Go) -> None:
+    document = send_file()
+    on_host("second")
+    with suppress(RuntimeError), transaction.atomic():
+        delete_document(document.pk)
+        raise RuntimeError
+    assert not DroppedFile.objects.exists()
 
 
 def test_nothing_is_said_of_files_that_are_elsewhere(on_host: Go, tmp_path: Path) -> None:

@@ -221,6 +221,11 @@ OF_WORK: Cases = {
     "a kept reply names a document that is gone": (
         "UPDATE corpus_idempotentrequest SET body = jsonb_set(body, '{document_id}', '\"x\"')"
     ),
+    "the file of a document is to be dropped": (
+        f"UPDATE corpus_document SET kept_file = 'no/such' WHERE id = {COAST};"
+        "INSERT INTO corpus_droppedfile VALUES ('no')",
+        {"the file that a document was sent as is gone"},
+    ),
     "a tombstone cannot be looked for": "UPDATE corpus_tombstone SET hashes = '\\x00'",
     "a trigger is missing or off": (
         "ALTER TABLE corpus_chunk DISABLE TRIGGER corpus_count_terms_on_delete"
