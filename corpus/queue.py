@@ -38,6 +38,7 @@ class Worker:
         silent: For how long it has not said that it lives, by the database's clock.
         task: What it runs; empty while it waits.
         job_id: The job that it runs, if it runs one.
+        is_home: It is of the host that keeps the files.
     """
 
     id: int
@@ -45,6 +46,7 @@ class Worker:
     silent: timedelta
     task: str = ""
     job_id: str | None = None
+    is_home: bool = False
 
     @property
     def is_alive(self) -> bool:
@@ -57,12 +59,14 @@ class Backlog:
 
     Attributes:
         oldest: For how long the first of it could have been begun; None where nothing waits.
+        home_oldest: The same of what only workers of the host can do that keeps the files.
         failed_count: Tasks that broke off by an error that nobody foresaw, since ever.
     """
 
     waiting_count: int
     oldest: timedelta | None
     failed_count: int
+    home_oldest: timedelta | None = None
 
 
 def list_workers() -> list[Worker]:
@@ -73,8 +77,15 @@ def list_workers() -> list[Worker]:
     tasks = {
         key: (task, args) for key, task, args in running.values_list("worker", "task_name", "args")
     }
+    home = Installation.objects.home_workers()
     return [
-        Worker(row.id, row.last_heartbeat, row.silent, *_name_task(*tasks.get(row.id, ("", {}))))
+        Worker(
+            row.id,
+            row.last_heartbeat,
+            row.silent,
+            *_name_task(*tasks.get(row.id, ("", {}))),
+            is_home=row.id in home,
+        )
         for row in rows
     ]
 
@@ -87,10 +98,13 @@ def read_backlog() -> Backlog:
     """Return what waits for a worker."""
     deferred = Max("procrastinateevent__at", filter=Q(procrastinateevent__type="deferred"))
     waiting = _awaited((QUEUE, HOME_QUEUE)).annotate(since=Greatest(deferred, "scheduled_at"))
-    found = waiting.aggregate(count=Count("pk"), oldest=Now() - Min("since"))
+    at_home = Min("since", filter=Q(queue_name=HOME_QUEUE))
+    found = waiting.aggregate(
+        count=Count("pk"), oldest=Now() - Min("since"), home_oldest=Now() - at_home
+    )
     ours = ProcrastinateJob.objects.filter(queue_name__in=(QUEUE, HOME_QUEUE))
     failed_count = ours.filter(status="failed").count()
-    return Backlog(found["count"], found["oldest"], failed_count)
+    return Backlog(found["count"], found["oldest"], failed_count, found["home_oldest"])
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
@@ -132,6 +146,12 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
             collection_id=collection_id,
             since=since,
         )
+
+
+def note_home_worker(worker_id: int) -> None:
+    """Keep that a worker is of the host that keeps the files, for who looks after it."""
+    there = ProcrastinateWorker.objects.values_list("id", flat=True)
+    Installation.objects.note_home_worker(worker_id, known=set(there))
 
 
 def own_queues() -> list[str]:

@@ -14,6 +14,7 @@ from procrastinate.contrib.django import DjangoApp, app
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
+from procrastinate.manager import JobManager
 
 from corpus.errors import BackendError, DatabaseUnavailable
 from corpus.ingestion.sent_files import drop_noted
@@ -34,6 +35,7 @@ from corpus.queue import (
     enqueue_job,
     is_awaited,
     is_of_another_host,
+    note_home_worker,
     own_queues,
 )
 from corpus.sites.kept import refresh_due_sites
@@ -165,6 +167,15 @@ def refresh_sites(timestamp: int) -> None:
     refresh_due_sites()
 
 
+class _HomeJobManager(JobManager):
+    """Of a worker on the host that keeps the files, which says so as it begins."""
+
+    async def register_worker(self) -> int:
+        worker_id = await super().register_worker()
+        await sync_to_async(note_home_worker)(worker_id)
+        return worker_id
+
+
 async def run_worker() -> None:
     """Run what is in the queues until a signal comes; then end the file at work, and return.
 
@@ -178,6 +189,8 @@ async def run_worker() -> None:
     worker_app.tasks = app.tasks
     worker_app.periodic_registry = app.periodic_registry
     queues = await sync_to_async(own_queues)()
+    if HOME_QUEUE in queues:
+        worker_app.job_manager = _HomeJobManager(connector)
     try:
         async with worker_app.open_async():
             await _work_until_told(worker_app, queues)

@@ -66,20 +66,36 @@ class Gauge(Enum):
     DATABASE_UP = ("database.up", "", "1 while the database answers")
     WORKERS = ("worker.alive", "", "workers that were heard of in the last 30 seconds")
     WORKER_LAST_SEEN = ("worker.last_seen", "s", "since any worker was heard of")
+    HOME_WORKERS = ("worker.home", "", "of the workers, those of the host that keeps the files")
     QUEUE_WAITING = ("queue.waiting", "", "tasks that a worker could begin now")
     QUEUE_OLDEST = ("queue.oldest", "s", "for how long the first of them has waited")
+    HOME_OLDEST = ("queue.home_oldest", "s", "the same of those that are for that host alone")
     QUEUE_FAILED = ("queue.failed", "", "tasks that broke off unforeseen")
     DISK_FREE = ("disk.free", "By", "what is left where something is kept")
     DISK_SIZE = ("disk.size", "By", "of the disk where something is kept")
     BACKUP_AGE = ("backup.age", "s", "since the last good backup")
     BACKUP_FAILED = ("backup.failed", "", "1 while the last try of a backup failed")
     BACKUP_INTERVAL = ("backup.interval", "s", "from one backup to the next, as it should be")
+    REPLICA_USED = ("replica.used", "", "1 while searches read the standby")
+    REPLICA_BEHIND = ("replica.behind", "By", "of the primary's log, not replayed by the standby")
+    REPLICA_LAG = ("replica.lag", "s", "age of the newest commit of a standby that lacks some")
 
 
-def observe(gauge: Gauge, callback: CallbackT) -> None:
+class Count(Enum):
+    """What is counted elsewhere, and looked up as gauges are."""
+
+    REPLICA_READS = ("replica.reads", "", "what searches read, by server and why not the standby")
+
+
+Measured = Gauge | Count
+
+
+def observe(measured: Measured, callback: CallbackT) -> None:
     """Have each look at the metrics ask for it."""
-    name, unit, description = gauge.value
-    _meter.create_observable_gauge(name, [callback], unit=unit, description=description)
+    name, unit, description = measured.value
+    is_gauge = isinstance(measured, Gauge)
+    create = _meter.create_observable_gauge if is_gauge else _meter.create_observable_counter
+    create(name, [callback], unit=unit, description=description)
 
 
 def current_request_id() -> str:

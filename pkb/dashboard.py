@@ -12,6 +12,7 @@ from unfold.sites import UnfoldAdminSite
 from corpus.catalogue import count_stored
 from corpus.models import Document, Job
 from pkb.backup.kept import Backups
+from pkb.status.standby import Standby
 from pkb.status.state import State, read_state
 from qa import models
 from qa.models import Feedback
@@ -45,14 +46,26 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def say_of_state(state: State) -> Iterator[str]:
-    """Yield a line on the workers and one on the disks."""
+    """Yield a line on the workers, one on the standby if there is one, and one on the disks."""
     if state.workers is not None and state.backlog is not None:
         heard = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
         names = ", ".join(heard) or "none"
         waiting = state.backlog.waiting_count
         yield f"Workers, and when each was heard of: {names}; tasks that wait for one: {waiting}."
+    if state.standby is not None:
+        yield say_of_standby(state.standby)
     left = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
     yield f"Left on the disks: {', '.join(left)}."
+
+
+def say_of_standby(standby: Standby) -> str:
+    """A line on what searches read of the standby."""
+    is_read = "is read" if standby.is_used else f"is not read ({standby.reason or 'unknown'})"
+    fallback_count = sum(each.read_count for each in standby.fallbacks)
+    return (
+        f"The standby {is_read}; since this process began it answered {standby.read_count} times,"
+        f" and the primary in its place {fallback_count} times."
+    )
 
 
 def say_of_backups(found: Backups | None) -> str:

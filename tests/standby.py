@@ -1,10 +1,16 @@
 """A standby that streams from an embedded server."""
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from django.db import connection
+from pydantic import SecretStr
+
+from pkb.databases import replica_of
 from pkb.postgres import APPLICATION
 from pkb.postgres.account import Account, Programs
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
@@ -27,6 +33,15 @@ def at(server: EmbeddedPostgres) -> tuple[str, ...]:
 def url_of(server: EmbeddedPostgres) -> str:
     address = server.address
     return f"postgresql://{APPLICATION}@/{DATABASE}?host={address['HOST']}&port={address['PORT']}"
+
+
+def standby_at(listener: socket.socket) -> dict[str, Any]:
+    """Return Django's settings of a standby where somebody listens who never answers."""
+    host, port = listener.getsockname()
+    url = f"postgresql://pkb_app@{host}:{port}/pkb?sslmode=disable&gssencmode=disable"
+    settings = replica_of({"OPTIONS": {"options": "", "pool": {}}}, SecretStr(url))
+    settings["OPTIONS"].pop("pool")
+    return {**connection.settings_dict, **settings}
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """What the processes of one database have in common, wherever they run."""
 
+from collections.abc import Container
+
+from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from django.utils.crypto import salted_hmac
 
@@ -71,8 +74,21 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
             return self.is_home()
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
-            (self if anew else self.filter(home="")).update(home=own)
+            (self if anew else self.filter(home="")).update(home=own, home_workers=[])
         return self.is_home()
+
+    def home_workers(self) -> set[int]:
+        """Return the ids of the workers that were started where the files are kept."""
+        with acting_as(SYSTEM):
+            return {key for keys in self.values_list("home_workers", flat=True) for key in keys}
+
+    def note_home_worker(self, worker_id: int, *, known: Container[int]) -> None:
+        """Keep the id of one more; of those of before only what is ``known`` yet."""
+        with acting_as(SYSTEM), transaction.atomic():
+            self.get_or_create(pk=1)
+            [row] = self.select_for_update()
+            row.home_workers = [*(key for key in row.home_workers if key in known), worker_id]
+            row.save(update_fields=["home_workers"])
 
 
 class Installation(models.Model):
@@ -82,11 +98,14 @@ class Installation(models.Model):
         key_digest: Of the secret key of the process that was started last; empty: none was.
         home: The mark of the host that has the files that were sent, and those that are synced;
             empty: none was started yet.
+        home_workers: What the queue calls the workers that were started there, those that
+            have ended since among them.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     key_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     home = models.CharField(max_length=32, blank=True, default="", db_default="")
+    home_workers = ArrayField(models.BigIntegerField(), blank=True, default=list, db_default=[])
 
     objects = InstallationQuerySet.as_manager()
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from opentelemetry.metrics import CallbackOptions, CallbackT, Observation
 
-from corpus.telemetry import Gauge, observe
+from corpus.telemetry import Count, Gauge, Measured, observe
+from pkb.status.standby import Standby
 from pkb.status.state import State, read_state
 
 # All gauges are asked for within milliseconds: one look serves them.
@@ -16,7 +17,7 @@ Look = Callable[[], State]
 
 
 class Measure(NamedTuple):
-    gauge: Gauge
+    measured: Measured
     value: float
     labels: dict[str, str] = {}
 
@@ -39,14 +40,14 @@ class KeptState:
 def observe_state() -> None:
     """Have each look at the metrics ask how the service is."""
     look = KeptState()
-    for gauge in Gauge:
-        observe(gauge, _callback(gauge, look))
+    for measured in (*Gauge, *Count):
+        observe(measured, _callback(measured, look))
 
 
-def _callback(gauge: Gauge, look: Look) -> CallbackT:
+def _callback(measured: Measured, look: Look) -> CallbackT:
     def callback(options: CallbackOptions) -> Iterable[Observation]:
-        found = (measure for measure in measure_state(look()) if measure.gauge is gauge)
-        return [Observation(measure.value, measure.labels) for measure in found]
+        found = (each for each in measure_state(look()) if each.measured is measured)
+        return [Observation(each.value, each.labels) for each in found]
 
     return callback
 
@@ -57,17 +58,21 @@ def measure_state(state: State) -> Iterator[Measure]:
     yield Measure(Gauge.DATABASE_UP, state.workers is not None)
     if state.workers is not None:
         yield Measure(Gauge.WORKERS, state.alive_count)
+        yield Measure(Gauge.HOME_WORKERS, state.home_alive_count)
     for worker in (state.workers or ())[:1]:
         yield Measure(Gauge.WORKER_LAST_SEEN, worker.silent.total_seconds())
     if state.backlog is not None:
-        oldest = state.backlog.oldest
+        oldest, home_oldest = state.backlog.oldest, state.backlog.home_oldest
         yield Measure(Gauge.QUEUE_WAITING, state.backlog.waiting_count)
         yield Measure(Gauge.QUEUE_OLDEST, oldest.total_seconds() if oldest else 0)
+        yield Measure(Gauge.HOME_OLDEST, home_oldest.total_seconds() if home_oldest else 0)
         yield Measure(Gauge.QUEUE_FAILED, state.backlog.failed_count)
     for disk in state.disks:
         yield Measure(Gauge.DISK_FREE, disk.free_bytes, {"use": disk.use})
         yield Measure(Gauge.DISK_SIZE, disk.size_bytes, {"use": disk.use})
     yield from _measure_backups(state)
+    if state.standby is not None:
+        yield from _measure_standby(state.standby)
 
 
 def _measure_backups(state: State) -> Iterator[Measure]:
@@ -77,3 +82,16 @@ def _measure_backups(state: State) -> Iterator[Measure]:
     yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
     if state.backups.age is not None:
         yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())
+
+
+def _measure_standby(standby: Standby) -> Iterator[Measure]:
+    yield Measure(Gauge.REPLICA_USED, standby.is_used)
+    standing = standby.standing
+    if standing is not None and standing.behind_bytes is not None:
+        yield Measure(Gauge.REPLICA_BEHIND, standing.behind_bytes)
+    if standing is not None and standing.behind is not None:
+        yield Measure(Gauge.REPLICA_LAG, standing.behind.total_seconds())
+    yield Measure(Count.REPLICA_READS, standby.read_count, {"server": "standby"})
+    for reason, count in standby.fallbacks:
+        labels = {"server": "primary", "reason": reason.value}
+        yield Measure(Count.REPLICA_READS, count, labels)

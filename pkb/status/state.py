@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, connection, connections
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from corpus.queue import Backlog, Worker, list_workers, read_backlog
+from corpus.postgres.standby import REPLICA, Position, Reason, read_position
+from corpus.queue import SILENT_AFTER, Backlog, Worker, list_workers, read_backlog
 from pkb.backup.kept import Backups, read_backups
 from pkb.postgres.account import PostgresDidNotStart
 from pkb.preload import are_models_loaded
+from pkb.status.standby import Standby, look_at_standby
 
 # The alerts of deploy/prometheus have the same bounds; a test compares them.
 # A scan of 1,000 pages of three seconds each holds a worker for fifty minutes
@@ -26,6 +28,8 @@ LONGEST_WAIT = timedelta(hours=1)
 LEAST_FREE_SHARE = 0.1
 # One that did not come may still come; after the second something is wrong.
 BACKUP_INTERVALS = 2
+# A worker commits every 10 s that it lives: a standby that follows has a commit no older than that.
+LONGEST_LAG = timedelta(seconds=60)
 
 # The embedded server, too, which the first to need it starts: on a full disk it does not.
 DATABASE_AWAY = (DatabaseError, InterfaceError, PostgresDidNotStart)
@@ -37,10 +41,23 @@ class Problem(StrEnum):
     DATABASE_AWAY = "database_away"
     MODELS_NOT_LOADED = "models_not_loaded"
     NO_WORKER = "no_worker"
+    HOME_UNSERVED = "home_unserved"
     QUEUE_WAITS = "queue_waits"
     DISK_FILLS = "disk_fills"
     BACKUP_OLD = "backup_old"
     BACKUP_FAILED = "backup_failed"
+    STANDBY_UNUSED = "standby_unused"
+    STANDBY_BEHIND = "standby_behind"
+
+
+_WHY_UNUSED = {
+    Reason.UNREACHABLE: "it does not answer",
+    Reason.NOT_A_STANDBY: "it is no standby, or was promoted",
+    Reason.OTHER_SYSTEM: "it is a standby of another server",
+    Reason.OTHER_TIMELINE: "it follows what the primary was before that was restored",
+    Reason.UNSAFE_ROLE: "row-level security does not hold for the role of PKB_REPLICA_URL",
+    Reason.FAILED: "what it was asked last broke off (replica_not_read in the log)",
+}
 
 
 class Finding(NamedTuple):
@@ -73,6 +90,7 @@ class State:
         workers: None where the database cannot be asked.
         backlog: The same.
         backups: None where none are to be made.
+        standby: None where there is none.
     """
 
     models_loaded: bool
@@ -81,11 +99,17 @@ class State:
     disks: list[Disk]
     backups: Backups | None
     backup_interval: timedelta
+    standby: Standby | None = None
 
     @property
     def alive_count(self) -> int:
         """How many workers were heard of just now."""
         return sum(worker.is_alive for worker in self.workers or ())
+
+    @property
+    def home_alive_count(self) -> int:
+        """How many of them are of the host that keeps the files."""
+        return sum(worker.is_alive and worker.is_home for worker in self.workers or ())
 
     def find_problems(self) -> Iterator[Finding]:
         """Yield what is wrong."""
@@ -99,6 +123,7 @@ class State:
                 left = f"{disk.free_bytes:,} bytes, {disk.free_share:.0%}, are left"
                 yield Finding(Problem.DISK_FILLS, f"Of the disk of the {disk.use} {left}.")
         yield from self._problems_of_backups()
+        yield from self._problems_of_standby()
 
     def _problems_of_work(self) -> Iterator[Finding]:
         if self.workers is None or self.backlog is None:
@@ -106,6 +131,13 @@ class State:
             return
         if not self.alive_count:
             yield Finding(Problem.NO_WORKER, "No worker runs: nothing is done in the background.")
+        waited = self.backlog.home_oldest or timedelta(0)
+        if self.alive_count and not self.home_alive_count and waited > SILENT_AFTER:
+            yield Finding(
+                Problem.HOME_UNSERVED,
+                "No worker runs on the host that keeps the files: what only that can do has waited"
+                f" for {_in_words(waited)}.",
+            )
         oldest = self.backlog.oldest
         if oldest is not None and oldest > LONGEST_WAIT:
             yield Finding(
@@ -121,10 +153,21 @@ class State:
         if age is not None and age > BACKUP_INTERVALS * self.backup_interval:
             yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_in_words(age)} old.")
 
+    def _problems_of_standby(self) -> Iterator[Finding]:
+        if self.standby is None:
+            return
+        if self.standby.reason in _WHY_UNUSED:
+            why = _WHY_UNUSED[self.standby.reason]
+            yield Finding(Problem.STANDBY_UNUSED, f"Searches do not read the standby: {why}.")
+        behind = self.standby.standing.behind if self.standby.standing else None
+        if behind is not None and behind > LONGEST_LAG:
+            lag = f"its newest commit is {_in_words(behind)} old"
+            yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
+
 
 def read_state() -> State:
     """Look at everything; what cannot be asked is None."""
-    workers, backlog = _ask_database()
+    workers, backlog, position = _ask_database()
     folder = settings.PKB_BACKUP_DIR
     return State(
         models_loaded=are_models_loaded(),
@@ -133,19 +176,28 @@ def read_state() -> State:
         disks=list(_look_at_disks()),
         backups=None if folder is None else read_backups(folder),
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
+        standby=look_at_standby(position),
     )
 
 
-def _ask_database() -> tuple[list[Worker] | None, Backlog | None]:
+def _ask_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
     was_open = connection.connection is not None
     try:
-        return list_workers(), read_backlog()
+        return list_workers(), read_backlog(), _read_position()
     except DATABASE_AWAY:
-        return None, None
+        return None, None, None
     finally:
         # The thread of an exporter has no request that would end with its connection.
         if not was_open:
             connection.close()
+
+
+def _read_position() -> Position | None:
+    try:
+        return read_position() if REPLICA in connections else None
+    except DATABASE_AWAY:
+        # What else was asked is told all the same.
+        return None
 
 
 def _look_at_disks() -> Iterator[Disk]:

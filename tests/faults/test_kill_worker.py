@@ -107,6 +107,8 @@ def test_a_worker_that_is_told_to_stop_ends_its_file_and_another_goes_on(
     assert read(database, "SELECT max(attempts) FROM corpus_jobitem") == [(1,)]
     worker = manage("worker", database=database)
     wait_until(lambda: statuses(database) == [("succeeded", FILE_COUNT, 0)])
+    workers = "SELECT w.id = ANY (home_workers) FROM corpus_installation, procrastinate_workers w"
+    assert read(database, workers) == [(True,)]
     worker.send_signal(signal.SIGINT)
     assert end(worker) == 0
 

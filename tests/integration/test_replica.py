@@ -23,6 +23,8 @@ from pkb.databases import replica_of
 from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.given.base import DatabaseWrapper
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
+from pkb.status.state import read_state
+from pkb.status.view import ServiceStatus
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import LIGHTHOUSE, ingest_text_of
@@ -117,6 +119,11 @@ def find() -> tuple[int, bool]:
     return found, any("corpus_" in sql for sql in statements)
 
 
+def standby_shown() -> dict[str, Any]:
+    """Return what GET /status tells of the standby."""
+    return dict(ServiceStatus(read_state()).data["standby"])
+
+
 def is_on_standby() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_is_in_recovery()")
@@ -130,12 +137,17 @@ def test_a_search_reads_the_standby_and_what_is_acknowledged(standby: EmbeddedPo
     assert not is_on_standby()
     delete_document(Document.objects.get().pk)
     assert find() == (0, True)
+    shown = standby_shown()
+    assert (shown["is_used"], shown["reason"]) == (True, None)
+    assert (shown["behind_bytes"], shown["behind_s"]) == (0, 0)
+    assert shown["read_count"] >= 3
 
 
 @pytest.mark.parametrize("wait_ms", [0, 5])
 def test_a_deleted_document_does_not_answer_though_the_standby_still_has_it(
     standby: EmbeddedPostgres, settings: Any, wait_ms: int
 ) -> None:
+    before = count_reads()
     assert find() == (1, True)
     settings.PKB_REPLICA_WAIT_MS = wait_ms
     ask(standby, "SELECT pg_wal_replay_pause()", user=SUPERUSER)
@@ -147,8 +159,14 @@ def test_a_deleted_document_does_not_answer_though_the_standby_still_has_it(
         there = ask(standby, "SELECT count(*) FROM corpus_chunk", DATABASE, user=SUPERUSER)
         assert there == 1
         assert find() == (0, False)
+        shown = standby_shown()
+        assert (shown["is_used"], shown["reason"]) == (False, "behind")
+        assert shown["behind_bytes"] > 0
+        assert shown["behind_s"] >= 0
     finally:
         ask(standby, "SELECT pg_wal_replay_resume()", user=SUPERUSER)
+    now = count_reads()
+    assert [now[why] - before.get(why, 0) for why in (None, Reason.BEHIND)] == [1, 1]
 
 
 def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres) -> None:
@@ -156,6 +174,8 @@ def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres
     try:
         assert find() == (1, False)
         assert module.why_paused() is Reason.UNREACHABLE
+        shown = standby_shown()
+        assert (shown["reason"], shown["behind_bytes"]) == ("unreachable", None)
     finally:
         standby.start()
     # It is tried again after a while.
@@ -269,3 +289,12 @@ def test_what_a_lost_connection_cut_short_is_read_on_the_primary(
     assert read_evidence(be_cut_off_there) == "read"
     assert asked == [True, False]
     assert module.why_paused() is Reason.UNREACHABLE
+
+
+def test_a_primary_that_does_not_tell_where_it_is_is_read_itself(
+    standby: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standby_module, "_NEEDED", "SELECT pg_not_there()")
+    assert find() == (1, False)
+    shown = standby_shown()
+    assert (shown["is_used"], shown["behind_bytes"]) == (False, None)

@@ -1,17 +1,28 @@
 """What the queue's own tables tell of workers and of what waits for them."""
 
+import socket
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, connections
 from django.test import Client
 
-from corpus.queue import enqueue_filling, enqueue_job, list_workers, read_backlog
+from corpus.models import Installation
+from corpus.postgres.standby import REPLICA
+from corpus.queue import (
+    enqueue_dropping,
+    enqueue_filling,
+    enqueue_job,
+    list_workers,
+    note_home_worker,
+    read_backlog,
+)
 from pkb.dashboard import say_of_state
 from pkb.postgres.account import PostgresDidNotStart
 from pkb.status import state as state_module
 from pkb.status.state import Problem, read_state
+from tests.standby import standby_at
 
 pytestmark = pytest.mark.django_db
 JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")
@@ -85,7 +96,9 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     number = register(600)
     enqueue_job(JOB)
     body = Client().get("/status").json()
-    assert set(body) == {"problems", "models_loaded", "workers", "queue", "disks", "backups"}
+    assert set(body) == {
+        "problems", "models_loaded", "workers", "queue", "disks", "backups", "standby",
+    }  # fmt: skip
     [shown] = body["workers"]
     assert (shown["id"], shown["is_alive"], shown["job_id"]) == (number, False, None)
     assert shown["silent_s"] >= 600
@@ -93,7 +106,34 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     assert Problem.NO_WORKER in {found["problem"] for found in body["problems"]}
     assert {disk["use"] for disk in body["disks"]} == {"data", "database"}
     assert all(0 < disk["free_bytes"] < disk["size_bytes"] for disk in body["disks"])
-    assert body["backups"] is None
+    assert (body["backups"], body["standby"]) == (None, None)
+
+
+def test_work_for_the_host_that_keeps_the_files_is_told_where_no_worker_of_it_lives() -> None:
+    mine, elsewhere = register(90), register(2)
+    for number in (10**12, mine):
+        note_home_worker(number)
+    enqueue_dropping()
+    execute("UPDATE procrastinate_events SET at = now() - interval '1 minute'")
+    body = Client().get("/status").json()
+    assert [(each["id"], each["is_home"]) for each in body["workers"]] == [
+        (elsewhere, False), (mine, True),
+    ]  # fmt: skip
+    assert body["queue"]["home_oldest_s"] >= 60
+    assert Problem.HOME_UNSERVED in {found["problem"] for found in body["problems"]}
+    # What has ended is not kept for ever.
+    assert Installation.objects.home_workers() == {mine}
+    execute("UPDATE procrastinate_workers SET last_heartbeat = now()")
+    assert Problem.HOME_UNSERVED not in {each.problem for each in read_state().find_problems()}
+
+
+def test_health_does_not_ask_the_standby(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
+    assert "status" in Client().get("/health").json()
+    with pytest.raises(BlockingIOError):
+        listener.accept()
 
 
 @pytest.mark.parametrize("error", [OperationalError("refused"), PostgresDidNotStart("no room")])

@@ -18,6 +18,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import generate_latest
 
 from corpus import telemetry
+from corpus.queue import SILENT_AFTER
 from pkb.status import state
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -51,6 +52,9 @@ def told() -> frozenset[str]:
     for gauge in telemetry.Gauge:
         name, unit, _ = gauge.value
         meter.create_observable_gauge(name, [lambda options: [Observation(1)]], unit=unit)
+    for counted in telemetry.Count:
+        name, unit, _ = counted.value
+        meter.create_observable_counter(name, [lambda options: [Observation(1)]], unit=unit)
     text = generate_latest().decode()
     provider.shutdown()
     return frozenset(re.findall(r"(?m)^(\w+)[ {]", text))
@@ -64,8 +68,8 @@ def test_every_metric_that_is_asked_for_is_told(expressions: list[str]) -> None:
 
 def test_every_gauge_is_drawn_or_divides_what_is_drawn() -> None:
     drawn = asked_for(DRAWN)
-    for gauge in telemetry.Gauge:
-        name = gauge.value[0].replace(".", "_")
+    for measured in (*telemetry.Gauge, *telemetry.Count):
+        name = measured.value[0].replace(".", "_")
         assert any(each.startswith(name) for each in drawn), name
 
 
@@ -87,6 +91,8 @@ def test_alerts_have_the_bounds_of_the_status() -> None:
 
     assert bound("PkbQueueWaits") == state.LONGEST_WAIT.total_seconds()
     assert bound("PkbDiskFills") == state.LEAST_FREE_SHARE
+    assert bound("PkbHomeUnserved") == SILENT_AFTER.total_seconds()
+    assert bound("PkbStandbyBehind") == state.LONGEST_LAG.total_seconds()
     assert f"> {state.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]
 
 

@@ -1,22 +1,37 @@
 """What of the service's state is a problem, and what of it metrics tell."""
 
+import socket
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connections
 
+from corpus.postgres.standby import REPLICA, Position, Reason, Standing
 from corpus.queue import Backlog, Worker
-from corpus.telemetry import Gauge
+from corpus.telemetry import Count, Gauge
 from pkb.backup.kept import Backups
+from pkb.dashboard import say_of_standby
+from pkb.status import standby as standby_module
 from pkb.status.metrics import KeptState, measure_state
+from pkb.status.standby import Standby, look_at_standby
 from pkb.status.state import Disk, Problem, State
+from tests.standby import standby_at
 
 NOW = datetime.now(UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
-def worker(silent_s: float, number: int = 1) -> Worker:
-    return Worker(number, NOW - timedelta(seconds=silent_s), timedelta(seconds=silent_s))
+def worker(silent_s: float, number: int = 1, *, is_home: bool = True) -> Worker:
+    silent = timedelta(seconds=silent_s)
+    return Worker(number, NOW - silent, silent, is_home=is_home)
+
+
+def standby(reason: Reason | None = None, *, paused: Reason | None = None) -> Standby:
+    lag = timedelta(seconds=5 if reason else 0)
+    standing = Standing(reason, behind_bytes=700 if reason else 0, behind=lag)
+    return Standby(standing, paused, {None: 8, Reason.BEHIND: 2})
 
 
 def backups(age: timedelta, failure: str = "") -> Backups:
@@ -30,7 +45,10 @@ WELL = State(
     disks=[Disk("data", free_bytes=50, size_bytes=100)],
     backups=backups(DAY),
     backup_interval=DAY,
+    standby=standby(),
 )
+# What only the home host can do waits, and what lives is elsewhere.
+AT_HOME = Backlog(1, timedelta(minutes=5), 0, home_oldest=timedelta(minutes=5))
 
 
 def test_where_all_is_well_there_is_no_problem() -> None:
@@ -55,6 +73,24 @@ def test_where_all_is_well_there_is_no_problem() -> None:
         ),
         (replace(WELL, backups=backups(3 * DAY)), Problem.BACKUP_OLD, "3\xa0days"),
         (replace(WELL, backups=backups(DAY, "full")), Problem.BACKUP_FAILED, "failed: full"),
+        (
+            replace(WELL, backlog=AT_HOME, workers=[worker(1, is_home=False), worker(31)]),
+            Problem.HOME_UNSERVED,
+            "5\xa0minutes",
+        ),
+        # Without any worker that is what is told.
+        (replace(WELL, backlog=AT_HOME, workers=[]), Problem.NO_WORKER, "No worker"),
+        (replace(WELL, standby=standby(Reason.OTHER_SYSTEM)), Problem.STANDBY_UNUSED, "another"),
+        (
+            replace(WELL, standby=standby(paused=Reason.UNREACHABLE)),
+            Problem.STANDBY_UNUSED,
+            "does not answer",
+        ),
+        (
+            replace(WELL, standby=Standby(Standing(Reason.BEHIND, behind=HOUR), None, {})),
+            Problem.STANDBY_BEHIND,
+            "1\xa0hour",
+        ),
     ],
 )
 def test_what_somebody_should_look_after_is_named(
@@ -69,9 +105,46 @@ def test_a_worker_that_died_beside_one_that_lives_is_no_problem() -> None:
     assert not list(replace(WELL, workers=[worker(1, 2), worker(600, 1)]).find_problems())
 
 
+def test_what_waits_at_home_for_a_moment_or_for_one_that_is_busy_is_no_problem() -> None:
+    just_now = Backlog(1, timedelta(seconds=20), 0, home_oldest=timedelta(seconds=20))
+    elsewhere = [worker(1, is_home=False)]
+    assert not list(replace(WELL, backlog=just_now, workers=elsewhere).find_problems())
+    assert not list(replace(WELL, backlog=AT_HOME).find_problems())
+
+
+def test_a_standby_that_lacks_the_last_is_not_read_and_no_problem() -> None:
+    state = replace(WELL, standby=standby(Reason.BEHIND))
+    assert not list(state.find_problems())
+    measured = {each.measured: each.value for each in measure_state(state)}
+    assert (measured[Gauge.REPLICA_USED], measured[Gauge.REPLICA_BEHIND]) == (0, 700)
+    assert measured[Gauge.REPLICA_LAG] == 5
+
+
+def test_what_searches_read_is_counted_by_server_and_by_why_it_was_the_primary() -> None:
+    counted = [
+        (each.value, each.labels)
+        for each in measure_state(WELL)
+        if each.measured is Count.REPLICA_READS
+    ]
+    assert counted == [
+        (8, {"server": "standby"}),
+        (2, {"server": "primary", "reason": "behind"}),
+    ]
+    without = {each.measured for each in measure_state(replace(WELL, standby=None))}
+    assert Count.REPLICA_READS not in without
+
+
+def test_the_admin_is_told_what_searches_read() -> None:
+    assert "is read; since this process began it answered 8 times" in say_of_standby(standby())
+    said = say_of_standby(standby(Reason.BEHIND))
+    assert "is not read (behind)" in said
+    assert "the primary in its place 2 times" in said
+
+
 def test_every_gauge_is_measured() -> None:
-    measured = {measure.gauge: measure for measure in measure_state(WELL)}
-    assert set(measured) == set(Gauge)
+    measured = {measure.measured: measure for measure in measure_state(WELL)}
+    assert set(measured) == {*Gauge, *Count}
+    assert (measured[Gauge.HOME_WORKERS].value, measured[Gauge.REPLICA_USED].value) == (1, 1)
     assert measured[Gauge.WORKER_LAST_SEEN].value == 3
     assert measured[Gauge.QUEUE_OLDEST].value == 8
     assert measured[Gauge.BACKUP_AGE].value == pytest.approx(DAY.total_seconds(), abs=600)
@@ -79,8 +152,8 @@ def test_every_gauge_is_measured() -> None:
 
 
 def test_of_a_database_that_is_away_that_alone_is_measured() -> None:
-    away = replace(WELL, workers=None, backlog=None, backups=None, disks=[])
-    assert [(each.gauge, each.value) for each in measure_state(away)] == [
+    away = replace(WELL, workers=None, backlog=None, backups=None, disks=[], standby=None)
+    assert [(each.measured, each.value) for each in measure_state(away)] == [
         (Gauge.MODELS_LOADED, 1),
         (Gauge.DATABASE_UP, 0),
     ]
@@ -97,3 +170,29 @@ def test_gauges_that_are_asked_for_together_share_one_look(kept_s: float, looks:
     kept = KeptState(look, kept_s=kept_s)
     assert [kept() for _ in range(3)] == [WELL] * 3
     assert len(read) == looks
+
+
+def test_nobody_waits_for_a_standby_that_hangs(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch, django_db_blocker: Any
+) -> None:
+    monkeypatch.setattr(standby_module, "LOOK_S", 0.05)
+    monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
+    needed = Position("0/0", system=1, timeline="00000001", at=NOW)
+    with django_db_blocker.unblock():
+        # Twice: the first look still hangs by then, and no other begins.
+        for _ in range(2):
+            found = look_at_standby(needed)
+            assert found is not None
+            assert (found.is_used, found.reason) == (False, Reason.UNREACHABLE)
+        listener.settimeout(30)
+        listener.accept()[0].close()
+        # It hears at once that nobody is there any more.
+        assert standby_module._looking.acquire(timeout=30)
+        standby_module._looking.release()
+    listener.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+    # Of a primary that is away nobody knows how far the standby is behind.
+    away = look_at_standby(None)
+    assert away is not None
+    assert (away.is_used, away.reason) == (False, None)
