@@ -1,16 +1,14 @@
 """
-What lines call the text around them: questions, captions, terms with what is said of them.
+What lines call the text around them: captions, terms with what is said of them.
 
-A passage that is cut out of a table, a definition or an answer does not say what it is of; the line
-that does is kept as its heading, or as its label where it stands for a few blocks only. The
-sentence before a list ("The following are supported:") is not: it did not help
-(docs/decisions/0011).
+A passage that is cut out of a table or a definition does not say what it is of; the line that does
+is kept as its label. The sentence before a list ("The following are supported:") is not: it did not
+help (docs/decisions/0011).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from corpus.loaders.base import Block
 
@@ -24,14 +22,13 @@ MOST_LABEL_CHARS = 160
 # A longer line is a sentence.
 MOST_TERM_CHARS = 60
 
-_BULLET = re.compile(r"\A\s*[-*+•◦▪●○■–‣·o]\s")
+BULLET = re.compile(r"\A\s*[-*+•◦▪●○■–‣·o]\s")
 _NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
 _ROW = re.compile(r"\A\s*(?:\||[+=-]{3})")
 # With its argument where that stands apart from what is said of it, else without.
 _OPTION = re.compile(
     rf"\A--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
 )
-_QUESTION = re.compile(r"\A[\w\"'“¿(`*][^\n]*(?:\n[^\n]*)?\?[*_\"”)]*$")
 # A directive of Sphinx that describes something, which stands behind its colons.
 _DESCRIBED = re.compile(
     r"\A\.\. (?:\w+:)*(?:option|envvar|confval|setting|describe|object|function|method|class|"
@@ -47,8 +44,8 @@ _MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 
 def name_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Say of each block what its neighbours call it, and make questions headings."""
-    return tuple(_under_captions(list(_under_own_names(_with_questions(blocks)))))
+    """Say of each block what its neighbours call it."""
+    return tuple(_under_captions(list(_under_own_names(blocks))))
 
 
 def as_label(text: str) -> str:
@@ -62,25 +59,6 @@ def is_bold_heading(text: str) -> bool:
     if len(text) > MOST_LINE_CHARS or text.endswith((".", ",", ";", ":")):
         return False
     return any(map(str.isalpha, text)) and not _CAPTION.match(text)
-
-
-def _with_questions(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Blocks of which a question that the next one answers is a heading."""
-    for block, answer in pairwise(blocks):
-        is_answered = answer.heading_level is None and not _is_question(answer)
-        if is_answered and block.heading_level is None and _is_question(block):
-            words = " ".join(block.text.split())
-            yield replace(block, heading_level=LINE_LEVEL, heading_text=words)
-        else:
-            yield block
-    yield from blocks[-1:]
-
-
-def _is_question(block: Block) -> bool:
-    text = block.text.strip()
-    if len(text) > MOST_LINE_CHARS or _BULLET.match(text):
-        return False
-    return _QUESTION.match(text) is not None
 
 
 def _under_own_names(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -116,7 +94,7 @@ def _indent(text: str) -> int:
 
 
 def _is_item(text: str) -> bool:
-    return any(mark.match(text) for mark in (_BULLET, _NUMBER, _ROW))
+    return any(mark.match(text) for mark in (BULLET, _NUMBER, _ROW))
 
 
 def _under_captions(blocks: list[Block]) -> list[Block]:

@@ -14,6 +14,7 @@ from corpus.loaders.base import Block, LoadedDocument, Scan, ScanLoader
 from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.labels import LINE_LEVEL, name_blocks
 from corpus.loaders.media_types import detect_media_type
+from corpus.loaders.questions import head_questions
 from corpus.loaders.stated import in_one_form
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -86,7 +87,7 @@ def _read(
         document = loader.load(content, filename=filename)
     blocks = [_clean(block) for block in document.blocks if block.text.strip()]
     if registry.FORMATS[media_type].is_prose:
-        blocks = list(name_blocks(blocks))
+        blocks = list(name_blocks(head_questions(blocks)))
     metadata = dict(document.metadata)
     if isinstance(loader, HasAttachments):
         carried = loader.attachments(content)[: limits.max_attachments]

@@ -42,15 +42,16 @@ def _take_turns(documents: list[Document]) -> list[str]:
 def _asked_in(document: Document) -> Iterator[str]:
     outline = Outline.from_json(document.outline)
     ends = [heading.start for heading in outline.headings[1:]] + [document.char_count]
-    parts = [
-        (heading.start, heading.text, end - heading.end)
+    char_counts = {
+        (heading.start, heading.text): end - heading.end
         for heading, end in zip(outline.headings, ends, strict=False)
-    ]
-    parts += [
-        (label.start, label.text, label.end - label.start - len(label.text))
+    }
+    # A question is a heading and the label of its answer, which may end before the next heading.
+    char_counts |= {
+        (label.start, label.text): label.end - label.start - len(label.text)
         for label in outline.labels
-    ]
-    for _, text, char_count in sorted(parts)[:MOST_HEADINGS]:
+    }
+    for (_, text), char_count in sorted(char_counts.items())[:MOST_HEADINGS]:
         question = as_question(text)
         if question and char_count >= LEAST_CHARS:
             yield question

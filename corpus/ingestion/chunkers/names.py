@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from corpus.ingestion.chunkers.sections import HeadingPath
 from corpus.ingestion.normal_form import Heading, Outline
@@ -32,10 +32,16 @@ class Scope:
 def find_scopes(outline: Outline, length: int) -> list[Scope]:
     """Return the scopes of a text of ``length`` characters by their start, outer ones first.
 
-    A heading holds to the next one of its level or a higher one.
+    A heading holds to the next one of its level or a higher one; one that is a label, too, no
+    further than that: a question does not name what follows its answer.
     """
+    ends = {(label.start, label.text): label.end for label in outline.labels}
+    headings = (
+        replace(scope, end=min(scope.end, ends.get((scope.start, scope.text), scope.end)))
+        for scope in _heading_scopes(outline.headings, length)
+    )
     labels = (Scope(label.start, label.end, label.text) for label in outline.labels)
-    scopes = [*_heading_scopes(outline.headings, length), *labels]
+    scopes = [*headings, *labels]
     return sorted(scopes, key=lambda scope: (scope.start, -scope.end))
 
 

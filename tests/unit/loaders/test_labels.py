@@ -1,48 +1,11 @@
 import pytest
 
 from corpus.loaders.base import Block
-from corpus.loaders.labels import LINE_LEVEL, MOST_LABEL_CHARS, as_label, name_blocks
+from corpus.loaders.labels import MOST_LABEL_CHARS, as_label, name_blocks
 
 
 def named(*texts: str) -> list[tuple[str, ...]]:
     return [block.under for block in name_blocks([Block(text) for text in texts])]
-
-
-def headings(*texts: str) -> list[str]:
-    blocks = name_blocks([Block(text) for text in texts])
-    return [b.heading_text for b in blocks if b.heading_level == LINE_LEVEL]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Why does it stop?",
-        "Q: Why does it stop?",
-        "(7) Why does it stop?",
-        "2.1. Why does it stop?",
-        "`stop` does what?",
-        "It stops.\nWhy is that?",
-    ],
-)
-def test_a_question_that_a_paragraph_answers_is_a_heading(question: str) -> None:
-    assert headings(question, "Because it must.") == [" ".join(question.split())]
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["- Why does it stop?", "It stops.", "Why " + "really " * 40 + "?", "One.\nTwo.\nThree?"],
-)
-def test_items_sentences_and_long_questions_are_no_headings(line: str) -> None:
-    assert headings(line, "Because it must.") == []
-
-
-def test_questions_in_a_row_are_a_table_of_contents() -> None:
-    assert headings("Why?", "How so?", "When?") == []
-
-
-def test_a_question_above_a_heading_is_not_answered() -> None:
-    blocks = name_blocks([Block("Why?"), Block("# Next", 1, "Next"), Block("Text.")])
-    assert [b.heading_level for b in blocks] == [None, 1, None]
 
 
 def test_a_caption_goes_with_its_table() -> None:
