@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding
-from corpus.querysets import EmbeddingQuerySet
+from qa.search.legs import Legs
+from qa.types import Query
 
 QUERIES = 20
 # Rows that count; the most of them are asked for.
@@ -22,45 +24,50 @@ UNITS = (1, 2, 5, 8, 20)
 
 def show_recall(chunk_count: int, *, dimension: int) -> None:
     """Print a line for each share and way of asking for it, of the corpus connected to."""
+    collection = Collection.objects.named(NAME)
     queries = draw_vectors(QUERIES, dimension, seed=99)
     wanted = ", ".join(f"@{rows}" for rows in NEAREST)
     print(f"| {chunk_count:,} chunks, visible | recall {wanted} | least of a query | p50, p95 ms |")
     print("|---|---|---|---|")
     exact: dict[str, list[list[UUID]]] = {}
-    for share, way, rows in _selections():
+    for share, way, wanted in _selections():
         if share not in exact:
-            exact[share] = [_nearest(rows, query) for query in queries]
-        print(f"| {share}, {way} | {_compare(rows, queries, exact[share])} |", flush=True)
+            exact[share] = [_nearest(wanted, collection, query) for query in queries]
+        print(f"| {share}, {way} | {_compare(wanted, collection, queries, exact[share])} |")
 
 
-def _selections() -> Iterator[tuple[str, str, EmbeddingQuerySet]]:
-    rows = Embedding.objects.filter(collection=Collection.objects.named(NAME))
+def _selections() -> Iterator[tuple[str, str, Query]]:
+    query = Query("", collection=NAME)
     for share, name in BY_SHARE.items():
         equal = {"type": "eq", "key": name, "value": True}
-        yield percent(share), "tag", rows.tagged([name])
-        yield percent(share), "metadata", rows.satisfying(parse_filter(equal))
+        yield percent(share), "tag", replace(query, tags=(name,))
+        yield percent(share), "metadata", replace(query, filters=parse_filter(equal))
     for count in UNITS:
         units = {"type": "in", "key": "unit", "value": [f"unit {each}" for each in range(count)]}
-        yield (
-            f"{count / 10:g} %".removeprefix("0"),
-            "metadata",
-            rows.satisfying(parse_filter(units)),
-        )
-    yield "all", "", rows
+        some = replace(query, filters=parse_filter(units))
+        yield f"{count / 10:g} %".removeprefix("0"), "metadata", some
+    yield "all", "", query
 
 
-def _nearest(rows: EmbeddingQuerySet, query: NDArray[np.float32]) -> list[UUID]:
+def _nearest(wanted: Query, collection: Collection, query: NDArray[np.float32]) -> list[UUID]:
+    rows = Embedding.objects.filter(collection=collection).tagged(wanted.tags)
+    rows = rows.satisfying(wanted.filters) if wanted.filters else rows
     found = rows.at_distance(query[None], model=NAME)[: max(NEAREST)]
     return [key for key, _ in found]
 
 
-def _compare(rows: EmbeddingQuerySet, queries: NDArray[np.float32], exact: list[list[UUID]]) -> str:
+def _compare(
+    wanted: Query,
+    collection: Collection,
+    queries: NDArray[np.float32],
+    exact: list[list[UUID]],
+) -> str:
     spent, shares = [], []
     for query, best in zip(queries, exact, strict=True):
+        legs = Legs(wanted, collection, vectors=query[None], count=max(NEAREST))
         started = time.perf_counter()
-        found = rows.find_nearest(query[None], model=NAME, count=max(NEAREST))
+        keys = list(legs.search_vectors())
         spent.append((time.perf_counter() - started) * 1_000)
-        keys = [key for key, _ in found]
         shares.append([len({*best[:n]} & {*keys[:n]}) / len(best[:n]) for n in NEAREST])
     mean = ", ".join(f"{share:.3f}" for share in np.mean(shares, axis=0))
     least = ", ".join(f"{share:.2f}" for share in np.min(shares, axis=0))

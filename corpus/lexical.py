@@ -15,7 +15,7 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 import math
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, combinations, pairwise
 from typing import Any
@@ -155,7 +155,9 @@ class LexicalQuery:
             chunks, the rarest pairs of words, or triples, and so on.
         is_narrowed: The candidates have several of the words each.
         every_word: The same of all words.
-        words: Lexemes that occur in the collection.
+        words: Lexemes that occur in the collection, the rarest first.
+        counts: Chunks of the collection that have each.
+        chunk_count: Chunks of the collection.
         weights: Inverse document frequency of each word, times its occurrences in the query.
         mean_tokens: Mean length of a chunk, in tokens.
         phrases: What a chunk is favoured for that has it word for word.
@@ -167,11 +169,28 @@ class LexicalQuery:
     is_narrowed: bool
     every_word: str
     words: tuple[str, ...]
+    counts: tuple[int, ...]
     weights: tuple[float, ...]
     mean_tokens: float
     phrases: tuple[str, ...]
     phrase_bonus: float
     language: str
+    chunk_count: int
+
+    def among(self, share: float) -> "LexicalQuery":
+        """Return the query with candidates for so much of the collection, from 0 to 1.
+
+        Of fewer chunks more words may be asked for.
+        """
+        counted = [
+            (word, share * count) for word, count in zip(self.words, self.counts, strict=True)
+        ]
+        chosen = _choose_candidates(counted, chunk_count=share * self.chunk_count)
+        return replace(
+            self,
+            candidates=" | ".join(" & ".join(map(_quote, words)) for words in chosen),
+            is_narrowed=counted[0][1] > CANDIDATE_BUDGET,
+        )
 
 
 def read_lexical_query(
@@ -191,22 +210,26 @@ def read_lexical_query(
     count = known.chunk_count
     rarity = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first]
     times = [known.times[lexeme] for lexeme, _ in rarest_first]
-    chosen = _choose_candidates(rarest_first, chunk_count=count)
-    return LexicalQuery(
-        candidates=" | ".join(" & ".join(map(_quote, words)) for words in chosen),
-        is_narrowed=rarest_first[0][1] > CANDIDATE_BUDGET,
-        every_word=" | ".join(_quote(lexeme) for lexeme, _ in rarest_first),
-        words=tuple(lexeme for lexeme, _ in rarest_first),
+    words = tuple(lexeme for lexeme, _ in rarest_first)
+    every_word = " | ".join(map(_quote, words))
+    query = LexicalQuery(
+        candidates=every_word,
+        is_narrowed=False,
+        every_word=every_word,
+        words=words,
+        counts=tuple(chunks for _, chunks in rarest_first),
         weights=tuple(map(operator.mul, rarity, times)),
         mean_tokens=max(known.mean_tokens, 1.0),
         phrases=tuple(phrases),
         phrase_bonus=(K1 + 1) * max(rarity),
         language=language,
+        chunk_count=count,
     )
+    return query.among(1)
 
 
 def _choose_candidates(
-    rarest_first: Sequence[tuple[str, int]], *, chunk_count: int
+    rarest_first: Sequence[tuple[str, float]], *, chunk_count: float
 ) -> list[tuple[str, ...]]:
     """Return words, or groups of words, that are together in few chunks, the rarest first.
 

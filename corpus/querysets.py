@@ -71,6 +71,11 @@ if TYPE_CHECKING:
     )
 
 
+def most_compared(indexed: int) -> int:
+    """Return up to how many vectors are compared one by one, in an index of so many."""
+    return round(EXACT_SCAN_ROWS * max(1.0, math.sqrt(indexed / INDEXED_ROWS)))
+
+
 class TaggableQuerySet(LockableQuerySet[_Row_co]):
     """Rows that carry tags and belong to a document.
 
@@ -223,22 +228,34 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
             question_distance=CosineDistance("of_model__vector", question),
         )
 
-    def matching(self, query: LexicalQuery, *, widely: bool = False) -> ChunkQuerySet:
+    def matching(
+        self, query: LexicalQuery, *, widely: bool = False, most: int | None = None
+    ) -> ChunkQuerySet:
         """Keep chunks that have one of the query's telling words, best first.
 
         Annotates ``bm25``: the BM25 score over all words of the query, above 0.
 
         Args:
-            widely: Any word of the query will do, a frequent one too; of more than
-                ``SCORED_CHUNKS`` that have one, some are taken.
+            widely: Any word of the query will do, a frequent one too.
+            most: Of more than so many some are taken; where the words say little of which,
+                ``SCORED_CHUNKS``.
         """
         words = query.every_word if widely else query.candidates
-        terms = SearchQuery(words, search_type="raw", config="simple")
-        found: ChunkQuerySet = self.filter(lexemes=terms)
-        if widely or query.is_narrowed:
-            some = ArraySubquery(found.order_by().values("pk")[:SCORED_CHUNKS])
+        found: ChunkQuerySet = self.having(words)
+        if most is None and (widely or query.is_narrowed):
+            most = SCORED_CHUNKS
+        if most is not None:
+            some = ArraySubquery(found.order_by().values("pk")[:most])
             found = self.model._default_manager.filter(IsAnyOf(F("pk"), some))
-        return found.weighed(query).order_by(F("bm25").desc(), "pk")
+        return found.ranked(query)
+
+    def having(self, words: str) -> Self:
+        """Keep chunks that match a query as Postgres writes it."""
+        return self.filter(lexemes=SearchQuery(words, search_type="raw", config="simple"))
+
+    def ranked(self, query: LexicalQuery) -> Self:
+        """Order by ``bm25``, best first; those that have none of the words come last."""
+        return self.weighed(query).order_by(F("bm25").desc(nulls_last=True), "pk")
 
     def weighed(self, query: LexicalQuery) -> Self:
         """Annotate ``bm25``: the score over the query's words and phrases; None without any."""
@@ -260,6 +277,7 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         model: str,
         count: int,
         documents: DocumentQuerySet | None = None,
+        are_many: bool = False,
     ) -> list[tuple[UUID, float]]:
         """Return chunks and their cosine distances, nearest first: ``count``, or all there are.
 
@@ -270,10 +288,11 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
         Args:
             documents: Those that the rows are of, by which they are counted in less time.
+            are_many: They are known to be more than are compared one by one.
         """
         left = self.filter(model=model)
-        indexed = left._rows_to_look_up(model, documents)
-        if indexed is not None:
+        indexed = count_indexed(model)
+        if are_many or left._are_more_than(most_compared(indexed), documents):
             with scan_among(indexed):
                 found = [left.look_up_nearest(each, model=model, count=count) for each in vectors]
             if all(len(rows) >= count for rows in found):
@@ -281,19 +300,10 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
                 return sorted(nearest.items(), key=lambda row: row[1])[:count]
         return list(left.at_distance(vectors, model=model)[:count])
 
-    def _rows_to_look_up(self, model: str, documents: DocumentQuerySet | None) -> int | None:
-        """Return how many vectors the index holds; None where comparing costs no more."""
-
-        def are_more_than(bound: int) -> bool:
-            if documents is not None:
-                return documents.have_more_chunks_than(bound)
-            return self[: bound + 1].count() > bound
-
-        if not are_more_than(EXACT_SCAN_ROWS):
-            return None
-        indexed = count_indexed(model)
-        bound = round(EXACT_SCAN_ROWS * math.sqrt(indexed / INDEXED_ROWS))
-        return indexed if bound <= EXACT_SCAN_ROWS or are_more_than(bound) else None
+    def _are_more_than(self, bound: int, documents: DocumentQuerySet | None) -> bool:
+        if documents is not None:
+            return documents.have_more_chunks_than(bound)
+        return self[: bound + 1].count() > bound
 
     def look_up_nearest(
         self, vector: NDArray[np.float32], *, model: str, count: int

@@ -6,17 +6,31 @@ from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Q
 from numpy.typing import NDArray
 
-from corpus.lexical import LexicalQuery, read_lexical_query
-from corpus.models import Chunk, Collection, Document, Embedding
-from corpus.querysets import ChunkQuerySet, DocumentQuerySet, EmbeddingQuerySet
+from corpus.lexical import CANDIDATE_BUDGET, LexicalQuery, read_lexical_query
+from corpus.models import Chunk, ChunkTag, Collection, Document, Embedding, Tag
+from corpus.querysets import (
+    ChunkQuerySet,
+    DocumentQuerySet,
+    EmbeddingQuerySet,
+    most_compared,
+)
 from corpus.telemetry import Step, span
+from corpus.vector_index import count_indexed
 from qa.questions import find_phrases
+from qa.search.few_chunks import FewChunks, read_few
 from qa.search.fusion import best_first
 from qa.types import Query
 
 Scores = dict[UUID, float]
+
+# Where the words that are rare in the collection are in too few of what a filter leaves, more are
+# asked for, as of a collection that is so much of it (docs/decisions/0013).
+WIDER_SHARE = 0.1
+# Up to so many chunks for each one that may be compared, a filter is asked once, for their ids.
+NAMED_FOR_COMPARED = 2
 
 
 class Compared(NamedTuple):
@@ -57,11 +71,17 @@ class Legs:
     def search_vectors(self) -> Scores:
         """Return the cosine similarity of the most similar chunks, clipped to 0."""
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
-            rows = self._visible(Embedding.objects.all())
             model = self._collection.embedding_model
-            documents = self._visible(Document.objects.all())
+            rows, few = Embedding.objects.all(), self._few
+            rows = self._visible(rows) if few is None else self._own(rows, few.hold("chunk_id"))
+            if few is not None and few.count <= self._most_compared:
+                return _similarities(rows.at_distance(self._vectors, model=model)[: self._count])
             found = rows.find_nearest(
-                self._vectors, model=model, count=self._count, documents=documents
+                self._vectors,
+                model=model,
+                count=self._count,
+                documents=self._own(Document.objects.all()),
+                are_many=self._is_filtered,
             )
             return _similarities(found)
 
@@ -75,16 +95,34 @@ class Legs:
         if words is None:
             return {}
         with span(Step.RETRIEVE_LEXICAL), span(Step.READ_LEXICAL):
-            rows = self._visible(Chunk.objects.all())
-            found = self._best(rows.matching(words))
-            is_filtered = bool(self._query.tags or self._query.filters)
-            if len(found) < self._count and (alone or is_filtered or words.is_narrowed):
-                # The rarest words were chosen over the whole collection.
-                found |= self._best(rows.matching(words, widely=True))
+            found = self._match(words, alone=alone)
             return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
 
-    def _best(self, matching: ChunkQuerySet) -> Scores:
-        return dict(matching.values_list("pk", "bm25")[: self._count])  # type: ignore[misc]
+    def _match(self, words: LexicalQuery, *, alone: bool) -> Scores:
+        if self._few is not None:
+            return self._match_few(words, self._few)
+        rows = self._visible(Chunk.objects.all())
+        found = self._best(rows.matching(words))
+        # The rarest words were chosen over the whole collection.
+        if len(found) < self._count and self._is_filtered:
+            wider = words.among(WIDER_SHARE)
+            found |= self._best(rows.matching(wider, most=CANDIDATE_BUDGET))
+        if len(found) < self._count and (alone or self._is_filtered or words.is_narrowed):
+            found |= self._best(rows.matching(words, widely=True))
+        return found
+
+    def _match_few(self, words: LexicalQuery, few: FewChunks) -> Scores:
+        """Score chunks that have the words that are rare among them, or all if these are few."""
+        rows = self._own(Chunk.objects.all(), few.hold("pk"))
+        found = {}
+        if few.count > CANDIDATE_BUDGET:
+            words = words.among(few.count / max(words.chunk_count, few.count))
+            found = self._best(rows.having(words.candidates).ranked(words))
+        return found if len(found) >= self._count else self._best(rows.ranked(words))
+
+    def _best(self, ranked: ChunkQuerySet) -> Scores:
+        found = ranked.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
+        return {chunk_id: score for chunk_id, score in found if score is not None}
 
     def compare(
         self, chunk_ids: Iterable[UUID], *, question: NDArray[np.float32]
@@ -117,10 +155,34 @@ class Legs:
                 language=self._collection.language,
             )
 
+    @property
+    def _is_filtered(self) -> bool:
+        return bool(self._query.tags or self._query.filters)
+
+    @cached_property
+    def _most_compared(self) -> int:
+        return most_compared(count_indexed(self._collection.embedding_model))
+
+    @cached_property
+    def _few(self) -> FewChunks | None:
+        """What tags and filters leave, where it is not many; None without any."""
+        if not self._is_filtered:
+            return None
+        with span(Step.READ_VECTOR):
+            most = NAMED_FOR_COMPARED * self._most_compared
+            if self._query.filters:
+                return read_few(self._visible(Chunk.objects.all()), "pk", most=most)
+            # Without the chunks themselves, each on a page of its own.
+            tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
+            return read_few(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
+
     def _visible(self, rows: Rows) -> Rows:
         """Keep what the query's tags and filters leave; before anything is ranked."""
-        rows = rows.filter(collection=self._collection).tagged(self._query.tags)
+        rows = self._own(rows).tagged(self._query.tags)
         return rows.satisfying(self._query.filters) if self._query.filters else rows
+
+    def _own(self, rows: Rows, *conditions: Q) -> Rows:
+        return rows.filter(*conditions, collection=self._collection)
 
 
 def _compared(

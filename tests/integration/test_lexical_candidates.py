@@ -1,11 +1,17 @@
 """Which chunks BM25 scores: few, whichever words are asked for, and the best of them."""
 
+from typing import Any
+
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from corpus import lexical, querysets
 from corpus.catalogue import create_collection
+from corpus.filters import parse_filter
 from corpus.lexical import K1, B, LexicalQuery, read_lexical_query
 from corpus.models import Chunk, Collection, Document
+from qa.search import legs
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import ingest_text_of
@@ -23,7 +29,9 @@ def rows(db: None) -> Collection:
     ingest = ingest_text_of(collection)
     for number in range(DOCUMENT_COUNT):
         said = " ".join(word for word, every in WORDS.items() if number % every == 0)
-        ingest(f"Text {number:02} of the collection speaks of {said}.", title=f"{number:02}")
+        text = f"Text {number:02} of the collection speaks of {said}."
+        half = "first" if number < DOCUMENT_COUNT / 2 else "second"
+        ingest(text, title=f"{number:02}", metadata={"number": number}, tags=[half])
     return collection
 
 
@@ -95,6 +103,51 @@ def test_candidates_that_are_too_few_are_filled_up_with_others(
     narrow = retriever.retrieve(asked, limit=10, mode=mode).passages
     assert [passage.title for passage in narrow[:6]] == [passage.title for passage in wide[:6]]
     assert len(narrow) == len(wide) == 10
+
+
+FIRST_HALF: list[dict[str, Any]] = [
+    {"tags": ("first",)},
+    {"filters": parse_filter({"type": "lt", "key": "number", "value": DOCUMENT_COUNT / 2})},
+]
+
+
+@pytest.mark.parametrize("given", FIRST_HALF, ids=["tag", "metadata"])
+def test_what_a_filter_leaves_is_ranked_as_if_all_of_it_were_scored(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any]
+) -> None:
+    """Whether it is few or many, and few of its words rare or none."""
+    query = Query("stone river granary", collection="rows", k=4, **given)
+    every = read(query.text, rows)
+    halves = Chunk.objects.ranked(every).filter(tags__name="first")
+    expected = list(halves.values_list("document__title", flat=True)[:4])
+    retriever = HybridRetriever(alpha=0.5, candidate_count=4)
+    for budget, most_compared in [(100, 100), (8, 100), (2, 100), (2, 0)]:
+        monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", budget)
+        monkeypatch.setattr(legs, "CANDIDATE_BUDGET", budget)
+        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", most_compared)
+        found = retriever.retrieve(query, limit=4, mode="lexical").passages
+        assert [passage.title for passage in found] == expected, (budget, most_compared)
+
+
+def test_what_a_filter_leaves_is_found_once(rows: Collection) -> None:
+    """And what else is asked names it: such a filter on metadata reads every document."""
+    query = Query("stone river", collection="rows", k=4, **FIRST_HALF[1])
+    retriever = HybridRetriever(alpha=0.5, candidate_count=4)
+    with CaptureQueriesContext(connection) as asked:
+        found = retriever.retrieve(query, limit=4)
+    assert len(found.passages) == 4
+    assert sum("@?" in each["sql"] for each in asked) == 1
+
+
+def test_of_fewer_chunks_more_words_are_asked_for(
+    rows: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", 6)
+    query = read("stone river granary harbour", rows)
+    assert titles(query) == multiples(4)
+    # Of a third: 2 with granary, 3 with river; with stone they would be 9.
+    assert titles(query.among(1 / 3)) == sorted({*multiples(4), *multiples(3)})
+    assert titles(query.among(1 / 24)) == multiples(1)
 
 
 def test_the_order_is_that_of_all_chunks_with_the_words(rows: Collection) -> None:
