@@ -29,7 +29,8 @@ Scores = dict[UUID, float]
 # Where the words that are rare in the collection are in too few of what a filter leaves, more are
 # asked for, as of a collection that is so much of it (docs/decisions/0013).
 WIDER_SHARE = 0.1
-# Up to so many chunks for each one that may be compared, a filter is asked once, for their ids.
+# Rows that are compared one by one where a filter names them, for each that otherwise is: a join
+# with them costs as much again (docs/decisions/0012).
 NAMED_FOR_COMPARED = 2
 
 
@@ -72,11 +73,10 @@ class Legs:
         """Return the cosine similarity of the most similar chunks, clipped to 0."""
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             model = self._collection.embedding_model
-            rows, few = Embedding.objects.all(), self._few
-            rows = self._visible(rows) if few is None else self._own(rows, few.hold("chunk_id"))
-            if few is not None and few.count <= self._most_compared:
+            if self._few is not None:
+                rows = self._own(Embedding.objects.all(), self._few.hold("chunk_id"))
                 return _similarities(rows.at_distance(self._vectors, model=model)[: self._count])
-            found = rows.find_nearest(
+            found = self._visible(Embedding.objects.all()).find_nearest(
                 self._vectors,
                 model=model,
                 count=self._count,
@@ -160,16 +160,13 @@ class Legs:
         return bool(self._query.tags or self._query.filters)
 
     @cached_property
-    def _most_compared(self) -> int:
-        return most_compared(count_indexed(self._collection.embedding_model))
-
-    @cached_property
     def _few(self) -> FewChunks | None:
-        """What tags and filters leave, where it is not many; None without any."""
+        """What tags and filters leave, where it is compared one by one; None without any."""
         if not self._is_filtered:
             return None
         with span(Step.READ_VECTOR):
-            most = NAMED_FOR_COMPARED * self._most_compared
+            indexed = count_indexed(self._collection.embedding_model)
+            most = NAMED_FOR_COMPARED * most_compared(indexed)
             if self._query.filters:
                 return read_few(self._visible(Chunk.objects.all()), "pk", most=most)
             # Without the chunks themselves, each on a page of its own.
