@@ -26,8 +26,8 @@ def show_recall(chunk_count: int, *, dimension: int) -> None:
     """Print a line for each share and way of asking for it, of the corpus connected to."""
     collection = Collection.objects.named(NAME)
     queries = draw_vectors(QUERIES, dimension, seed=99)
-    wanted = ", ".join(f"@{rows}" for rows in NEAREST)
-    print(f"| {chunk_count:,} chunks, visible | recall {wanted} | least of a query | p50, p95 ms |")
+    depths = ", ".join(f"@{rows}" for rows in NEAREST)
+    print(f"| {chunk_count:,} chunks, visible | recall {depths} | least of a query | p50, p95 ms |")
     print("|---|---|---|---|")
     exact: dict[str, list[list[UUID]]] = {}
     for share, way, wanted in _selections():
