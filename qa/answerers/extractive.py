@@ -1,18 +1,48 @@
 """Answer in the documents' own words: the sentences around what was read. No language model."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import dspy
 
 from qa.answerers.excerpt import find_excerpt
 from qa.answerers.signature import AnswerFromContext, label_passages
-from qa.proof.confidence import likeliest_first
+from qa.proof.confidence import likeliest_first, weigh
+from qa.proof.drafts import PARAGRAPH_GAP
 from qa.sigmoid import sigmoid
-from qa.types import Draft, Passage
+from qa.types import Draft, Passage, Reading
+
+# How far behind the likeliest passage another one of its document may be, in logits, for its words
+# to be said beside those of the first, and which share of an answer's words they may be:
+# docs/decisions/0023.
+SECOND_WITHIN = 3.0
+SECOND_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """What is said of a passage: a span of its text."""
+
+    passage: Passage
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+    def is_elsewhere(self, other: "Excerpt") -> bool:
+        """Tell whether it is another place of the same document."""
+        moved = self.passage.start_char - other.passage.start_char
+        is_same = self.passage.document_id == other.passage.document_id
+        return is_same and (self.end + moved <= other.start or other.end <= self.start + moved)
 
 
 class ExtractiveProgram(dspy.Module):
-    """The signature without a language model: quotes the passage that reads best."""
+    """The signature without a language model: quotes the passage that reads best.
+
+    Where another place of its document reads nearly as well, that is quoted, too.
+    """
 
     signature = AnswerFromContext
 
@@ -27,15 +57,26 @@ class ExtractiveProgram(dspy.Module):
         read = likeliest_first(passages)
         if not read:
             return dspy.Prediction(answer="", citations=[], confidence=0.0)
-        best, reading = read[0]
-        start, end = find_excerpt(
-            best.text, (reading.start, reading.end), most_words=self.most_words
-        )
+        excerpts = self._choose(read)
         return dspy.Prediction(
-            answer=best.text[start:end],
-            citations=[f"S{passages.index(best) + 1}"],
-            confidence=sigmoid(reading.score),
+            answer=PARAGRAPH_GAP.join(excerpt.text for excerpt in excerpts),
+            citations=[f"S{passages.index(each.passage) + 1}" for each in excerpts],
+            confidence=sigmoid(read[0][1].score),
         )
+
+    def _choose(self, read: Sequence[tuple[Passage, Reading]]) -> list[Excerpt]:
+        """Return one excerpt, or two of one document between which the reader is in doubt."""
+        least = weigh(*read[0]) - SECOND_WITHIN
+        first = _cut(*read[0], most_words=self.most_words)
+        near = [each for each in read[1:] if weigh(*each) > least]
+        others = (_cut(*each, most_words=int(self.most_words * SECOND_SHARE)) for each in near)
+        second = next((other for other in others if other.is_elsewhere(first)), None)
+        return [first, second] if second else [first]
+
+
+def _cut(passage: Passage, reading: Reading, *, most_words: int) -> Excerpt:
+    span = find_excerpt(passage.text, (reading.start, reading.end), most_words=most_words)
+    return Excerpt(passage, *span)
 
 
 class ExtractiveAnswerer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corpus.sentences import sentence_spans, separator_after
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
-from qa.proof.drafts import Proof, Sentence, prove_each
+from qa.proof.drafts import PARAGRAPH_GAP, Proof, Sentence, prove_each
 from qa.types import (
     CLOSEST_COUNT,
     Answer,
@@ -79,7 +79,8 @@ class Prover:
             if step.proof is not None:
                 source = step.proof.source
                 chance = chances.get(source.passage.chunk_id, 0.0)
-                writing.add(step.proof, chance if self._bears_on(question, source) else 0.0)
+                bearing = chance if self._bears_on(question, source) else 0.0
+                writing.add(step.proof, bearing, is_apart=step.begins_paragraph)
         if not writing.said_count:
             held_back = self._hold_back(question, passages, chances)
             return replace(held_back, drafted=tuple(drafted))
@@ -153,9 +154,9 @@ class _Writing:
     citations: list[Citation] = field(default_factory=list)
     said_count: int = 0
 
-    def add(self, proof: Proof, chance: float) -> None:
+    def add(self, proof: Proof, chance: float, *, is_apart: bool) -> None:
         """Write a sentence; say what is certain by then to be in the answer."""
-        self.text += separator_after(self.text)
+        self.text += PARAGRAPH_GAP if is_apart and self.text else separator_after(self.text)
         self.citations.append(_cite(proof, at=len(self.text)))
         self.text += proof.said
         self.confidence = max(self.confidence, chance)

@@ -58,7 +58,12 @@ def gather_evidence_alone(passages: Sequence[Passage]) -> dict[str, Evidence]:
 def likeliest_first(passages: Sequence[Passage]) -> list[tuple[Passage, Reading]]:
     """Return the passages that were read, with what was found, by how likely they answer."""
     read = [(passage, passage.reading) for passage in passages if passage.reading is not None]
-    return sorted(read, key=lambda each: -each[1].score - SCORE_WEIGHT * each[0].score)
+    return sorted(read, key=lambda each: -weigh(*each))
+
+
+def weigh(passage: Passage, reading: Reading) -> float:
+    """Return how likely a passage that was found answers beside the others, as a logit."""
+    return reading.score + SCORE_WEIGHT * passage.score
 
 
 def write_calibration(path: Path, reader: str, calibration: Calibration) -> None:

@@ -20,6 +20,8 @@ SAME_MATTER_FROM = 2.0
 RESTATED_FROM = 0.0
 # A sentence that begins so does not say what it is about.
 _LEANING = re.compile(r"(?:it|its|he|his|she|her|they|their)\b", re.IGNORECASE)
+# Between what a draft sets apart.
+PARAGRAPH_GAP = "\n\n"
 _ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
 
 
@@ -53,10 +55,15 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What became of a piece of the draft, and the proof of what is said for it, if any is."""
+    """What became of a piece of the draft, and the proof of what is said for it, if any is.
+
+    Attributes:
+        begins_paragraph: Whether it is a quote that a blank line stands before in the draft.
+    """
 
     drafted: DraftedSentence
     proof: Proof | None = None
+    begins_paragraph: bool = False
 
 
 def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
@@ -72,10 +79,12 @@ def prove_each(draft: Draft, passages: Sequence[Passage], score: Scorer) -> Iter
     text, at = draft.text, 0
     replacing: list[Sentence] = []
     while rest := text[at:].lstrip():
+        begins_paragraph = PARAGRAPH_GAP in text[at : len(text) - len(rest)]
         at = len(text) - len(rest)
         run = _find_run(text, at, sources)
         if run is not None:
-            yield Step(DraftedSentence(run.text, "quoted"), _quote(run))
+            drafted = DraftedSentence(run.text, "quoted")
+            yield Step(drafted, _quote(run), begins_paragraph=begins_paragraph)
             at += len(run.text)
             continue
         start, end = sentence_spans(rest)[0]

@@ -99,6 +99,14 @@ def test_a_run_does_not_go_on_into_another_passage() -> None:
     assert answer.text == "Anna Holt owns it. A foreign text."
 
 
+def test_quotes_that_a_draft_sets_apart_are_said_apart() -> None:
+    answer = proved("Anna Holt owns it.\n\nA foreign text.", ("S1", "S2"))
+    assert answer.text == "Anna Holt owns it.\n\nA foreign text."
+    assert [answer.text[c.answer_start : c.answer_end] for c in answer.citations] == [
+        c.quote for c in answer.citations
+    ]
+
+
 def test_a_paraphrase_is_cited_with_the_source_sentence() -> None:
     answer = proved("the mill was built, in 1874.")
     assert answer.citations[0].quote == "The mill was built in 1874."
