@@ -169,7 +169,10 @@ class Env(ServerEnv):
         description="file that turns evidence into confidence, by `manage.py calibrate`",
     )
     pkb_answer_words: int = Field(
-        default=65, ge=10, le=500, description="longest extractive answer, in words"
+        default=65,
+        ge=10,
+        le=500,
+        description="most words of an extractive answer from one place; half of it from a second",
     )
     pkb_answer_concurrency: int = Field(
         default=2,
