@@ -105,7 +105,7 @@ def make_vocabulary() -> list[str]:
 
 
 @as_owner()
-def fill(chunk_count: int, *, dimension: int) -> None:
+def fill(chunk_count: int, *, dimension: int, with_vectors: bool = True) -> None:
     """Store the corpus in the database that is connected to; it must be migrated."""
     collection = Collection.objects.create(
         name=NAME, embedding_model=NAME, dimension=dimension, chunk_size=300
@@ -117,11 +117,13 @@ def fill(chunk_count: int, *, dimension: int) -> None:
         texts = list(_draw_texts(chunk_count))
         document_ids = _copy_documents(cursor, collection, texts)
         chunk_ids = _copy_chunks(cursor, collection, texts, document_ids)
-        _copy_vectors(cursor, collection, dict(zip(chunk_ids, texts, strict=True)), dimension)
+        if with_vectors:
+            _copy_vectors(cursor, collection, dict(zip(chunk_ids, texts, strict=True)), dimension)
         _copy_tags(cursor, collection, document_ids, chunk_ids)
         for statement in STATEMENTS_AFTER:
             cursor.execute(statement)
-    ensure_vector_index(model=NAME, dimension=dimension)
+    if with_vectors:
+        ensure_vector_index(model=NAME, dimension=dimension)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 
