@@ -30,10 +30,10 @@ def show_recall(chunk_count: int, *, dimension: int) -> None:
     print(f"| {chunk_count:,} chunks, visible | recall {depths} | least of a query | p50, p95 ms |")
     print("|---|---|---|---|")
     exact: dict[str, list[list[UUID]]] = {}
-    for share, way, wanted in _selections():
+    for share, way, selected in _selections():
         if share not in exact:
-            exact[share] = [_nearest(wanted, collection, query) for query in queries]
-        print(f"| {share}, {way} | {_compare(wanted, collection, queries, exact[share])} |")
+            exact[share] = [_nearest(selected, collection, query) for query in queries]
+        print(f"| {share}, {way} | {_compare(selected, collection, queries, exact[share])} |")
 
 
 def _selections() -> Iterator[tuple[str, str, Query]]:
