@@ -66,7 +66,7 @@ def fuse_legs(
         for key, similarity in similarities.items()
     }
     return {
-        key: (alpha * stretched[key] + weight * bm25[key] / best) / (alpha + weight or 1.0)
+        key: (alpha * stretched[key] + weight * (bm25[key] / best)) / (alpha + weight or 1.0)
         for key in similarities
     }
 
