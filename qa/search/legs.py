@@ -164,14 +164,12 @@ class Legs:
         """What tags and filters leave, where it is compared one by one; None without any."""
         if not self._is_filtered:
             return None
-        with span(Step.READ_VECTOR):
-            indexed = count_indexed(self._collection.embedding_model)
-            most = NAMED_FOR_COMPARED * most_compared(indexed)
-            if self._query.filters:
-                return read_few(self._visible(Chunk.objects.all()), "pk", most=most)
-            # Without the chunks themselves, each on a page of its own.
-            tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
-            return read_few(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
+        most = NAMED_FOR_COMPARED * most_compared(count_indexed(self._collection.embedding_model))
+        if self._query.filters:
+            return read_few(self._visible(Chunk.objects.all()), "pk", most=most)
+        # Without the chunks themselves, each on a page of its own.
+        tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
+        return read_few(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
 
     def _visible(self, rows: Rows) -> Rows:
         """Keep what the query's tags and filters leave; before anything is ranked."""
