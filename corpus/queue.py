@@ -151,7 +151,7 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
 def note_home_worker(worker_id: int) -> None:
     """Keep that a worker is of the host that keeps the files, for who looks after it."""
     there = ProcrastinateWorker.objects.values_list("id", flat=True)
-    Installation.objects.note_home_worker(worker_id, known=set(there))
+    Installation.objects.note_home_worker(worker_id, read_known=lambda: set(there))
 
 
 def own_queues() -> list[str]:

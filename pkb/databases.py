@@ -68,7 +68,9 @@ def replica_of(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
     replica = _parse_url(url, "PKB_REPLICA_URL")
     options = f"{primary['OPTIONS']['options']} -c default_transaction_read_only=on"
     pool = {**primary["OPTIONS"]["pool"], "timeout": REPLICA_WAIT_S}
-    given = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **replica["OPTIONS"]}
+    # Its host may vanish while it is waited for, when nothing is sent that could be timed.
+    alive = {"keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2}
+    given = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
     # In tests of Django's there is no second database.
     mirrored = {"TEST": {"MIRROR": "default"}}
     return {

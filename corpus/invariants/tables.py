@@ -88,7 +88,8 @@ JOBS: Mapping[str, str] = {
             SELECT FROM corpus_document d WHERE d.id::text = r.body->>'document_id')""",
     "the file of a document is to be dropped": """
         SELECT d.id, d.collection_id FROM corpus_droppedfile f
-          JOIN corpus_document d ON split_part(d.kept_file, '/', 1) = f.folder""",
+          JOIN corpus_document d ON split_part(d.kept_file, '/', 1) = f.folder
+            OR d.file_path LIKE '%%/' || f.folder || '/%%'""",
     "a tombstone cannot be looked for": f"""
         SELECT id, NULL::bigint FROM corpus_tombstone
          WHERE octet_length(hashes) %% {HASH_BYTES} <> 0 OR octet_length(seal) <> {HASH_BYTES}

@@ -1,6 +1,6 @@
 """What the processes of one database have in common, wherever they run."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
@@ -74,7 +74,9 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
             return self.is_home()
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
-            (self if anew else self.filter(home="")).update(home=own, home_workers=[])
+            (self.exclude(home=own) if anew else self.filter(home="")).update(
+                home=own, home_workers=[]
+            )
         return self.is_home()
 
     def home_workers(self) -> set[int]:
@@ -82,11 +84,12 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
         with acting_as(SYSTEM):
             return {key for keys in self.values_list("home_workers", flat=True) for key in keys}
 
-    def note_home_worker(self, worker_id: int, *, known: Container[int]) -> None:
-        """Keep the id of one more; of those of before only what is ``known`` yet."""
+    def note_home_worker(self, worker_id: int, *, read_known: Callable[[], Container[int]]) -> None:
+        """Keep the id of one more; of those of before only what is known yet."""
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
             [row] = self.select_for_update()
+            known = read_known()  # others may have begun before the row was had
             row.home_workers = [*(key for key in row.home_workers if key in known), worker_id]
             row.save(update_fields=["home_workers"])
 

@@ -17,7 +17,14 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from psycopg.errors import QueryCanceled
 
 from corpus.postgres.snapshot import one_snapshot
-from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position, reason_of
+from corpus.postgres.standby import (
+    REPLICA,
+    Position,
+    Reason,
+    ask_standing,
+    read_position,
+    reason_of,
+)
 
 log = structlog.get_logger(__name__)
 Evidence = TypeVar("Evidence")
@@ -89,8 +96,9 @@ def _read_replica(read: Callable[[], Evidence]) -> Evidence:
     """
     if (paused := why_paused()) is not None:
         raise _NotRead(paused)
+    needed = _read_needed()
     try:
-        standing = ask_standing(read_position())
+        standing = ask_standing(needed)
         if standing.reason is Reason.BEHIND:
             raise _NotRead(Reason.BEHIND)
         if standing.reason is not None:
@@ -98,14 +106,28 @@ def _read_replica(read: Callable[[], Evidence]) -> Evidence:
         with _in_place_of_primary(), one_snapshot():
             evidence = read()
     except (DatabaseError, InterfaceError) as exc:
+        pause = _begin_pause(reason_of(exc), str(exc))
         if isinstance(exc.__cause__, QueryCanceled):
+            _count(pause.reason)
             raise
-        raise _begin_pause(reason_of(exc), str(exc)) from exc
+        raise pause from exc
     finally:
         # The pool has it; a thread that goes on to a model needs it no more.
         connections[REPLICA].close()
     _count(None)
     return evidence
+
+
+def _read_needed() -> Position:
+    """Return what the replica is to have.
+
+    Raises:
+        _NotRead: The primary does not tell: whatever it lacks, it is no fault of the replica.
+    """
+    try:
+        return read_position()
+    except (DatabaseError, InterfaceError) as exc:
+        raise _NotRead(Reason.FAILED) from exc
 
 
 def _begin_pause(reason: Reason, detail: str) -> _NotRead:

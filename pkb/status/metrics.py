@@ -33,7 +33,9 @@ class KeptState:
     def __call__(self) -> State:
         kept = self._kept
         if kept is None or monotonic() - kept[0] > self._kept_s:
-            self._kept = kept = (monotonic(), self._read())
+            state = self._read()
+            # Kept from its end on: a look may take as long as it is kept.
+            self._kept = kept = (monotonic(), state)
         return kept[1]
 
 

@@ -1,6 +1,7 @@
 """How the standby is, asked so that nobody waits for one that hangs."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Lock, Thread
@@ -84,8 +85,7 @@ def _ask_in_time(needed: Position) -> Standing:
 
 
 def _ask(needed: Position, found: list[Standing]) -> None:
-    try:
+    with ExitStack() as ended:
+        ended.callback(_looking.release)
+        ended.callback(connections[REPLICA].close)
         found.append(ask_standing(needed))
-    finally:
-        connections[REPLICA].close()
-        _looking.release()

@@ -172,6 +172,21 @@ def test_gauges_that_are_asked_for_together_share_one_look(kept_s: float, looks:
     assert len(read) == looks
 
 
+def test_a_look_that_takes_longer_than_it_is_kept_is_shared_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("pkb.status.metrics.monotonic", lambda: clock[0])
+
+    def look() -> State:
+        clock[0] += 5
+        return WELL
+
+    kept = KeptState(look, kept_s=1)
+    assert [kept() for _ in range(18)] == [WELL] * 18
+    assert clock == [5]
+
+
 def test_nobody_waits_for_a_standby_that_hangs(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch, django_db_blocker: Any
 ) -> None:
