@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from corpus.sentences import sentence_spans
 from qa.answerers.excerpt import find_excerpt
 from qa.answerers.signature import AnswerFromContext, label_passages
 from qa.proof.confidence import likeliest_first, weigh
@@ -36,6 +37,11 @@ class Excerpt:
         moved = self.passage.start_char - other.passage.start_char
         is_same = self.passage.document_id == other.passage.document_id
         return is_same and (self.end + moved <= other.start or other.end <= self.start + moved)
+
+    def repeats(self, other: "Excerpt") -> bool:
+        """Tell whether a sentence of it stands in the other, as what a document says twice."""
+        spans = sentence_spans(self.text)
+        return any(self.text[start:end] in other.text for start, end in spans)
 
 
 class ExtractiveProgram(dspy.Module):
@@ -70,7 +76,8 @@ class ExtractiveProgram(dspy.Module):
         first = _cut(*read[0], most_words=self.most_words)
         near = [each for each in read[1:] if weigh(*each) > least]
         others = (_cut(*each, most_words=int(self.most_words * SECOND_SHARE)) for each in near)
-        second = next((other for other in others if other.is_elsewhere(first)), None)
+        elsewhere = (other for other in others if other.is_elsewhere(first))
+        second = next((other for other in elsewhere if not other.repeats(first)), None)
         return [first, second] if second else [first]
 
 

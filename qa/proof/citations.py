@@ -181,12 +181,15 @@ def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassa
 
 
 def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
-    """Where in the answer the words stand that the reader marked, if it is sure of them."""
+    """Where the words stand that the reader marked in the likeliest passage, if it is sure."""
+    read = likeliest_first([citation.passage for citation in citations])
+    if not read or read[0][1].margin < SHORT_FROM:
+        return None
+    passage, reading = read[0]
+    start, end = reading.start + passage.start_char, reading.end + passage.start_char
     for citation in citations:
-        reading, moved = citation.passage.reading, citation.passage.start_char
-        if reading is None or reading.margin < SHORT_FROM:
+        if citation.passage.chunk_id != passage.chunk_id:
             continue
-        start, end = reading.start + moved, reading.end + moved
         is_quoted = text[citation.answer_start : citation.answer_end] == citation.quote
         is_inside = citation.start_char <= start < end <= citation.end_char
         if is_quoted and is_inside:

@@ -114,11 +114,12 @@ class Legs:
     def _match_few(self, words: LexicalQuery, few: FewChunks) -> Scores:
         """Score chunks that have the words that are rare among them, or all if these are few."""
         rows = self._own(Chunk.objects.all(), few.hold("pk"))
-        found = {}
         if few.count > CANDIDATE_BUDGET:
             words = words.among(few.count / max(words.chunk_count, few.count))
             found = self._best(rows.having(words.candidates).ranked(words))
-        return found if len(found) >= self._count else self._best(rows.ranked(words))
+            if len(found) >= self._count or words.candidates == words.every_word:
+                return found
+        return self._best(rows.ranked(words))
 
     def _best(self, ranked: ChunkQuerySet) -> Scores:
         found = ranked.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]

@@ -310,6 +310,16 @@ def test_words_that_the_reader_is_not_sure_of_are_not_pointed_at() -> None:
     assert proved("The mill was built in 1874.", passages=[unsure]).short is None
 
 
+def test_words_of_a_place_that_is_less_likely_are_not_pointed_at() -> None:
+    unsure = read_as(PASSAGE, "1874", score=3.0, margin=SHORT_FROM - 0.01)
+    next_best = replace(PASSAGE, chunk_id="c9", text="A dam was built in 1902.", start_char=500)
+    sure = read_as(replace(next_best, end_char=524), "1902", score=2.0, margin=SHORT_FROM)
+    text = "The mill was built in 1874.\n\nA dam was built in 1902."
+    answer = proved(text, ("S1", "S2"), passages=[unsure, sure])
+    assert len(answer.citations) == 2
+    assert answer.short is None
+
+
 def test_where_the_reader_marked_nothing_nothing_is_pointed_at() -> None:
     assert proved(TEXT, passages=[read_as(PASSAGE, "", score=2.0)]).short is None
 

@@ -41,6 +41,12 @@ def test_a_second_place_of_the_document_is_quoted_where_it_reads_nearly_as_well(
     assert found.confidence == sigmoid(5.0)
 
 
+def test_what_a_document_says_twice_is_said_once() -> None:
+    again = replace(BELOW, text=f"Oats are baked here. {RYE.text}")
+    found = answer(read_as(RYE, "dark", score=2.0), read_as(again, "dark", score=1.9))
+    assert (found.text, found.cited) == ("Bread is dark.", ("S1",))
+
+
 def test_how_well_a_place_was_found_counts_for_the_second_one_too() -> None:
     first = replace(RYE, score=(SECOND_WITHIN + 0.1) / SCORE_WEIGHT)
     assert answer(read_as(first, "dark"), read_as(BELOW, "pale")).cited == ("S1",)
