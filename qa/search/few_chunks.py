@@ -1,4 +1,4 @@
-"""What a filter leaves, where that is not much: found once, then named to each statement."""
+"""What a filter leaves, where that is not much: found once a wording, named to each statement."""
 
 from dataclasses import dataclass
 from typing import Any
