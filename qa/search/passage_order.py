@@ -65,10 +65,16 @@ def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[P
 
 
 class _Words(NamedTuple):
-    """A text's words, in lower case, and the hashes of its shingles."""
+    """A text's words, in lower case, and the hashes of its shingles.
+
+    Attributes:
+        telling: The least of the hashes, so many that a text which repeats this one has one of
+            them among its own: where all these differ, too much does.
+    """
 
     words: Sequence[str]
     shingles: frozenset[int]
+    telling: Sequence[int]
 
 
 # The same passages are spread before and after they are reranked. Enough for two searches at once,
@@ -79,30 +85,31 @@ def _read_words(text: str) -> _Words:
     words = _WORD.findall(text.lower())
     count = max(1, len(words) - SHINGLE_WORDS + 1)
     starts = (words[at : at + SHINGLE_WORDS] for at in range(count))
-    return _Words(words, frozenset(hash(tuple(shingle)) for shingle in starts))
+    shingles = frozenset(hash(tuple(shingle)) for shingle in starts)
+    telling = len(shingles) - int(REPEATED_FROM * len(shingles)) + 1
+    return _Words(words, shingles, sorted(shingles)[:telling])
 
 
 class _Seen:
-    """Texts that were told, as words, looked up by their shingles."""
+    """Texts that were told, as words, looked up by their telling shingles."""
 
     def __init__(self) -> None:
-        self._texts: list[_Words] = []
-        self._having: defaultdict[int, list[int]] = defaultdict(list)
+        self._having: defaultdict[int, list[_Words]] = defaultdict(list)
 
     def add(self, text: _Words) -> None:
-        for shingle in text.shingles:
-            self._having[shingle].append(len(self._texts))
-        self._texts.append(text)
+        for shingle in text.telling:
+            self._having[shingle].append(text)
 
     def repeats(self, text: _Words) -> bool:
-        met = text.shingles & self._having.keys()
-        shared = Counter(each for shingle in met for each in self._having[shingle])
-        # Shared by all that either has, |A| + |B| - |A and B|.
-        return any(
-            count >= REPEATED_FROM * (len(text.shingles) + len(self._texts[each].shingles) - count)
-            and not _is_altered(text.words, self._texts[each].words)
-            for each, count in shared.items()
-        )
+        met = {id(other): other for each in text.telling for other in self._having.get(each, ())}
+        return any(_is_repeat(text, other) for other in met.values())
+
+
+def _is_repeat(text: _Words, other: _Words) -> bool:
+    shared = len(text.shingles & other.shingles)
+    # Shared by all that either has, |A| + |B| - |A and B|.
+    either = len(text.shingles) + len(other.shingles) - shared
+    return shared >= REPEATED_FROM * either and not _is_altered(text.words, other.words)
 
 
 def _is_altered(words: Sequence[str], others: Sequence[str]) -> bool:

@@ -1,5 +1,7 @@
 """One document, or one text told twice, does not fill the list."""
 
+from itertools import combinations
+
 import pytest
 
 from qa.search.passage_order import spread_passages
@@ -57,3 +59,23 @@ def test_none_is_lost() -> None:
     given = [passage(n, "a", "same words again") for n in range(5)]
     assert sorted(ids(spread_passages(given, per_document=1))) == ids(given)
     assert spread_passages([], per_document=1) == []
+
+
+def test_whether_one_repeats_the_other_is_told_of_any_two_texts() -> None:
+    words = [f"word{n}" for n in range(50)]
+    cuts = [words[before : len(words) - behind] for before in range(9) for behind in range(9)]
+    third = passage(2, "a", " ".join(WORDS))
+    for one, other in combinations(cuts, 2):
+        pair = [passage(0, "a", " ".join(one)), passage(1, "a", " ".join(other))]
+        expected = ["c0", "c2", "c1"] if is_repeat(*pair) else ["c0", "c1", "c2"]
+        assert ids(spread_passages([*pair, third], per_document=9)) == expected
+
+
+def is_repeat(passage: Passage, other: Passage) -> bool:
+    """Compare by the definition: the share of four words in a row that both have."""
+    shingles, others = (shingles_of(each.text.split()) for each in (passage, other))
+    return len(shingles & others) >= 0.8 * len(shingles | others)
+
+
+def shingles_of(words: list[str]) -> set[tuple[str, ...]]:
+    return {tuple(words[at : at + 4]) for at in range(len(words) - 3)}
