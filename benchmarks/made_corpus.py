@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
-from pgvector import Vector
+from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 from psycopg.types.json import Jsonb
 
@@ -231,7 +231,7 @@ def _copy_vectors(
 ) -> None:
     columns = {
         "chunk_id": "uuid", "collection_id": "int8", "model": "varchar", "dimension": "int4",
-        "input_sha256": "varchar", "vector": "vector", "created_at": "timestamptz",
+        "input_sha256": "varchar", "vector": "halfvec", "created_at": "timestamptz",
     }  # fmt: skip
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -245,7 +245,7 @@ def _copy_vectors(
                 context = f"Report {number // CHUNKS_A_DOCUMENT}"
                 sha256 = hashlib.sha256(f"{context}\n{text}".encode()).hexdigest()
                 yield (
-                    key, collection.pk, NAME, dimension, sha256, Vector(vector),
+                    key, collection.pk, NAME, dimension, sha256, HalfVector(vector),
                     collection.created_at,
                 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from itertools import chain
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from django.apps import apps
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.search import SearchQuery
@@ -59,7 +60,6 @@ INDEX_OVERSAMPLING = 2
 if TYPE_CHECKING:
     from uuid import UUID
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from corpus.models import (  # noqa: F401
@@ -225,7 +225,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         return self.annotate(
             of_model=of_model,
             distance=_least_distance("of_model__vector", vectors),
-            question_distance=CosineDistance("of_model__vector", question),
+            question_distance=_distance("of_model__vector", question),
         )
 
     def matching(
@@ -325,22 +325,29 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
         """Order the model's vectors by ``distance``: cosine, in [0, 2], smallest first.
 
-        The expression is the one the model's index is built on; in half precision, which
-        moves a distance by less than 0.001.
+        The expression is the one the model's index is built on, which has one dimension.
         """
-        dimension = len(vector)
-        stored = Cast("vector", HalfVectorField(dimensions=dimension))
-        distance = CosineDistance(stored, HalfVector(vector))
-        return self.filter(model=model).annotate(distance=distance).order_by("distance")
+        stored = Cast("vector", HalfVectorField(dimensions=len(vector)))
+        rows = self.filter(model=model).annotate(distance=_distance(stored, vector))
+        return rows.order_by("distance")
 
     def of_inputs(self, hashes: Sequence[str], *, model: str) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors that the model gave to these inputs before, by input hash."""
+        """Return the vectors that the model gave to these inputs before, by input hash.
+
+        Each float32, shape (d,), as it is stored: in half precision.
+        """
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
-        return dict(rows.distinct("input_sha256").values_list("input_sha256", "vector"))
+        found = rows.distinct("input_sha256").values_list("input_sha256", "vector")
+        return {digest: np.array(vector, np.float32) for digest, vector in found}
+
+
+def _distance(stored: str | Cast, vector: NDArray[np.float32]) -> CosineDistance:
+    """Compare as it is stored, in halves: it moves a distance by less than 0.001."""
+    return CosineDistance(stored, HalfVector(vector))
 
 
 def _least_distance(column: str, vectors: NDArray[np.float32]) -> Func:
-    distances = [CosineDistance(column, vector) for vector in vectors]
+    distances = [_distance(column, vector) for vector in vectors]
     return Least(*distances) if len(distances) > 1 else distances[0]
 
 

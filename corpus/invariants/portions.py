@@ -40,7 +40,7 @@ VECTORS = Scan(
             "e.model = k.embedding_model AND e.dimension <> k.dimension"
             " OR e.model = k.previous_model AND e.dimension <> k.previous_dimension"
         ),
-        "a vector is not of length 1": "abs(vector_norm(e.vector) - 1) > 0.001",
+        "a vector is not of length 1": "abs(l2_norm(e.vector) - 1) > 0.001",
     },
 )
 SCANS = (

@@ -16,7 +16,7 @@ from django.db.models import Case, F, GeneratedField, Q, When
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Left, Lower
 from django.utils import timezone
-from pgvector.django import VectorField
+from pgvector.django import HalfVectorField
 
 from corpus.languages import ENGLISH, LANGUAGES
 from corpus.models.changes import CollectionChange, Version
@@ -280,7 +280,8 @@ class Embedding(models.Model):
     model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField()
     input_sha256 = models.CharField(max_length=64, help_text="of the text as it was embedded, hex")
-    vector = VectorField()
+    # In halves, so that it lies in the row itself (docs/decisions/0050).
+    vector = HalfVectorField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = EmbeddingQuerySet.as_manager()

@@ -1,5 +1,6 @@
 """What is taken out comes back as it was: all of it, or nothing, and never damaged."""
 
+import gzip
 import json
 import resource
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import numpy as np
 import pytest
 from django.apps import apps
 from django.contrib.auth import authenticate, get_user_model
@@ -29,7 +31,7 @@ from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
 from pkb.backup.export import export_to
 from pkb.backup.kept import make_backup, read_backups
-from pkb.backup.manifest import BackupError, read_manifest
+from pkb.backup.manifest import BackupError, hash_file, read_manifest
 from pkb.backup.restore import restore_from, steps_back
 from pkb.backup.tables import (
     LEFT_OUT,
@@ -321,6 +323,39 @@ def test_rows_of_an_older_pkb_are_migrated(home: Path, stored: Collection) -> No
     assert models.Citation.objects.count() == 1
     assert models.Session.objects.get().name == ""
     assert steps_back(read_manifest(path.parent).migrations) == [("qa", "0008_erase_answers")]
+    assert list(invariants.find_violations()) == []
+
+
+def test_vectors_in_single_precision_of_an_older_pkb_come_in_halves(
+    home: Path, stored: Collection
+) -> None:
+    """``stored`` has vectors of two models, and so indexes."""
+    chance = np.random.default_rng(1)
+    made: dict[str, list[float]] = {}
+
+    def as_singles(line: str) -> str:
+        row = json.loads(line)
+        vector = chance.standard_normal(row["dimension"]).astype(np.float32)
+        made[row["chunk_id"]] = (vector / np.linalg.norm(vector)).tolist()
+        return json.dumps(row | {"vector": json.dumps(made[row["chunk_id"]])})
+
+    export_to(home / "export", vectors=True)
+    path = home / "export" / "manifest.json"
+    older = json.loads(path.read_text())
+    older["migrations"]["corpus"] = "0033_know_workers_of_home"
+    (table,) = (table for table in older["tables"] if table["name"] == "corpus_embedding")
+    lines = home / "export" / table["file"]["path"]
+    rows = gzip.decompress(lines.read_bytes()).decode().splitlines()
+    lines.write_bytes(gzip.compress("".join(f"{as_singles(row)}\n" for row in rows).encode()))
+    table["file"] |= {"bytes": lines.stat().st_size, "sha256": hash_file(lines)}
+    path.write_text(json.dumps(older))
+    destroy()
+    restore_from(home / "export")
+    found = dict(Embedding.objects.values_list("chunk_id", "vector"))
+    assert len(found) > 2
+    for key, vector in found.items():
+        in_halves = np.array(made[str(key)], np.float16)
+        assert np.array_equal(np.array(vector, np.float32), in_halves)
     assert list(invariants.find_violations()) == []
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.access.principal import on_behalf
 from corpus.catalogue import create_collection
+from corpus.embedders import get_embedder
 from corpus.models import Embedding
 from corpus.vector_index import (
     LINKS_BYTES,
@@ -125,6 +126,39 @@ def test_a_graph_gets_the_memory_that_it_needs() -> None:
     )
     assert memory(scarce, dimension=dimension) == enough
     assert memory(given, dimension=dimension) == [f"{more}kB", "0"]
+
+
+@pytest.mark.parametrize("dimension", [384, 768, 1_536, 3_840])
+def test_a_vector_lies_in_its_row_in_half_precision(dimension: int) -> None:
+    made = create_collection("halves", embedding_model=f"hashing-{dimension}")
+    lighthouse = ingest_text_of(made)(LIGHTHOUSE)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_column_toast_chunk_id(vector), pg_column_size(vector)"
+            " FROM corpus_embedding WHERE chunk_id = %s",
+            [lighthouse.chunk_ids[0]],
+        )
+        moved_to, size_bytes = cursor.fetchone()
+    assert moved_to is None
+    assert size_bytes < 2 * dimension + 16
+
+
+def test_what_was_embedded_before_comes_as_it_is_stored() -> None:
+    made = create_collection("again", embedding_model="hashing-384")
+    embedder = get_embedder("hashing-384")
+    ingest_text_of(made)(LIGHTHOUSE)
+    digest = Embedding.objects.get(collection=made).input_sha256
+    vector = Embedding.objects.of_inputs([digest], model=embedder.name)[digest]
+    assert vector.dtype == np.float32
+    stored = Embedding.objects.filter(collection=made)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT vector = %s::halfvec FROM corpus_embedding WHERE collection_id = %s",
+            [str(vector.tolist()), made.pk],
+        )
+        assert cursor.fetchone() == (True,)
+    (found,) = stored.find_nearest(vector[None], model=embedder.name, count=5)
+    assert found[1] == pytest.approx(0, abs=1e-6)
 
 
 def test_collections_of_several_dimensions_live_side_by_side() -> None:

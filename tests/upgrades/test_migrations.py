@@ -1,15 +1,18 @@
 """What the first release stored is there in the newest, whichever way and however often it went."""
 
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from django.apps import apps
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
+from numpy.typing import NDArray
 from pytest_django import DjangoDbBlocker
 from rest_framework.test import APIClient
 
@@ -46,6 +49,11 @@ NO_TRANSACTION = (
     "0018_sort_documents",
 )
 OURS = ("corpus_", "qa_", "evaluation_", "auth_")
+# Vectors are kept in halves, which they stay on the way back.
+PRINTED = {
+    "corpus_embedding": "ROW(id, chunk_id, collection_id, model, dimension, input_sha256,"
+    " created_at, vector::halfvec)"
+}
 WRITTEN_BY_MIGRATIONS = {"auth_permission", "corpus_collectionchange"}
 
 Rows = dict[str, set[str]]
@@ -85,7 +93,7 @@ def _rows() -> Rows:
         if not name.startswith(OURS) or name in WRITTEN_BY_MIGRATIONS:
             continue
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT t::text FROM {name} t")  # noqa: S608
+            cursor.execute(f"SELECT {PRINTED.get(name, 't')}::text FROM {name} t")  # noqa: S608
             found[name] = {row for (row,) in cursor.fetchall()}
     return found
 
@@ -164,6 +172,37 @@ def test_rows_of_the_first_release_go_forwards_back_and_forwards_again(
     migrate_to(_newest())
     assert read_schema() == first_release.newest
     assert _rows() == forwards
+
+
+def test_vectors_go_into_halves_and_back_with_their_indexes(first_release: Installation) -> None:
+    halves = "0034_keep_vectors_in_halves"
+    migrate_to([("corpus", _before(halves))])
+    before, indexes = _vectors(), _vector_indexes()
+    assert len(before) > 3
+    assert len(indexes) > 1
+    in_halves = {key: vector.astype(np.float16) for key, vector in before.items()}
+    for target, kind in ((halves, "halfvec"), (_before(halves), "vector"), (halves, "halfvec")):
+        migrate_to([("corpus", target)])
+        assert read_schema()["column corpus_embedding.vector"].startswith(f"{kind} ")
+        assert _vector_indexes() == indexes
+        assert all(np.array_equal(vector, in_halves[key]) for key, vector in _vectors().items())
+
+
+def _vectors() -> dict[int, NDArray[np.float32]]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id, vector::text FROM corpus_embedding")
+        return {key: np.array(json.loads(text), np.float32) for key, text in cursor.fetchall()}
+
+
+def _vector_indexes() -> dict[str, bool]:
+    """Whether each is valid, by its definition."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_get_indexdef(indexrelid), indisvalid FROM pg_index"
+            " WHERE indrelid = 'corpus_embedding'::regclass AND strpos("
+            "indexrelid::regclass::text, 'embedding_hnsw_') > 0"
+        )
+        return dict(cursor.fetchall())
 
 
 @pytest.mark.campaign
