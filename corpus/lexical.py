@@ -42,6 +42,10 @@ SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint, w.times
  GROUP BY t.lexeme, w.times HAVING sum(t.chunk_count) > 0
 """
 
+_CHUNKS = """
+SELECT sum(chunk_count)::bigint FROM corpus_termcount WHERE collection_id = %s AND lexeme = ''
+"""
+
 # What is added up is what this statement itself took away: rows that are appended meanwhile stay.
 _ADD_UP = """
 WITH appended AS (
@@ -101,6 +105,14 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
         chunk_count=chunk_count,
         mean_tokens=token_count / max(chunk_count, 1),
     )
+
+
+def count_chunks(collection_id: int) -> int:
+    """Return how many chunks a collection has, without reading them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CHUNKS, [collection_id])
+        (found,) = cursor.fetchone()
+    return found or 0
 
 
 def compact_term_counts() -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from math import inf
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
@@ -9,14 +10,9 @@ import numpy as np
 from django.db.models import Q
 from numpy.typing import NDArray
 
-from corpus.lexical import CANDIDATE_BUDGET, LexicalQuery, read_lexical_query
-from corpus.models import Chunk, ChunkTag, Collection, Document, Embedding, Tag
-from corpus.querysets import (
-    ChunkQuerySet,
-    DocumentQuerySet,
-    EmbeddingQuerySet,
-    most_compared,
-)
+from corpus.lexical import CANDIDATE_BUDGET, LexicalQuery, count_chunks, read_lexical_query
+from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
+from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, most_compared
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed
 from qa.questions import find_phrases
@@ -49,7 +45,7 @@ class Compared(NamedTuple):
     bm25: float
 
 
-Rows = TypeVar("Rows", ChunkQuerySet, DocumentQuerySet, EmbeddingQuerySet)
+Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
 class Legs:
@@ -80,8 +76,7 @@ class Legs:
                 self._vectors,
                 model=model,
                 count=self._count,
-                documents=self._own(Document.objects.all()),
-                are_many=self._is_filtered,
+                among=inf if self._is_filtered else count_chunks(self._collection.pk),
             )
             return _similarities(found)
 

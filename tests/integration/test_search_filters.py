@@ -240,7 +240,7 @@ def test_a_chunk_is_as_near_as_to_the_nearest_of_several_vectors(
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
     vectors = np.stack([EMBEDDER.embed_query(text) for text in ("stone brewery", "harvest 2017")])
     rows = Embedding.objects.filter(collection=crowd)
-    found = rows.find_nearest(vectors, model=EMBEDDER.name, count=20)
+    found = rows.find_nearest(vectors, model=EMBEDDER.name, count=20, among=rows.count())
     stored = {row.chunk_id: row.vector for row in rows}
     least = {key: float(1 - (vectors @ vector).max()) for key, vector in stored.items()}
     farthest = sorted(least.values())[19]
@@ -260,17 +260,22 @@ def test_the_nearest_that_pass_come_first(
     left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
     distances = sorted(float(1 - row.vector @ vector) for row in left)
     vectors = vector[None]
-    exact = [distance for _, distance in left.find_nearest(vectors, model=EMBEDDER.name, count=20)]
+    among = left.count()
+
+    def find() -> list[float]:
+        found = left.find_nearest(vectors, model=EMBEDDER.name, count=20, among=among)
+        return [distance for _, distance in found]
+
+    exact = find()
     assert exact == pytest.approx(distances[:20], abs=2e-3)
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
     with CaptureQueriesContext(connection) as asked:
-        nearest = left.find_nearest(vectors, model=EMBEDDER.name, count=20)
+        found = find()
     # In relaxed order some of the nearest come late.
     assert asked[-1]["sql"].endswith("LIMIT 40")
     if most == 100:
         by_index = left.nearest(vector, model=EMBEDDER.name)[:40].explain()
         assert vector_index_name(EMBEDDER.name) in by_index
-    found = [distance for _, distance in nearest]
     assert found == sorted(found)
     assert len(found) == 20
     assert sum(distance <= distances[19] + 2e-3 for distance in found) >= LEAST_FOUND
@@ -283,16 +288,14 @@ def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
     monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 100)
     monkeypatch.setattr(querysets, "INDEXED_ROWS", 100)
     monkeypatch.setattr(vector_index, "VECTORS_A_CANDIDATE", 5)
-    documents = Document.objects.filter(collection=crowd)
     rows = Embedding.objects.filter(collection=crowd)
     vectors = EMBEDDER.embed_query("stone brewery")[None]
 
     def find(most: int) -> str:
-        wanted = parse_filter(leaf("lte", "share", most))
+        left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
+        among = left.count()
         with CaptureQueriesContext(connection) as asked:
-            rows.satisfying(wanted).find_nearest(
-                vectors, model=EMBEDDER.name, count=5, documents=documents.satisfying(wanted)
-            )
+            left.find_nearest(vectors, model=EMBEDDER.name, count=5, among=among)
         return str(asked[-1]["sql"])
 
     # 300 of 3,000 are compared now, and all of them still looked up.
@@ -308,19 +311,6 @@ def candidates_kept() -> int:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('hnsw.ef_search')::int")
         return int(cursor.fetchone()[0])
-
-
-@pytest.mark.parametrize("chunk_counts", [[3, 2], [1, 1, 1, 1, 1], [5]])
-def test_documents_tell_whether_they_have_more_chunks(
-    collection: Collection, chunk_counts: list[int]
-) -> None:
-    Document.objects.bulk_create(
-        Document(collection=collection, title=f"{number}", chunk_count=count)
-        for number, count in enumerate([*chunk_counts, 0])
-    )
-    rows = Document.objects.filter(collection=collection)
-    assert rows.have_more_chunks_than(4)
-    assert not rows.have_more_chunks_than(5)
 
 
 def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(

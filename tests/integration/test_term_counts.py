@@ -6,7 +6,12 @@ import pytest
 
 from corpus.catalogue import count_stored, create_collection, delete_collection, delete_document
 from corpus.invariants import find_violations
-from corpus.lexical import compact_term_counts, read_frequencies, read_lexical_query
+from corpus.lexical import (
+    compact_term_counts,
+    count_chunks,
+    read_frequencies,
+    read_lexical_query,
+)
 from corpus.models import Chunk, Collection, TermCount
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
@@ -60,6 +65,15 @@ def test_replacing_and_deleting_take_words_away(ingest: Ingest, collection: Coll
     delete_document(UUID(stored.document_id))
     assert frequency("caraway", collection) == 0
     assert not list(find_violations())
+
+
+def test_chunks_are_counted_as_they_come_and_go(ingest: Ingest, collection: Collection) -> None:
+    assert count_chunks(collection.pk) == 0
+    many = ingest(long_text())
+    ingest(LIGHTHOUSE)
+    assert count_chunks(collection.pk) == collection.chunks.count() == len(many.chunk_ids) + 1
+    delete_document(UUID(many.document_id))
+    assert count_chunks(collection.pk) == 1
 
 
 def test_counts_of_one_collection_leave_out_the_others(

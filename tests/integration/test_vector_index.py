@@ -157,7 +157,7 @@ def test_what_was_embedded_before_comes_as_it_is_stored() -> None:
             [str(vector.tolist()), made.pk],
         )
         assert cursor.fetchone() == (True,)
-    (found,) = stored.find_nearest(vector[None], model=embedder.name, count=5)
+    (found,) = stored.find_nearest(vector[None], model=embedder.name, count=5, among=1)
     assert found[1] == pytest.approx(0, abs=1e-6)
 
 
@@ -169,10 +169,14 @@ def test_collections_of_several_dimensions_live_side_by_side() -> None:
         ingest(BAKERY)
         vectors = Embedding.objects.filter(collection=made)
         query = vectors.get(chunk_id=lighthouse.chunk_ids[0]).vector
-        found = vectors.find_nearest(np.array([query]), model=made.embedding_model, count=5)
+        found = vectors.find_nearest(
+            np.array([query]), model=made.embedding_model, count=5, among=2
+        )
         assert str(found[0][0]) == lighthouse.chunk_ids[0]
         assert len(found) == 2
-        assert plan(query, made.embedding_model) == vector_index_name(made.embedding_model)
+        assert plan(np.array(query), made.embedding_model) == vector_index_name(
+            made.embedding_model
+        )
 
 
 def plan(query: NDArray[np.float32], model: str) -> str:
