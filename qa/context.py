@@ -12,10 +12,10 @@ from qa.cancellation import Listener, Silent, wait_for
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
-from qa.search.hybrid import Retriever, default_retriever
-from qa.search.passage_order import rerank_passages
+from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
+from qa.search.passage_order import PassageReranker, rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
-from qa.types import Draft, Exchange, Passage
+from qa.types import Draft, Exchange, Passage, Query
 
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
@@ -119,6 +119,22 @@ class QAContext:
             AskerLeft: By the listener.
         """
         return wait_for(work, listener=self.listener, is_slow=self.rewriter is not None)
+
+    def retrieve(
+        self, query: Query, *, limit: int, mode: str = "hybrid", rerank: bool = True
+    ) -> RetrievedPassages:
+        """Return at most ``limit`` passages, best first.
+
+        Args:
+            rerank: They are going to be reranked: the reranker makes ready meanwhile.
+
+        Raises:
+            CollectionNotFound: There is no such collection.
+            BackendError: A model failed.
+        """
+        if rerank and isinstance(self.reranker, PassageReranker):
+            self.reranker.expect(query.text)
+        return self.retriever.retrieve(query, limit=limit, mode=mode)
 
     def rerank(self, text: str, passages: Sequence[Passage], *, limit: int) -> list[Passage]:
         """Return the best passages for the text, at most ``limit``, best first.

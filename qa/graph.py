@@ -54,7 +54,7 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     limit = max(query.k, context.rerank_count)
-    return {"candidates": context.retriever.retrieve(query, limit=limit).passages}
+    return {"candidates": context.retrieve(query, limit=limit).passages}
 
 
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:

@@ -37,7 +37,7 @@ def search_passages(
         BackendError: A model failed.
     """
     limit = max(query.k * OVERSAMPLING, context.rerank_count)
-    retrieved = context.retriever.retrieve(query, limit=limit, mode=mode)
+    retrieved = context.retrieve(query, limit=limit, mode=mode, rerank=rerank)
     started = perf_counter()
     passages = [passage for passage in retrieved.passages if passage.similarity >= threshold]
     if rerank:

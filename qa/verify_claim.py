@@ -97,7 +97,7 @@ def select_text(text: str) -> Passage:
 
 
 def _find_passages(query: Query, context: QAContext) -> list[Passage]:
-    found = context.retriever.retrieve(query, limit=context.rerank_count).passages
+    found = context.retrieve(query, limit=context.rerank_count).passages
     return context.rerank(query.text, found, limit=PASSAGE_COUNT)
 
 

@@ -93,13 +93,18 @@ class TokenEmbedder(LoadedOnce[_Loaded]):
         """Return of how many tokens these are the vectors, special tokens counted."""
         return len(packed) // self._loaded().codec.token_bytes
 
-    def score_packed(self, query: str, packed: Sequence[bytes]) -> NDArray[np.float32]:
+    def score_packed(
+        self, asked: NDArray[np.float32], packed: Sequence[bytes]
+    ) -> NDArray[np.float32]:
         """Return shape (n,): the mean of the query tokens' best cosines in each text.
 
+        Args:
+            asked: The query's token vectors.
+
         Raises:
-            BackendError: The model is missing or failed.
+            BackendError: The model is missing.
         """
-        return self._loaded().codec.mean_best_matches(self.embed_query(query), packed)
+        return self._loaded().codec.mean_best_matches(asked, packed)
 
     def _load(self) -> _Loaded:
         folder = find_model(self._model)

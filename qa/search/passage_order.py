@@ -34,6 +34,10 @@ _WORD = re.compile(r"\w+")
 class PassageReranker(Protocol):
     """A reranker that keeps what it makes of a passage, and knows it again by its chunk."""
 
+    def expect(self, query: str) -> None:
+        """Make ready for a query whose passages are being looked for."""
+        ...
+
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return shape (n,): what ``score`` gives their texts, as nearly as is kept of them."""
         ...

@@ -1,14 +1,20 @@
 """A reranker that compares each word of the query with each word of a text."""
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.onnx_session import usable_core_count
 from corpus.token_vectors import RankedChunk, bring_token_vectors
 from qa.types import Passage
+
+# Queries that are waited for at once, at most: one for which nothing was found is never taken.
+MOST_EXPECTED = 64
 
 
 class LateInteractionReranker:
@@ -34,6 +40,7 @@ class LateInteractionReranker:
     ) -> None:
         self._embedder = TokenEmbedder(model, threads, batch_size, max_tokens, name)
         self._keeps_vectors = keeps_vectors
+        self._expected: dict[str, Future[NDArray[np.float32]]] = {}
         self.name = self._embedder.name
 
     @property
@@ -48,6 +55,12 @@ class LateInteractionReranker:
         """
         self._embedder.load()
 
+    def expect(self, query: str) -> None:
+        """Begin to encode a query for which passages are being looked for."""
+        if len(self._expected) >= MOST_EXPECTED:
+            self._expected.clear()
+        self._expected[query] = self._beside.submit(self._embedder.embed_query, query)
+
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,): the mean of the query tokens' best similarities, in [-1, 1].
 
@@ -56,7 +69,7 @@ class LateInteractionReranker:
         Raises:
             BackendError: The model is missing or failed.
         """
-        asked = self._embedder.embed_query(query)
+        asked = self._encode(query)
         told = self._embedder.embed_texts(texts)
         return np.array([(asked @ each.T).max(axis=1).mean() for each in told], np.float32)
 
@@ -70,4 +83,12 @@ class LateInteractionReranker:
             return self.score(query, [passage.as_ranked for passage in passages])
         chunks = [RankedChunk(UUID(each.chunk_id), each.as_ranked) for each in passages]
         packed = bring_token_vectors(chunks, embedder=self._embedder)
-        return self._embedder.score_packed(query, packed)
+        return self._embedder.score_packed(self._encode(query), packed)
+
+    def _encode(self, query: str) -> NDArray[np.float32]:
+        expected = self._expected.pop(query, None)
+        return expected.result() if expected else self._embedder.embed_query(query)
+
+    @cached_property
+    def _beside(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(usable_core_count(), thread_name_prefix="query")

@@ -18,8 +18,10 @@ from corpus.token_vectors import (
     RankedChunk,
     bring_token_vectors,
 )
-from qa.search.rerankers.late_interaction import LateInteractionReranker
-from qa.types import Passage
+from qa.context import build_context
+from qa.search.rerankers.late_interaction import MOST_EXPECTED, LateInteractionReranker
+from qa.search_passages import search_passages
+from qa.types import Passage, Query
 from tests.factories import (
     BAKERY,
     COAST,
@@ -120,6 +122,42 @@ class TestOnFirstUse:
         )  # fmt: skip
         scores = reranker.score_passages(LIGHTHOUSE_QUESTION, [from_text])
         assert scores[0] == reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE])[0]
+
+    def test_a_query_that_was_expected_is_encoded_once_and_scores_the_same(
+        self, db: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reranker = LateInteractionReranker(threads=1)
+        scores = reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY])
+        reranker.expect(LIGHTHOUSE_QUESTION)
+        encoded: list[str] = []
+        with monkeypatch.context() as patched:
+            patched.setattr(TokenEmbedder, "embed_query", lambda _, query: encoded.append(query))
+            assert (reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY]) == scores).all()
+        assert encoded == []
+        assert (reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY]) == scores).all()
+
+    def test_queries_that_are_never_asked_are_not_kept_for_ever(
+        self, db: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(TokenEmbedder, "embed_query", lambda _, query: query)
+        reranker = LateInteractionReranker(threads=1)
+        for number in range(10 * MOST_EXPECTED):
+            reranker.expect(str(number))
+            assert len(reranker._expected) <= MOST_EXPECTED
+
+    def test_a_search_expects_what_it_will_ask(
+        self, ingest: Ingest, collection: Collection, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ingest(LIGHTHOUSE)
+        expected: list[str] = []
+        monkeypatch.setattr(LateInteractionReranker, "expect", lambda _, q: expected.append(q))
+        query = Query(LIGHTHOUSE_QUESTION, collection=collection.name)
+        with keeping("lazy"):
+            for rerank in (True, False):
+                search_passages(
+                    query, mode="hybrid", threshold=0, rerank=rerank, context=build_context()
+                )
+        assert expected == [LIGHTHOUSE_QUESTION]
 
 
 class TestWhatChanges:
