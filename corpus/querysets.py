@@ -41,6 +41,7 @@ from corpus.lexical import (
     saying,
 )
 from corpus.lockable import LockableQuerySet, check_writable
+from corpus.postgres.prepared import fetch_prepared
 from corpus.roots.names import matching
 from corpus.vector_index import count_indexed, scan_among
 
@@ -55,6 +56,9 @@ INDEXED_ROWS = 250_000
 # Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
 # nearest come after others that are not.
 INDEX_OVERSAMPLING = 2
+_IS_KNOWN = """
+SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[]) LIMIT 1
+"""
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -323,6 +327,8 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
         Each float32, shape (d,), as it is stored: in half precision.
         """
+        if not fetch_prepared(_IS_KNOWN, [model, list(hashes)]):
+            return {}
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
         found = rows.distinct("input_sha256").values_list("input_sha256", "vector")
         return {digest: np.array(vector, np.float32) for digest, vector in found}

@@ -16,6 +16,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Job
 from corpus.models.installations import Installation
+from corpus.postgres.prepared import fetch_prepared
 
 QUEUE = "pkb"
 # What only workers of the host can do that has the files of the installation.
@@ -28,6 +29,8 @@ FILL_PRIORITY = -10
 # A worker notes every ten seconds that it lives, also while it is at work; Procrastinate takes one
 # for dead after as long.
 SILENT_AFTER = timedelta(seconds=30)
+
+_ASKED = "SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ def is_awaited() -> bool:
 
 def _is_asked(lock: str) -> bool:
     """Tell whether a task waits; of what is asked often a look is cheaper than a failed insert."""
-    return ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock).exists()
+    return bool(fetch_prepared(_ASKED, [lock]))
 
 
 def _awaited(queues: Iterable[str]) -> "QuerySet[ProcrastinateJob]":

@@ -123,7 +123,8 @@ def _options(env: Env) -> dict[str, Any]:
         " -c hnsw.iterative_scan=relaxed_order -c jit=off"
     )
     pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
-    return {"options": search, "pool": pool}
+    # Only what ``corpus.postgres.prepared`` asks can be prepared, and that is at its first time.
+    return {"options": search, "pool": pool, "prepare_threshold": 0}
 
 
 def _owner(env: Env) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from time import time
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, acting_as
@@ -19,6 +19,7 @@ from corpus.ingestion.vectors import Encoded
 from corpus.languages import character_ngrams
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
+from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import ChunkQuerySet
 from corpus.queue import enqueue_filling
 from corpus.rules import rules_in_force, rules_of
@@ -26,6 +27,12 @@ from corpus.tags import put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
 
+_SAME_CONTENT = """
+SELECT id FROM corpus_document
+ WHERE collection_id = %s AND content_sha256 = %s AND content_sha256 <> ''
+   AND id IS DISTINCT FROM %s
+ LIMIT 1
+"""
 # Chunks are dated when they are made, a moment before this transaction ends.
 STORED_WITHIN_S = 600
 
@@ -71,10 +78,8 @@ def refuse_duplicate(
     collection: Collection, content_sha256: str, *, replacing: Document | None = None
 ) -> None:
     """Raise DuplicateDocument if the collection holds this content, but in ``replacing``."""
-    same = Document.objects.filter(collection=collection, content_sha256=content_sha256)
-    others = same.exclude(pk=replacing.pk) if replacing else same
-    found = others.values_list("pk", flat=True).first()
-    if found is not None:
+    replaced = replacing.pk if replacing else None
+    for (found,) in fetch_prepared(_SAME_CONTENT, [collection.pk, content_sha256, replaced]):
         raise DuplicateDocument(found)
 
 
@@ -224,9 +229,8 @@ def lock_names(collection: Collection, *names: str) -> None:
         for name in names
         if name
     )
-    with connection.cursor() as cursor:
-        for key in keys:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [key])
+    for key in keys:
+        fetch_prepared("SELECT pg_advisory_xact_lock(%s)", [key])
 
 
 def _existing(collection: Collection, source_uri: str) -> Document | None:

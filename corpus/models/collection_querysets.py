@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from django.apps import apps
-from django.db import connection, models
+from django.db import models
 from django.db.models import (
     Aggregate,
     Case,
@@ -26,6 +26,7 @@ from corpus.errors import CollectionNotFound, NotAllowed
 from corpus.lexical import TOTAL, IsAnyOf
 from corpus.lockable import LockableQuerySet
 from corpus.models.document_counts import ANY_TAG
+from corpus.postgres.prepared import fetch_prepared
 from corpus.storable import is_storable
 
 if TYPE_CHECKING:
@@ -88,10 +89,8 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
     def model_of(self, collection_id: int) -> str | None:
         """Return the model of today, which stays until the transaction ends; None if it is gone."""
-        with connection.cursor() as cursor:
-            cursor.execute(_MODEL_KEPT, [collection_id])
-            found = cursor.fetchone()
-        return found and str(found[0])
+        found = fetch_prepared(_MODEL_KEPT, [collection_id])
+        return str(found[0][0]) if found else None
 
     def counted(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""

@@ -1,0 +1,56 @@
+"""Statements that are planned once a connection."""
+
+import pytest
+from django.db import DataError, connection, transaction
+
+from corpus.access.principal import NOBODY, acting_as
+from corpus.models import Collection
+from corpus.postgres.prepared import fetch_prepared
+
+pytestmark = pytest.mark.django_db
+NAMES = "SELECT name FROM corpus_collection WHERE name = %s"
+
+PLANNED = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%name = $1'"
+
+
+def planned_count() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%name = $1'"
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_a_statement_is_planned_once_for_all_values() -> None:
+    assert fetch_prepared(NAMES, ["default"]) == [("default",)]
+    assert fetch_prepared(NAMES, ["nowhere"]) == []
+    assert planned_count() == 1
+
+
+def test_rows_without_columns_are_counted() -> None:
+    assert fetch_prepared("SELECT FROM corpus_collection LIMIT 1", []) == [()]
+
+
+def test_it_goes_on_after_a_transaction_that_failed() -> None:
+    fetch_prepared(NAMES, ["default"])
+    with pytest.raises(DataError), transaction.atomic():
+        fetch_prepared("SELECT 1 / %s::int", [0])
+    assert fetch_prepared(NAMES, ["default"]) == [("default",)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_each_call_is_for_who_acts_then() -> None:
+    seen = "SELECT current_setting('pkb.principal')"
+    assert fetch_prepared(seen, []) == [("*",)]
+    with acting_as(NOBODY):
+        assert fetch_prepared(seen, []) == [("",)]
+    assert fetch_prepared(seen, []) == [("*",)]
+
+
+@pytest.mark.parametrize("address", ["default", "default@"])
+def test_a_collection_to_write_is_the_one_that_is_found(address: str) -> None:
+    found, written = Collection.objects.named(address), Collection.objects.named_to_write(address)
+    columns = [field.attname for field in Collection._meta.concrete_fields]
+    assert [getattr(found, name) for name in columns] == [
+        getattr(written, name) for name in columns
+    ]
