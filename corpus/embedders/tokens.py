@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 # ASCII white space only: other kinds are control characters to some tokenizers and vanish.
 _WORD = re.compile(r"[ \t\n\r]*[^ \t\n\r]+|[ \t\n\r]+")
 _BREAK = re.compile(r"(?<=[^ \t\n\r])[ \t\n\r]")
-# Up to so many a text has few words twice, and is tokenized whole in half the time.
+# Up to so many a text has few words twice, and is tokenized whole in a half to all of the time.
 _WHOLE_CHARS = 4_000
 _BLOCK_CHARS = 2_000_000
 _BLOCK_TEXTS = 256
