@@ -118,9 +118,12 @@ def _options(env: Env) -> dict[str, Any]:
     # A filter must not starve a vector search: the index goes on scanning until the limit is
     # reached (pgvector 0.8). relaxed_order returns rows slightly out of order; they are sorted
     # again where they are read.
+    # Pages are mostly in memory. By Postgres' own costs for them each chunk of the collection is
+    # asked for a third of questions' words, and not the index of words (docs/decisions/0013).
     search = (
         f"-c hnsw.ef_search={env.pkb_hnsw_ef_search}"
         " -c hnsw.iterative_scan=relaxed_order -c jit=off"
+        " -c seq_page_cost=0.3 -c random_page_cost=0.33"
     )
     pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
     # Only what ``corpus.postgres.prepared`` asks can be prepared, and that is at its first time.

@@ -200,7 +200,6 @@ class EmbeddedPostgres:
             "port": PORT,
             "max_connections": "100",
             "jit": "off",
-            "random_page_cost": "1.1",
             "max_wal_size": "2GB",
             "log_checkpoints": "off",
             # A statement that failed holds the text of the document it was to store.

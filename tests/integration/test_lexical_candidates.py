@@ -163,6 +163,14 @@ def read_narrow(query: LexicalQuery) -> LexicalQuery:
         return read("stone river granary", Collection.objects.named("rows"))
 
 
+def test_pages_are_taken_to_be_in_memory_on_any_server(collection: Collection) -> None:
+    """Else the index of words is passed over for reading all chunks (docs/decisions/0013)."""
+    with connection.cursor() as cursor:
+        cursor.execute("""SELECT source, setting::float FROM pg_settings
+                           WHERE name IN ('seq_page_cost', 'random_page_cost') ORDER BY name""")
+        assert cursor.fetchall() == [("client", 0.33), ("client", 0.3)]
+
+
 def test_a_word_counts_as_often_as_it_stands_in_a_chunk(collection: Collection) -> None:
     """Up to what a tsvector keeps of it, as BM25 says."""
     document = Document.objects.create(collection=collection, title="Quarries")
