@@ -22,6 +22,11 @@ _BOUNDARY = re.compile(
     )""",
     re.VERBOSE,
 )
+# The mark of a list's item: nothing is said by it alone.
+_MARKER = re.compile(r"[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]")
+_ONLY_MARKER = re.compile(rf"\s*+(?P<mark>{_MARKER.pattern})\s*")
+# Spaces before one at the beginning of a line.
+_MOST_INDENT = 20
 _LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
 
 
@@ -29,8 +34,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the half-open span of each sentence of ``text``, in order.
 
     Spans begin and end on a character that is not white space; together they hold every such
-    character. Headings, list items and table rows are sentences of their own. Linear in the
-    length of the text.
+    character. Headings, list items and table rows are sentences of their own; the mark of an item
+    is one with what follows it. Linear in the length of the text.
     """
     return list(trim_spans(text, _cuts(text)))
 
@@ -43,9 +48,26 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
             start = match.start()
         if match.lastgroup == "stop" and not _ends_sentence(text, start, match):
             continue
+        if match.lastgroup in {"stop", "gap"} and _is_begun(text, start, match.end()):
+            continue
         yield start, match.end()
         start = match.end()
     yield start, len(text)
+
+
+def is_marker(text: str) -> bool:
+    """Tell whether a text is the mark of a list's item and nothing else: "3.", "a)", "-"."""
+    return _MARKER.fullmatch(text.strip()) is not None
+
+
+def _is_begun(text: str, start: int, end: int) -> bool:
+    """Tell whether all there is so far is a mark at the beginning of a line."""
+    mark = _ONLY_MARKER.fullmatch(text, start, end)
+    if mark is None:
+        return False
+    at = mark.start("mark")
+    before = text[max(0, at - _MOST_INDENT) : at].rstrip(" \t")
+    return before.endswith("\n") or (not before and at < _MOST_INDENT)
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:

@@ -168,6 +168,39 @@ def _split_sentence(sentence: str) -> list[str]:
     return [part.rstrip("?\uff1f. ") + "?" for part in parts]
 
 
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[2-9]|1[0-2])"
+_AUXILIARY = rf"(?:{_VERB}|doesn|don|isn|aren)"
+# A noun in the plural, as far as its letters tell.
+_PLURAL = r"""(?:(?!(?:always|does|goes|has|its|means|news|perhaps|series|this|was|yes)\b)
+    [\w-]+(?<!u)(?<!s)(?<!i)s | criteria | people | children | men | women | phenomena)\b"""
+_ASKS_FOR_SEVERAL = re.compile(
+    rf"""\b(?:
+    (?:what|which|who|name|list|give|tell)\b(?:\s+(?:are|were|me|us|out))*+
+        (?:\s+(?:the|all|some))*+ \s+(?:\w+\s+)?? {_COUNT}\s+\w{{3}}
+    | (?:what|who|which)\s+(?:are|were)\s+(?:the|all|some|its|their|his|her|our|your)\s+
+        (?:(?!of\b|for\b|in\b|to\b|that\b)[\w'-]+\s+){{0,3}}?{_PLURAL}
+    | what\s+are\s+(?:[\w'-]+\s+){{0,2}}?{_PLURAL}\s+(?:of|for|in|to|that|when)\b
+    | which\s+{_PLURAL}
+    | (?:what|which)\s+(?:[\w'-]+\s+){{0,2}}?{_PLURAL}\s+(?:of|{_AUXILIARY})\b
+    | what\s+{_PLURAL}\s+(?!(?:at|by|for|from|if|in|on|to|when|with)\b)\w+\s+
+        (?:an?|the|this|these|those)\b
+    )
+    | \A\s*+(?:please\s+)?(?:list|enumerate)\s+\w
+    | \A\s*+(?:please\s+)?(?:name|give(?:\s+me)?|tell\s+me)\s+(?:the|all|some)\s+
+        (?:(?!of\b|who\b|that\b)[\w'-]+\s+){{0,2}}?{_PLURAL}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def asks_for_several(text: str) -> bool:
+    """Tell whether a question asks for several things, which a list or table may tell whole.
+
+    "What are the steps?", "Which three kinds are there?", "Name the stages."; not "What are
+    embeddings?", which asks what one thing is.
+    """
+    return _ASKS_FOR_SEVERAL.search(text) is not None
+
+
 _FILLER = re.compile(r"^\s*(?:(?:so|ok|okay|well|yes|no|thanks)\b[\s,.!]*)+", re.IGNORECASE)
 _CONJUNCTION = re.compile(r"^\s*(?:(?:and|but|or|also|then|plus)\b[\s,]*)+", re.IGNORECASE)
 _ELLIPSIS = re.compile(

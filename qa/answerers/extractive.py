@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import dspy
 
 from corpus.sentences import sentence_spans
-from qa.answerers.excerpt import find_excerpt
+from qa.answerers.excerpt import NEEDED_WORDS, find_excerpt, find_lead
 from qa.answerers.signature import AnswerFromContext, label_passages
 from qa.proof.confidence import likeliest_first, weigh
 from qa.proof.drafts import PARAGRAPH_GAP
+from qa.questions import asks_for_several
 from qa.sigmoid import sigmoid
 from qa.types import Draft, Passage, Reading
 
@@ -18,19 +19,32 @@ from qa.types import Draft, Passage, Reading
 # docs/decisions/0023.
 SECOND_WITHIN = 3.0
 SECOND_SHARE = 0.5
+# The most words of a list or table, with what leads to it, that is said whole where several things
+# are asked for: docs/decisions/0052.
+LIST_WORDS = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What is said of a passage: a span of its text."""
+    """What is said of a passage: a span of its text.
+
+    Attributes:
+        lead: What it needs and stands apart from it: a list's lead-in, a table's header.
+    """
 
     passage: Passage
     start: int
     end: int
+    lead: tuple[int, int] | None = None
 
     @property
     def text(self) -> str:
         return self.passage.text[self.start : self.end]
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """The texts that are said, in order, each word for word."""
+        return (self.passage.text[slice(*self.lead)], self.text) if self.lead else (self.text,)
 
     def is_elsewhere(self, other: "Excerpt") -> bool:
         """Tell whether it is another place of the same document."""
@@ -63,17 +77,18 @@ class ExtractiveProgram(dspy.Module):
         read = likeliest_first(passages)
         if not read:
             return dspy.Prediction(answer="", citations=[], confidence=0.0)
-        excerpts = self._choose(read)
+        excerpts = self._choose(read, list_words=LIST_WORDS if asks_for_several(question) else 0)
+        pieces = dict.fromkeys(piece for excerpt in excerpts for piece in excerpt.pieces)
         return dspy.Prediction(
-            answer=PARAGRAPH_GAP.join(excerpt.text for excerpt in excerpts),
+            answer=PARAGRAPH_GAP.join(pieces),
             citations=[f"S{passages.index(each.passage) + 1}" for each in excerpts],
             confidence=sigmoid(read[0][1].score),
         )
 
-    def _choose(self, read: Sequence[tuple[Passage, Reading]]) -> list[Excerpt]:
+    def _choose(self, read: Sequence[tuple[Passage, Reading]], *, list_words: int) -> list[Excerpt]:
         """Return one excerpt, or two of one document between which the reader is in doubt."""
         least = weigh(*read[0]) - SECOND_WITHIN
-        first = _cut(*read[0], most_words=self.most_words)
+        first = _cut(*read[0], most_words=self.most_words, list_words=list_words)
         near = [each for each in read[1:] if weigh(*each) > least]
         others = (_cut(*each, most_words=int(self.most_words * SECOND_SHARE)) for each in near)
         elsewhere = (other for other in others if other.is_elsewhere(first))
@@ -81,9 +96,15 @@ class ExtractiveProgram(dspy.Module):
         return [first, second] if second else [first]
 
 
-def _cut(passage: Passage, reading: Reading, *, most_words: int) -> Excerpt:
-    span = find_excerpt(passage.text, (reading.start, reading.end), most_words=most_words)
-    return Excerpt(passage, *span)
+def _cut(passage: Passage, reading: Reading, *, most_words: int, list_words: int = 0) -> Excerpt:
+    text = passage.text
+    start, end = find_excerpt(
+        text, (reading.start, reading.end), most_words=most_words, list_words=list_words
+    )
+    lead = find_lead(text, (start, end))
+    said = text[start:end] + (f" {text[slice(*lead)]}" if lead else "")
+    has_room = len(said.split()) <= most_words + NEEDED_WORDS
+    return Excerpt(passage, start, end, lead if has_room else None)
 
 
 class ExtractiveAnswerer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from corpus.sentences import sentence_spans, separator_after
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
 from qa.proof.drafts import PARAGRAPH_GAP, Proof, Sentence, prove_each
+from qa.questions import asks_for_several
 from qa.types import (
     CLOSEST_COUNT,
     Answer,
@@ -33,6 +35,14 @@ MOST_SURE_ABSTENTION = 0.49
 # The reader's margin from which on the few words it marks are an answer of their own, in logits:
 # docs/decisions/0023.
 SHORT_FROM = 0.1
+# A sentence of more words is said, not named: docs/decisions/0052.
+MOST_NAMING_WORDS = 5
+# Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
+_EDGE_MARKS = re.compile(
+    r"\A\s*(?:[*|#\u2022]|[-+]\s|\d{1,3}[.)]\s)|[*|#\u2022]\s*\Z|\n\s*(?:[-*+|\u2022]|\d{1,3}[.)]\s)"
+)
+_MARK = re.compile(r"\A(?:[-*+\u2022]|\d{1,3}[.)])\s+")
+_STOPS = ".!?\u3002 "
 # The relevance to the question, a logit, from which on a quote beside the marked words is evidence.
 BEARING_FROM = 0.0
 
@@ -89,7 +99,7 @@ class Prover:
             writing.text,
             writing.confidence,
             tuple(writing.citations),
-            short=_find_short(writing.text, writing.citations),
+            short=_find_short(question, writing.text, writing.citations),
             disagreement=self._find_disagreement(question, writing.citations, passages),
             drafted=tuple(drafted),
         )
@@ -180,10 +190,15 @@ def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassa
     return ClosePassage(passage, offset + start, offset + end, chance)
 
 
-def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
-    """Where the words stand that the reader marked in the likeliest passage, if it is sure."""
+def _find_short(question: str, text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
+    """Where the words stand that the reader marked in the likeliest passage, if it is sure.
+
+    Nothing where several things are asked for, or the words are no name of one thing.
+    """
     read = likeliest_first([citation.passage for citation in citations])
     if not read or read[0][1].margin < SHORT_FROM:
+        return None
+    if asks_for_several(question) or not _is_one_thing(*read[0]):
         return None
     passage, reading = read[0]
     start, end = reading.start + passage.start_char, reading.end + passage.start_char
@@ -196,6 +211,20 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
             at = citation.answer_start - citation.start_char
             return start + at, end + at
     return None
+
+
+def _is_one_thing(passage: Passage, reading: Reading) -> bool:
+    """Tell whether the marked words are no whole sentence, and no list's or emphasis' marks."""
+    marked = passage.text[reading.start : reading.end]
+    if _EDGE_MARKS.search(marked):
+        return False
+    for start, end in sentence_spans(passage.text):
+        words = _MARK.sub("", passage.text[start:end].rstrip(_STOPS))
+        last = start + len(passage.text[start:end].rstrip(_STOPS))
+        is_whole = reading.start <= last - len(words) and last <= reading.end
+        if is_whole and len(words.split()) > MOST_NAMING_WORDS:
+            return False
+    return True
 
 
 def _cite(proof: Proof, *, at: int) -> Citation:

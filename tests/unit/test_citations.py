@@ -298,6 +298,40 @@ def test_the_words_that_answer_are_pointed_at_in_the_answer() -> None:
     )
 
 
+def test_where_several_things_are_asked_for_no_words_are_pointed_at() -> None:
+    draft = Draft(BUILT, ("S1",), confidence=1.0, answerer="test")
+    for question, short in ((QUESTION, "1874"), ("What are the years of the mills?", None)):
+        assert short_of(prover().prove(draft, [MILL, OTHER], question=question)) == short
+
+
+def marked(text: str, marked: str) -> str | None:
+    passage = replace(PASSAGE, text=text, end_char=100 + len(text))
+    read = read_as(passage, marked, score=2.0, margin=SHORT_FROM)
+    return short_of(proved(text, passages=[read]))
+
+
+@pytest.mark.parametrize(
+    "words", ["1. **Rye", "**Rye", "Rye.**", "* Rye", "- Rye", "| Rye", "Rye |"]
+)
+def test_words_with_marks_at_their_edges_are_not_pointed_at(words: str) -> None:
+    assert marked(f"{words} is ground there all year long.", words) is None
+
+
+def test_words_of_two_items_are_not_pointed_at() -> None:
+    assert marked("Parts:\n- a wheel\n- a mill", "wheel\n- a mill") is None
+
+
+@pytest.mark.parametrize("stop", ["", "."])
+def test_a_whole_sentence_is_not_pointed_at_unless_it_names_one_thing(stop: str) -> None:
+    assert (
+        marked("It is old. The mill was built in 1874.", f"The mill was built in 1874{stop}")
+        is None
+    )
+    assert (
+        marked("Who owns it? Anna Holt does.", f"Anna Holt does{stop}") == f"Anna Holt does{stop}"
+    )
+
+
 def test_words_of_another_sentence_are_not_pointed_at() -> None:
     assert proved("Anna Holt owns it.").short is None
     across = read_as(PASSAGE, "1874. It", score=2.0, margin=SHORT_FROM)

@@ -1,11 +1,15 @@
 """What is said of a passage around the part that answers."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sentences import sentence_spans
-from qa.answerers.excerpt import NEEDED_WORDS, find_excerpt
+from corpus.sentences import is_marker, sentence_spans
+from qa.answerers.excerpt import NEEDED_WORDS, find_excerpt, find_lead
+from qa.answerers.extractive import LIST_WORDS
 
 PLAIN = "The mill is of oak. The wheel is of iron. Rye is ground there. Anna Holt owns all."
 ITEMS = "There are three:\n- The wheel is of iron.\n- The mill is of oak. Worms eat oak.\n- Rye."
@@ -14,7 +18,8 @@ HEADINGS = "# Mill\nThe mill is of oak.\n\n## Wheel\nThe wheel is of iron. Rye i
 # Of these, any text is made that has headings, items, rows and what needs its neighbours.
 PIECES = [
     "Rye is ground. ", "It is dark. ", "What is it? ", "These are:", "e.g. ", "word ", " ", "?",
-    "- oak\n", "2) iron\n", "| a | b |\n", "\n\n", "\n", "# Mill\n", "\n## Wheel\n", "\u3002",
+    "- oak\n", "2) iron\n", "\n3. ", "| --- |\n", "| a | b |\n", "\n\n", "\n",
+    "# Mill\n", "\n## Wheel\n", "\u3002",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
@@ -97,9 +102,110 @@ def test_what_leads_to_a_list_goes_with_its_items() -> None:
 
 
 @pytest.mark.parametrize("rows", [ROWS, ROWS.replace(" ", "")], ids=["padded", "tight"])
-@pytest.mark.parametrize(("answer", "number"), [("iron", 2), ("oak", 3), ("linen", 4)])
+@pytest.mark.parametrize(("answer", "number"), [("oak", 3), ("linen", 4)])
 def test_a_row_is_said_without_its_neighbours(rows: str, answer: str, number: int) -> None:
     assert excerpt(rows, answer) == rows.splitlines()[number]
+
+
+@pytest.mark.parametrize("rows", [ROWS, ROWS.replace(" ", "")], ids=["padded", "tight"])
+def test_the_first_row_goes_with_its_header(rows: str) -> None:
+    assert excerpt(rows, "iron").splitlines() == rows.splitlines()[:3]
+
+
+@pytest.mark.parametrize("answer", ["part", "---"])
+def test_a_header_goes_with_its_rows(answer: str) -> None:
+    assert excerpt(ROWS, answer).splitlines() == ROWS.splitlines()
+    assert excerpt(ROWS, answer, most_words=15).splitlines() == ROWS.splitlines()[:3]
+
+
+def lead(text: str, said: str) -> str | None:
+    at = text.index(said)
+    found = find_lead(text, (at, at + len(said)))
+    return text[slice(*found)] if found else None
+
+
+def test_an_item_or_row_alone_needs_what_leads_to_it() -> None:
+    assert lead(ITEMS, "- Rye.") == "There are three:"
+    assert lead(ROWS, "| mill | oak |") == "| part | of |"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (ITEMS, "There are three:\n- The wheel is of iron."),
+        (ITEMS, "Worms eat oak."),
+        (ITEMS.replace(":", "."), "- Rye."),
+        ("- oak\n- iron", "- iron"),
+        ("| wheel | iron |\n| mill | oak |", "| mill | oak |"),
+        (ROWS, "| part | of |"),
+        (PLAIN, "Rye is ground there."),
+        (PLAIN, "is ground"),
+    ],
+)
+def test_what_has_what_leads_to_it_or_nothing_that_does_needs_none(text: str, said: str) -> None:
+    assert lead(text, said) is None
+
+
+def whole(text: str, answer: str, *, list_words: int = 99) -> str:
+    at = text.index(answer)
+    span = find_excerpt(text, (at, at + len(answer)), most_words=3, list_words=list_words)
+    return text[slice(*span)]
+
+
+@pytest.mark.parametrize("answer", ["three", "iron", "mill", "Worms", "Rye", "oak.\n- Rye"])
+def test_a_list_is_said_whole_with_what_leads_to_it(answer: str) -> None:
+    assert whole(f"Oak is old. {ITEMS}\n\nAnna owns it.", answer) == ITEMS
+
+
+@pytest.mark.parametrize("answer", ["part", "iron", "linen"])
+def test_a_table_is_said_whole(answer: str) -> None:
+    assert whole(f"Oak is old.\n\n{ROWS}\nAnna owns it.", answer) == ROWS.strip()
+    named = f"The parts are:\n\n{ROWS}".strip()
+    assert whole(f"Oak is old. {named}\n\nAnna owns it.", answer) == named
+
+
+def test_the_paragraph_before_a_list_leads_to_it() -> None:
+    text = "Anna Holt owns it.\n\nThere are two parts. Both are old.\n\n1. Wheel.\n2. Mill."
+    assert whole(text, "Mill") == whole(text, "two") == text[text.index("There") :]
+    assert whole(text, "Anna") == "Anna Holt owns it."
+    assert whole(text.partition("\n\n")[2], "Wheel") == text[text.index("There") :]
+
+
+def test_a_list_of_too_many_words_is_cut_as_before() -> None:
+    words = len(ITEMS.split())
+    assert whole(ITEMS, "mill", list_words=words) == ITEMS
+    assert whole(ITEMS, "mill", list_words=words - 1) == "- The mill is of oak."
+
+
+def test_where_no_list_is_near_all_is_as_before() -> None:
+    assert whole(PLAIN, "Anna") == "Anna Holt owns all."
+    assert whole(f"{ITEMS}\n\n{PLAIN}", "Anna") == "Anna Holt owns all."
+
+
+def test_a_mark_that_its_item_does_not_follow_is_not_said() -> None:
+    text = "1. The mill is of oak.\n2."
+    for answer in ("oak", "2."):
+        assert excerpt(text, answer) == "1. The mill is of oak."
+
+
+DOCUMENTS = sorted(Path("data/documents").glob("*.md"))
+SECTION = re.compile(r"(?m)^(?=#)")
+ENDS_IN_MARK = re.compile(r"(?:\A|\n)\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s*\Z")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
+def test_no_excerpt_of_the_sample_documents_ends_in_a_mark_or_lacks_what_leads_to_it(
+    path: Path,
+) -> None:
+    for text in filter(str.strip, SECTION.split(path.read_text(encoding="utf-8"))):
+        for answer in sentence_spans(text):
+            for list_words in (0, LIST_WORDS):
+                span = find_excerpt(text, answer, most_words=65, list_words=list_words)
+                said = text[slice(*span)]
+                assert not ENDS_IN_MARK.search(said)
+                if re.match(r"[-|]|\d+\. ", said) and not find_lead(text, span):
+                    before = text[: span[0]].rstrip()
+                    assert said.startswith("|") or not before.endswith(":")
 
 
 def test_a_paragraph_behind_a_list_is_no_item() -> None:
@@ -137,7 +243,9 @@ def test_an_excerpt_is_a_run_of_sentences_around_the_answer(
     to = data.draw(st.integers(at, len(text)), label="end")
     start, end = find_excerpt(text, (at, to), most_words=most_words)
     sentences = sentence_spans(text)
-    headings = [span for span in sentences if text.startswith("#", span[0])]
+    headings = [
+        span for span in sentences if text.startswith("#", span[0]) or is_marker(text[slice(*span)])
+    ]
     if len(headings) == len(sentences):
         assert (start, end) == (0, len(text))
         return
@@ -147,7 +255,9 @@ def test_an_excerpt_is_a_run_of_sentences_around_the_answer(
 
     assert said
     assert (start, end) == (said[0][0], said[-1][1])
-    assert not set(said) & set(headings)
+    assert not any(text.startswith("#", span[0]) for span in said)
+    assert not is_marker(text[slice(*said[0])])
+    assert not is_marker(text[slice(*said[-1])])
     assert {span for span in touched if span[1] <= behind} <= set(said)
     if len(said) > max(1, len(touched)):
         assert len(text[start:end].split()) <= most_words + NEEDED_WORDS

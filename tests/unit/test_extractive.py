@@ -47,6 +47,29 @@ def test_what_a_document_says_twice_is_said_once() -> None:
     assert (found.text, found.cited) == ("Bread is dark.", ("S1",))
 
 
+LISTED = "There are two:\n\n1. Rye is dark.\n2. Oats are pale."
+LIST = replace(RYE, text=LISTED, end_char=len(LISTED))
+
+
+def test_an_item_is_said_behind_what_leads_to_it_each_word_for_word() -> None:
+    found = answer(read_as(LIST, "pale"))
+    assert found.text == "There are two:\n\n2. Oats are pale."
+    assert found.cited == ("S1",)
+
+
+def test_what_leads_to_an_item_is_left_out_where_it_is_long() -> None:
+    text = LISTED.replace("two", "two " * 40)
+    assert answer(read_as(replace(LIST, text=text), "pale")).text == "2. Oats are pale."
+
+
+def test_where_several_things_are_asked_for_a_list_is_said_whole() -> None:
+    def said(question: str) -> str:
+        return ExtractiveAnswerer(most_words=4).answer(question, [read_as(LIST, "pale")]).text
+
+    assert said("What are the kinds of grain?") == LISTED
+    assert said("Which grain is pale?") == "There are two:\n\n2. Oats are pale."
+
+
 def test_how_well_a_place_was_found_counts_for_the_second_one_too() -> None:
     first = replace(RYE, score=(SECOND_WITHIN + 0.1) / SCORE_WEIGHT)
     assert answer(read_as(first, "dark"), read_as(BELOW, "pale")).cited == ("S1",)

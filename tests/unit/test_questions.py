@@ -2,7 +2,13 @@
 
 import pytest
 
-from qa.questions import MOST_PHRASES, MOST_SENTENCES, find_phrases, find_sentences
+from qa.questions import (
+    MOST_PHRASES,
+    MOST_SENTENCES,
+    asks_for_several,
+    find_phrases,
+    find_sentences,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +76,54 @@ def test_a_question_of_several_sentences_is_cut(question: str, sentences: tuple[
 def test_the_first_sentences_are_enough() -> None:
     text = " ".join(f"This is sentence {number}." for number in range(MOST_SENTENCES + 5))
     assert len(find_sentences(text)) == MOST_SENTENCES
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the seven stages of the model lifecycle?",
+        "What are the steps of indexing?",
+        "what were the most common causes of skew",
+        "What are common causes of skew?",
+        "Which triggers start continuous training?",
+        "Which data tests does the guide recommend?",
+        "Which three things does MLOps add?",
+        "What stages can a version have?",
+        "What kinds of tests are there?",
+        "What conditions make a rollback possible?",
+        "In which cases is a store not needed?",
+        "Who are the owners?",
+        "List the ranges.",
+        "Please list what is needed.",
+        "Name the forms of quantization.",
+        "Give me all steps.",
+        "What two cities does it join?",
+        "Which criteria are there?",
+    ],
+)
+def test_a_question_for_several_things_is_told(question: str) -> None:
+    assert asks_for_several(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the default port?",
+        "What are embeddings?",
+        "What happens in the evaluation stage?",
+        "What causes training-serving skew?",
+        "What makes a fast rollback possible?",
+        "Which index needs a training step?",
+        "Which is the fastest?",
+        "What does the analysis say?",
+        "What status does it give?",
+        "How many stages are there?",
+        "When was the mill built?",
+        "Name the person who owns it.",
+        "Who owns the two mills?",
+        "What was the news of 1999?",
+        "",
+    ],
+)
+def test_a_question_for_one_thing_is_none_for_several(question: str) -> None:
+    assert not asks_for_several(question)
