@@ -24,7 +24,6 @@ _BOUNDARY = re.compile(
 )
 # The mark of a list's item: nothing is said by it alone.
 _MARKER = re.compile(r"[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]")
-_ONLY_MARKER = re.compile(rf"\s*+(?P<mark>{_MARKER.pattern})\s*")
 # Spaces before one at the beginning of a line.
 _MOST_INDENT = 20
 _LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
@@ -62,10 +61,10 @@ def is_marker(text: str) -> bool:
 
 def _is_begun(text: str, start: int, end: int) -> bool:
     """Tell whether all there is so far is a mark at the beginning of a line."""
-    mark = _ONLY_MARKER.fullmatch(text, start, end)
-    if mark is None:
+    piece = text[start:end]
+    if not is_marker(piece):
         return False
-    at = mark.start("mark")
+    at = end - len(piece.lstrip())
     before = text[max(0, at - _MOST_INDENT) : at].rstrip(" \t")
     return before.endswith("\n") or (not before and at < _MOST_INDENT)
 

@@ -15,7 +15,7 @@ _LEANING = re.compile(
 _LEADING_ON = ("?", ":")
 _ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s|\|")
 # The row below the one that names a table's columns.
-_RULE = re.compile(r"\|[-:| \t]*-[-:| \t]*\Z")
+_RULE = re.compile(r"\A\|(?=[:| \t]*+-)[-:| \t]*+\Z")
 # What a sentence that is needed may have over the most words.
 NEEDED_WORDS = 15
 

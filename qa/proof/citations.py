@@ -39,7 +39,8 @@ SHORT_FROM = 0.1
 MOST_NAMING_WORDS = 5
 # Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
 _EDGE_MARKS = re.compile(
-    r"\A\s*(?:[*|#\u2022]|[-+]\s|\d{1,3}[.)]\s)|[*|#\u2022]\s*\Z|\n\s*(?:[-*+|\u2022]|\d{1,3}[.)]\s)"
+    r"\A(?:[*|#\u2022]|[-+]\s|\d{1,3}[.)]\s)|[*|#\u2022]\Z"
+    r"|\n[ \t]{0,20}(?:[*|\u2022]|[-+]\s|\d{1,3}[.)]\s)"
 )
 _MARK = re.compile(r"\A(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _STOPS = ".!?\u3002 "
@@ -215,7 +216,7 @@ def _find_short(question: str, text: str, citations: Sequence[Citation]) -> tupl
 
 def _is_one_thing(passage: Passage, reading: Reading) -> bool:
     """Tell whether the marked words are no whole sentence, and no list's or emphasis' marks."""
-    marked = passage.text[reading.start : reading.end]
+    marked = passage.text[reading.start : reading.end].strip()
     if _EDGE_MARKS.search(marked):
         return False
     for start, end in sentence_spans(passage.text):
