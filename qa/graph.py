@@ -62,7 +62,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     with span(Step.RERANK, passages=len(state["candidates"])):
         best = context.rerank(query.text, state["candidates"], limit=query.k)
         read = read_passages(query.text, best, reader=context.reader)
-    return {"passages": read}
+    return {"passages": context.prover.put_newest_first(query.text, read)}
 
 
 def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:

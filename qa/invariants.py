@@ -42,7 +42,8 @@ _CITATIONS = {
     "a citation has words of a document that is gone": """
         SELECT c.id, a.collection_id FROM qa_citation c JOIN qa_answer a ON a.id = c.answer_id
          WHERE c.document_id IS NULL AND NOT c.is_selected
-           AND (c.quote <> '' OR c.title <> '' OR c.source_uri <> '' OR c.heading_path <> '[]')""",
+           AND (c.quote <> '' OR c.title <> '' OR c.source_uri <> '' OR c.heading_path <> '[]'
+             OR c.document_date <> '')""",
     "the chunk of a citation is of another document": """
         SELECT c.id, a.collection_id FROM qa_citation c JOIN qa_answer a ON a.id = c.answer_id
           JOIN corpus_chunk k ON k.id = c.chunk_id

@@ -119,6 +119,9 @@ class Citation(models.Model):
         null=True, help_text="not known of answers that were given before it was kept"
     )
     ocr_confidence = models.FloatField(null=True, help_text="of the quote, if OCR read it")
+    document_date = models.CharField(
+        max_length=10, blank=True, default="", db_default="", help_text="a day, month or year"
+    )
     quote = models.TextField(blank=True)
     is_selected = models.BooleanField(
         default=False, help_text="of a text that came with the question, not of a document"
@@ -158,7 +161,13 @@ class Citation(models.Model):
 
 
 # What a citation keeps of a deleted document: where the quote stood, and in which version.
-ERASED_CITATION: dict[str, Any] = {"quote": "", "title": "", "source_uri": "", "heading_path": []}
+ERASED_CITATION: dict[str, Any] = {
+    "quote": "",
+    "title": "",
+    "source_uri": "",
+    "heading_path": [],
+    "document_date": "",
+}
 
 
 class Session(BoundModel):

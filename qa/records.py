@@ -121,6 +121,7 @@ def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> model
         source_uri=passage.source_uri,
         heading_path=list(passage.heading_path),
         **citation.printed._asdict(),
+        document_date=passage.document_date,
         quote=citation.quote,
         is_selected=passage.is_selected,
         start_char=citation.start_char,

@@ -89,6 +89,8 @@ class Passage:
         reading: What the reader found in it, once it was read for a question.
         is_selected: It is of a text that came with the question, not of a stored document;
             ``document_id`` is empty, and ``chunk_id`` names it within one question only.
+        document_date: The day, month or year that its document is of, as ISO 8601, or empty.
+        is_newest: It answers otherwise than the likeliest one, and is the newest that does.
     """
 
     chunk_id: str
@@ -106,6 +108,8 @@ class Passage:
     relevance: float | None = None
     reading: Reading | None = None
     is_selected: bool = False
+    document_date: str = ""
+    is_newest: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -281,7 +285,7 @@ class Answer:
             them.
         is_unsure: Whether the nearest is near enough to be looked at.
         unanswered: Parts of the question that the text says nothing to.
-        disagreement: Passages of other documents that answer with another value, best first.
+        disagreement: Passages of other documents that answer with another value, newest first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
         drafted: What became of the draft of the one that was asked.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.models import Collection
@@ -10,6 +10,7 @@ from qa.answer_question import AnsweredQuestion
 from qa.types import Answer, Citation, ClosePassage, Passage
 
 Ingest = Callable[..., StoredDocument]
+Quoted = TypeVar("Quoted", Citation, ClosePassage)
 
 LIGHTHOUSE = (
     "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill. "
@@ -99,6 +100,17 @@ SHORT_ANSWER = Answer(
 
 
 OTHERWISE_ANSWER = replace(SHORT_ANSWER, disagreement=(close_to(LAST_SENTENCE),))
+
+
+def of_day(quoted: Quoted, day: str) -> Quoted:
+    return replace(quoted, passage=replace(quoted.passage, document_date=day))
+
+
+DATED_ANSWER = replace(
+    SHORT_ANSWER,
+    citations=tuple(of_day(each, "2024-05-01") for each in SHORT_ANSWER.citations),
+    disagreement=(of_day(close_to(LAST_SENTENCE), "2019"),),
+)
 
 
 def answered(answer: Answer) -> AnsweredQuestion:

@@ -21,10 +21,12 @@ def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
     parts = [f"**{answer.question}**", _said(turn, first - 1)]
     parts += [f"{UNANSWERED} {part}" for part in answer.unanswered]
     if turn.disagreement:
-        parts += [DISAGREEMENT, _listed(turn.disagreement)]
+        parts += [DISAGREEMENT, _listed(turn.disagreement, is_dated=True)]
     if turn.is_answer:
         notes = enumerate(turn.cited, start=first)
-        parts.append("\n".join(f"[^{number}]: {_note(source)}" for number, source in notes))
+        is_dated = bool(turn.disagreement)
+        told = (f"[^{number}]: {_note(source, is_dated=is_dated)}" for number, source in notes)
+        parts.append("\n".join(told))
     else:
         parts.append(_listed(turn.sources))
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -42,13 +44,16 @@ def _said(turn: Turn, shift: int) -> str:
     return said + text[place:]
 
 
-def _listed(sources: Sequence[Source]) -> str:
-    return "\n".join(f"- {_note(source)}" for source in sources)
+def _listed(sources: Sequence[Source], *, is_dated: bool = False) -> str:
+    return "\n".join(f"- {_note(source, is_dated=is_dated)}" for source in sources)
 
 
-def _note(source: Source) -> str:
+def _note(source: Source, *, is_dated: bool = False) -> str:
+    """Tell a quote and its place; where documents disagree, the day of its document, too."""
     if source.state == "deleted":
         return "a document that was deleted"
     unsure = OCR_UNSURE if source.is_unsure else ""
-    where = [source.name, " › ".join(source.heading_path), source.pages, source.source_uri, unsure]
+    date = source.document_date if is_dated else ""
+    place = [source.name, " › ".join(source.heading_path), source.pages]
+    where = [*place, date, source.source_uri, unsure]
     return f'{", ".join(part for part in where if part)}: "{source.quote}"'

@@ -52,6 +52,7 @@ class Source:
         html: The quote marked in its surroundings, or alone; empty where the answer says it.
         ocr_confidence: Where OCR is least sure of the quote; None where it did not read it.
         last_page: Where the quote ends, if that is known.
+        document_date: The day, month or year of its document, as ISO 8601, or empty.
     """
 
     number: int
@@ -70,6 +71,7 @@ class Source:
     html: SafeString = mark_safe("")  # noqa: RUF009 - nothing
     ocr_confidence: float | None = None
     last_page: int | None = None
+    document_date: str = ""
 
     @property
     def pages(self) -> str:
@@ -205,6 +207,7 @@ class _TurnReader:
             answer_end=citation.answer_end,
             state=_state(citation),
             support=citation.support,
+            document_date=citation.document_date,
             **place_of_stored(citation)._asdict(),
         )
 
@@ -225,6 +228,7 @@ class _TurnReader:
             html=html,
             ocr_confidence=close.printed.ocr_confidence,
             page=close.passage.page,
+            document_date=close.passage.document_date,
         )
 
     def _media_type(self, origin: Any) -> str:

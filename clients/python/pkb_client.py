@@ -78,6 +78,8 @@ class Quote(_FromJson):
     support: str = ""
     # Where it stands on more pages than one.
     last_page: int | None = None
+    # The day, month or year that its document is of.
+    document_date: str | None = None
 
 
 @dataclass(frozen=True)

@@ -137,6 +137,25 @@ def moment_of(stated: Any) -> str:
     return next(filter(None, (read(text) for read in _READERS)), "")
 
 
+def day_of(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
+    """The day that a document is of, as ISO 8601: when it was last changed, by what is said of it.
+
+    Programs write an old date of creation into what was made of a copy, so that the later of the
+    two counts. When its file changed does not: a copy or a checkout changes that.
+
+    Args:
+        metadata: Of the document; what it has under ``created`` and ``modified`` may be anything.
+        created_at: When it was made, as given with it or else as stated.
+
+    Returns:
+        A year or a month where no more is known; empty where nothing is.
+    """
+    stated, modified = (moment_of(metadata.get(key) or "")[:10] for key in ("created", "modified"))
+    given = created_at.date().isoformat() if created_at else ""
+    created = stated if not given or (stated and given.startswith(stated)) else given
+    return max(created, modified)
+
+
 def _iso(text: str) -> str:
     found = _ISO.match(text)
     if not found or int(found[1]) not in YEARS:

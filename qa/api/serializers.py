@@ -40,6 +40,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
     page = serializers.SerializerMethodField()
     last_page = serializers.SerializerMethodField()
     ocr_confidence = serializers.SerializerMethodField()
+    document_date = serializers.SerializerMethodField()
     state = serializers.SerializerMethodField()
 
     class Meta:
@@ -48,7 +49,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
             "chunk_id", "document_id", "selected", "content_sha256", "title", "source_uri",
             "heading_path", "page", "last_page", "preview", "score", "quote", "start_char",
             "end_char", "answer_start", "answer_end", "support", "context", "ocr_confidence",
-            "state",
+            "document_date", "state",
         ]  # fmt: skip
 
     @extend_schema_field(ContextShown(allow_null=True))
@@ -76,6 +77,9 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
     def get_ocr_confidence(self, citation: Any) -> float | None:
         return place_of_stored(citation).ocr_confidence
 
+    def get_document_date(self, citation: Any) -> str | None:
+        return citation.document_date or None
+
     def get_state(self, citation: Any) -> str:
         is_current = citation.is_selected or (
             citation.quote and citation.standing == citation.quote
@@ -100,6 +104,10 @@ class QuoteShown(serializers.Serializer[Any]):
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
     ocr_confidence = serializers.FloatField(source="printed.ocr_confidence", allow_null=True)
+    document_date = serializers.SerializerMethodField()
+
+    def get_document_date(self, quoted: Citation | ClosePassage) -> str | None:
+        return quoted.passage.document_date or None
 
     def get_chunk_id(self, quoted: Citation | ClosePassage) -> UUID | None:
         return None if quoted.passage.is_selected else UUID(quoted.passage.chunk_id)

@@ -11,6 +11,7 @@ from corpus.sentences import sentence_spans, separator_after
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
 from qa.proof.drafts import PARAGRAPH_GAP, Proof, Sentence, prove_each
+from qa.proof.newest import put_newest_first
 from qa.questions import asks_for_several
 from qa.types import (
     CLOSEST_COUNT,
@@ -103,6 +104,15 @@ class Prover:
             short=_find_short(question, writing.text, writing.citations),
             disagreement=self._find_disagreement(question, writing.citations, passages),
             drafted=tuple(drafted),
+        )
+
+    def put_newest_first(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Let the newest of passages that disagree be the answer, where their days are known."""
+        return put_newest_first(
+            question,
+            passages,
+            estimate=self.calibration.estimate,
+            answer_from=self.answer_from,
         )
 
     def _find_disagreement(

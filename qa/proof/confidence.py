@@ -56,9 +56,12 @@ def gather_evidence_alone(passages: Sequence[Passage]) -> dict[str, Evidence]:
 
 
 def likeliest_first(passages: Sequence[Passage]) -> list[tuple[Passage, Reading]]:
-    """Return the passages that were read, with what was found, by how likely they answer."""
+    """Return the passages that were read, with what was found, by how likely they answer.
+
+    The newest that answers otherwise than the likeliest comes before it.
+    """
     read = [(passage, passage.reading) for passage in passages if passage.reading is not None]
-    return sorted(read, key=lambda each: -weigh(*each))
+    return sorted(read, key=lambda each: (not each[0].is_newest, -weigh(*each)))
 
 
 def weigh(passage: Passage, reading: Reading) -> float:

@@ -8,7 +8,7 @@ something else, another name or number beside the marked words, ends it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -82,7 +82,9 @@ def find_disagreement(
     *,
     answer_from: float,
 ) -> tuple[ClosePassage, ...]:
-    """Return the passages of other documents that state another value, in their order.
+    """Return the passages of other documents that state another value, newest first.
+
+    Those of one day, and behind all others those of which none is known, stay in their order.
 
     Args:
         chances: That a passage answers, were it the best one found, by its chunk.
@@ -90,17 +92,31 @@ def find_disagreement(
     """
     quoted = [stated for citation in citations if (stated := _read_quoted(citation))]
     cited = {citation.passage.chunk_id for citation in citations}
+    others = [passage for passage in passages if passage.chunk_id not in cited]
+    found = find_otherwise(question, quoted, others, chances, answer_from=answer_from)
+    return tuple(sorted(found, key=lambda close: close.passage.document_date, reverse=True))
+
+
+def find_otherwise(
+    question: str,
+    quoted: Sequence[Statement],
+    passages: Iterable[Passage],
+    chances: Mapping[str, float],
+    *,
+    answer_from: float,
+) -> list[ClosePassage]:
+    """Return those of the passages that disagree with what is quoted, in their order."""
     others = [
         stated
         for passage in passages
-        if passage.chunk_id not in cited and chances.get(passage.chunk_id, 0.0) >= answer_from
-        if (stated := _read_statement(passage)) is not None
+        if chances.get(passage.chunk_id, 0.0) >= answer_from
+        if (stated := read_statement(passage)) is not None
     ]
-    return tuple(
+    return [
         other.show(chances[other.passage.chunk_id])
         for other in others
         if any(disagree(question, each, other) for each in quoted)
-    )
+    ]
 
 
 def disagree(question: str, one: Statement, other: Statement) -> bool:
@@ -116,7 +132,7 @@ def disagree(question: str, one: Statement, other: Statement) -> bool:
 
 def _read_quoted(citation: Citation) -> Statement | None:
     """What an answer quotes, where its marked words are among it."""
-    stated = _read_statement(citation.passage)
+    stated = read_statement(citation.passage)
     if stated is None:
         return None
     offset = citation.passage.start_char
@@ -124,7 +140,8 @@ def _read_quoted(citation: Citation) -> Statement | None:
     return stated if citation.start_char <= start and end <= citation.end_char else None
 
 
-def _read_statement(passage: Passage) -> Statement | None:
+def read_statement(passage: Passage) -> Statement | None:
+    """Return what a passage answers with; None where nothing is marked in it."""
     reading = passage.reading
     if reading is None or reading.start >= reading.end or passage.is_selected:
         return None

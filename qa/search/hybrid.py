@@ -12,6 +12,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_queries, get_embedder
+from corpus.loaders.stated import day_of
 from corpus.models import Chunk, Collection
 from corpus.postgres.replica import read_evidence
 from corpus.roots.names import shown_address
@@ -167,6 +168,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         end_char=chunk.end_char,
         similarity=similarity,
         score=max(0.0, score),
+        document_date=day_of(document.metadata, document.user_created_at),
         metadata=document.metadata,
     )
 

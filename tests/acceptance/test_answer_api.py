@@ -1,8 +1,11 @@
 """GET /answer and POST /search as scripts use them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.urls import reverse
 from rest_framework.test import APIClient
 
 from corpus.ingestion.attributes import Attributes
@@ -135,6 +138,61 @@ def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) 
     text = Document.objects.get(pk=other["document_id"]).raw_text
     assert text[other["start_char"] : other["end_char"]] == other["quote"]
     assert api.get(f"/answers/{answer['id']}").json()["disagreement"] == answer["disagreement"]
+
+
+OF_2019, OF_2024 = (datetime(year, 5, 1, tzinfo=UTC) for year in (2019, 2024))
+
+
+def ask_of_two(api: APIClient, ingest: Ingest, *dates: datetime | None) -> dict[str, Any]:
+    """Who built it, where the first document says that Quill did, and the second that Berg did."""
+    other = LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg")
+    ingest(LIGHTHOUSE, title="Bavoke", user_created_at=dates[0])
+    ingest(other, title="Coast", user_created_at=dates[1])
+    answer: dict[str, Any] = ask(api).json()
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("dates", "newer", "older"),
+    [
+        ((OF_2019, OF_2024), "Tamas Berg", "Orsolya Quill"),
+        ((OF_2024, OF_2019), "Orsolya Quill", "Tamas Berg"),
+    ],
+)
+def test_of_documents_that_disagree_the_newest_answers(
+    api: APIClient, ingest: Ingest, dates: tuple[datetime, datetime], newer: str, older: str
+) -> None:
+    answer = ask_of_two(api, ingest, *dates)
+    (citation,), (other,) = answer["citations"], answer["disagreement"]
+    assert newer in answer["answer"]
+    assert older in other["quote"]
+    assert newer in answer["short"]
+    assert answer["confidence"] >= settings.PKB_ANSWER_FROM
+    told = [each["document_date"] for each in (citation, other)]
+    assert told == ["2024-05-01", "2019-05-01"]
+    stored = api.get(f"/answers/{answer['id']}").json()
+    assert stored["citations"][0]["document_date"] == "2024-05-01"
+    assert stored["disagreement"] == answer["disagreement"]
+    page = api.get(reverse("web:answer", args=[answer["id"]])).content.decode()
+    assert page.index("1 May 2024") < page.index("Your documents disagree:")
+    assert page.index("Your documents disagree:") < page.index("1 May 2019")
+    export = api.get(reverse("web:answer_markdown", args=[answer["id"]])).content.decode()
+    assert "- Coast, 2019-05-01: " in export or "- Bavoke, 2019-05-01: " in export
+
+
+def test_of_documents_of_which_a_date_is_not_known_the_likeliest_answers(
+    api: APIClient, ingest: Ingest
+) -> None:
+    undated = ask_of_two(api, ingest, None, None)
+    Document.objects.filter(title="Coast").update(user_created_at=OF_2024)
+    one = ask(api).json()
+    Document.objects.filter(title="Coast").update(user_created_at=None)
+    Document.objects.filter(title="Bavoke").update(user_created_at=OF_2024)
+    other = ask(api).json()
+    assert undated["answer"] == one["answer"] == other["answer"]
+    dates = [each["citations"][0]["document_date"] for each in (undated, one, other)]
+    assert dates[0] is None
+    assert sorted(dates[1:], key=bool) == [None, "2024-05-01"]
 
 
 NONSENSE = [

@@ -15,6 +15,7 @@ from qa.management.running_server import note_address
 from qa.types import Answer
 from tests.commands import run
 from tests.factories import (
+    DATED_ANSWER,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     LIGHTHOUSE,
@@ -79,6 +80,9 @@ def test_ask_prints_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None
     assert "\nYour documents disagree:\n\n[2] Coast > Towers (" in out
     assert f'    "{LAST_SENTENCE}"\n' in out
     assert "disagree" not in told(monkeypatch, SHORT_ANSWER)
+    dated = told(monkeypatch, DATED_ANSWER)
+    assert "\nYour documents disagree (the answer is of 2024-05-01):\n\n[2] Coast" in dated
+    assert ", 2019)\n" in dated
 
 
 def test_ask_says_why_another_answerer_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:

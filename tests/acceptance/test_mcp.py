@@ -21,6 +21,7 @@ from qa.api.mcp.server_calls import forwarding
 from qa.types import Answer
 from tests.factories import (
     BAKERY,
+    DATED_ANSWER,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     LIGHTHOUSE,
@@ -121,6 +122,9 @@ def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> tuple[str, str, Any
 def test_an_answer_is_told_with_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     words, _, answer = told(monkeypatch, OTHERWISE_ANSWER)
     assert words == f'Your documents disagree:\n[1] "{LAST_SENTENCE}" {WHERE}'
+    dated, *_ = told(monkeypatch, DATED_ANSWER)
+    lead = "Your documents disagree (the answer is of 2024-05-01):"
+    assert dated == f'{lead}\n[1] "{LAST_SENTENCE}" {WHERE.replace(", ", ", 2019, ")}'
     assert [each["quote"] for each in answer["disagreement"]] == [LAST_SENTENCE]
 
 

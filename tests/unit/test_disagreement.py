@@ -231,6 +231,16 @@ def test_all_that_say_otherwise_are_shown_in_their_order() -> None:
     assert [each.passage.chunk_id for each in found] == ["c2", "c3"]
 
 
+def test_what_says_otherwise_comes_newest_first_and_undated_last() -> None:
+    dates = {2: "", 3: "2019-05-01", 4: "2024", 5: "2019-05-01"}
+    others = [
+        replace(passage(*OTHER, number=number), document_date=date)
+        for number, date in dates.items()
+    ]
+    found = disagreeing(BUILT, passage(*MILL), others)
+    assert [each.passage.chunk_id for each in found] == ["c4", "c3", "c5", "c2"]
+
+
 def test_the_same_document_does_not_disagree_with_itself() -> None:
     other = passage(*OTHER, number=2, document="d1")
     assert disagreeing(BUILT, passage(*MILL), [other]) == ()

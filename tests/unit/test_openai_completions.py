@@ -9,6 +9,7 @@ from qa.api.openai.reply_text import annotate
 from qa.questions import ABSTENTION
 from qa.types import Answer, Citation, Passage
 from tests.factories import (
+    DATED_ANSWER,
     FIRST_SENTENCE,
     LAST_SENTENCE,
     OTHERWISE_ANSWER,
@@ -93,6 +94,15 @@ def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:
     assert content == (f"{FIRST_SENTENCE} [1]\n\nYour documents disagree:\n{LAST_SENTENCE} [2]")
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
+    assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
+
+
+def test_documents_that_disagree_are_dated() -> None:
+    message = message_of(DATED_ANSWER)
+    content = message["content"]
+    lead = "Your documents disagree (the answer is of 2024-05-01):"
+    assert content == f"{FIRST_SENTENCE} [1]\n\n{lead}\n{LAST_SENTENCE} [2] (2019)"
+    cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
 
 

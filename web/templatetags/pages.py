@@ -1,6 +1,7 @@
 """How values read on a page."""
 
 import re
+from datetime import date
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -143,6 +144,14 @@ def about(document: Any) -> str:
         written = ""
     language = LANG_INFO.get(str(stated.get("language", "")), {}).get("name", "")
     return " · ".join(filter(None, [f"by {by}" if by else "", written, language]))
+
+
+@register.filter
+def day(stated: str) -> str:
+    """``4 Mar 2024``, ``Mar 2024`` or ``2024``: a day, month or year as people say it."""
+    numbers = [int(part) for part in stated.split("-")]
+    form = ("Y", "M Y", "j M Y")[len(numbers) - 1]
+    return date_format(date(*[*numbers, 1, 1][:3]), form)
 
 
 @register.filter

@@ -15,6 +15,7 @@ from corpus.roots.names import shown_address
 from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
+from qa.proof.newest import tell_disagreement
 from qa.search_passages import search_passages
 from qa.types import ClosePassage, Passage, Query
 
@@ -88,7 +89,9 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     answer = answered.answer
     told = {
         "I am not sure. The closest passages are:": answer.closest if answer.is_unsure else (),
-        "Your documents disagree:": answer.disagreement,
+        tell_disagreement(each.passage.document_date for each in answer.citations): (
+            answer.disagreement
+        ),
     }
     quotes = (_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
     unanswered = (f"Not answered by the documents: {part}" for part in answer.unanswered)
@@ -103,7 +106,8 @@ def _tell_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
     lines = [lead]
     for number, close in enumerate(quoted, start=1):
         found = _as_result(close.passage)
-        lines.append(f'[{number}] "{close.quote}" ({found["title"]}, {found["url"]})')
+        where = [found["title"], close.passage.document_date, found["url"]]
+        lines.append(f'[{number}] "{close.quote}" ({", ".join(filter(None, where))})')
     return "\n".join(lines)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from qa.proof.newest import tell_disagreement
 from qa.questions import tell_abstention
 from qa.types import Answer, Citation, ClosePassage
 
@@ -11,8 +12,6 @@ from qa.types import Answer, Citation, ClosePassage
 UNSURE = "I am not sure. The closest passages are:"
 # Stands behind an answer to some parts of a question, before a part that has none.
 UNANSWERED = "Not answered by the documents:"
-# Stands behind an answer; what other documents say follows.
-DISAGREEMENT = "Your documents disagree:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +73,22 @@ def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator
     if answer.disagreement:
         at = sum(len(part.text) for part in said)
         first = len(answer.citations) + 1
-        yield from _list_quotes(f"\n\n{DISAGREEMENT}", answer.disagreement, at=at, first=first)
+        lead = tell_disagreement(citation.passage.document_date for citation in answer.citations)
+        yield from _list_quotes(f"\n\n{lead}", answer.disagreement, at=at, first=first)
 
 
 def _list_quotes(
     lead: str, quoted: Sequence[ClosePassage], *, at: int = 0, first: int = 1
 ) -> Iterator[AnnotatedText]:
-    """Quote passages, a line each, behind a lead that stands at this place of the reply."""
+    """Quote passages, a line each, behind a lead that stands at this place of the reply.
+
+    Those that say otherwise than an answer with the days of their documents.
+    """
     yield AnnotatedText(lead)
     at += len(lead)
     for number, close in enumerate(quoted, start=first):
-        text = f"\n{close.quote} [{number}]"
+        date = close.passage.document_date if first > 1 else ""
+        text = f"\n{close.quote} [{number}]{f' ({date})' if date else ''}"
         start = at + len("\n")
         yield AnnotatedText(text, Cited(close, start, start + len(close.quote)))
         at += len(text)

@@ -14,6 +14,7 @@ from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
 from qa.management.running_server import ask_server
+from qa.proof.newest import tell_disagreement
 
 # The answer object, or a citation of it, as docs/api.md has them.
 Shown = Mapping[str, Any]
@@ -77,10 +78,15 @@ def _tell_answer(shown: Shown) -> Iterator[str]:
     for part in shown["unanswered"]:
         yield f"\nNot answered by the documents: {part}"
     if shown["disagreement"]:
-        yield "\nYour documents disagree:"
+        dates = (citation["document_date"] or "" for citation in shown["citations"])
+        yield f"\n{tell_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
-        yield from _tell_quote(number, other)
+        yield from _tell_quote(number, other, _tell_date(other))
+
+
+def _tell_date(quoted: Shown) -> str:
+    return f", {quoted['document_date']}" if quoted["document_date"] else ""
 
 
 def _tell_closest(shown: Shown) -> Iterator[str]:

@@ -12,6 +12,7 @@ from corpus.loaders.stated import (
     MAX_ENTRIES,
     MAX_KEY_CHARS,
     MAX_TEXT_CHARS,
+    day_of,
     first_moment,
     in_one_form,
     language_of,
@@ -160,3 +161,25 @@ def test_each_format_states_author_date_and_language() -> None:
         assert (found.get("author"), found.get("created"), found.get("language")) == stated, (
             filename
         )
+
+
+DAYS: dict[str, tuple[dict[str, Any], datetime | None, str]] = {
+    "given": ({}, datetime(2024, 3, 4, tzinfo=UTC), "2024-03-04"),
+    "stated": ({"created": "2024-03-04T10:00:00"}, None, "2024-03-04"),
+    "a month": ({"created": "2024-03"}, datetime(2024, 3, 1, tzinfo=UTC), "2024-03"),
+    "given otherwise": ({"created": "2024-03"}, datetime(2019, 5, 1, tzinfo=UTC), "2019-05-01"),
+    "changed since": (
+        {"created": "2015", "modified": "2024-03-04"},
+        datetime(2015, 1, 1, tzinfo=UTC),
+        "2024-03-04",
+    ),
+    "changed before": ({"modified": "2014"}, datetime(2015, 1, 1, tzinfo=UTC), "2015-01-01"),
+    "nothing": ({}, None, ""),
+    "no dates": ({"created": ["?"], "modified": {"by": "Ida"}}, None, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAYS)
+def test_a_document_is_of_the_day_that_is_said_of_it(case: str) -> None:
+    metadata, created_at, day = DAYS[case]
+    assert day_of(metadata, created_at) == day

@@ -1,0 +1,67 @@
+"""Of documents that disagree, let the newest answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from qa.proof.confidence import gather_evidence, likeliest_first
+from qa.proof.disagreement import find_otherwise, read_statement
+from qa.types import Evidence, Passage
+
+
+def put_newest_first(
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    estimate: Callable[[Evidence], float],
+    answer_from: float,
+) -> list[Passage]:
+    """Put the newest passage that answers otherwise than the likeliest one before that.
+
+    It gets the score of the one whose place it takes: both are about one matter, so that how near
+    that passage comes to the question tells of both. It stays where it is unless it would be sure
+    enough there, and its document is known to be newer.
+
+    Args:
+        passages: With their readings.
+        estimate: The chance that a passage answers.
+        answer_from: With less neither is an answer.
+    """
+    read = [passage for passage, _ in likeliest_first(passages)]
+    newer = [each for each in read if _is_newer(each.document_date, read[0].document_date)]
+    stated = read_statement(read[0]) if newer else None
+    if stated is None:
+        return list(passages)
+    evidence = gather_evidence(passages)
+    behind = evidence[read[0].chunk_id].behind
+    chances = {chunk: estimate(replace(each, behind=behind)) for chunk, each in evidence.items()}
+    if chances[read[0].chunk_id] < answer_from:
+        return list(passages)
+    found = find_otherwise(question, [stated], newer, chances, answer_from=answer_from)
+    if not found:
+        return list(passages)
+    newest = max((close.passage for close in found), key=lambda each: each.document_date)
+    return _move_before(passages, newest, read[0])
+
+
+def tell_disagreement(dates: Iterable[str]) -> str:
+    """Return what stands before the quotes that say otherwise.
+
+    Args:
+        dates: Of what the answer quotes.
+    """
+    known = " and ".join(filter(None, dict.fromkeys(dates)))
+    return f"Your documents disagree{f' (the answer is of {known})' if known else ''}:"
+
+
+def _is_newer(date: str, other: str) -> bool:
+    """Tell whether a day is after another; one within a year or month that is all is not."""
+    known = min(len(date), len(other))
+    return date[:known] > other[:known]
+
+
+def _move_before(passages: Sequence[Passage], moved: Passage, other: Passage) -> list[Passage]:
+    rest = [each for each in passages if each.chunk_id != moved.chunk_id]
+    place = rest.index(other)
+    return [*rest[:place], replace(moved, score=other.score, is_newest=True), *rest[place:]]
