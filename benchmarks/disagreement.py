@@ -234,7 +234,9 @@ def _ask_beside_copy(change: Change, collection: Collection, moment: datetime) -
         media_type=document.media_type,
         user_created_at=moment,
     )
-    text = document.raw_text.replace(change.old, change.new)
+    # The stored text breaks lines where it likes.
+    old = r"\s+".join(map(re.escape, change.old.split()))
+    text = re.sub(old, lambda _: change.new, document.raw_text)
     ingest_text(text, collection=collection, attributes=attributes)
     try:
         return _ask(change.question.text, collection)
