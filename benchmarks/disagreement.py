@@ -58,7 +58,7 @@ CHANGED = {
     "q14": ("1 August 2024", "1 August 2023"),
     "q16": ("every three months", "every five months"),
     "q18": ("43 minutes 12 seconds", "71 minutes 12 seconds"),
-    "q19": ("above 0.25", "above 0.4"),
+    "q19": ("0.25", "0.4"),
     "q20": ("90 days", "30 days"),
     "q21": ("Lewis and colleagues", "Karpukhin and colleagues"),
     "q22": ("60", "80"),
