@@ -9,6 +9,7 @@ import argparse
 import os
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 from uuid import UUID
@@ -39,7 +40,7 @@ def main() -> None:
     pairs = _pair_questions(dataset, options.pairs)
     print(f"{dataset.name}: {len(pairs)} questions of two")
     for name, how in (("part by part", split_question), ("as a whole", lambda text: ())):
-        with patch("qa.answer_question.split_question", how):
+        with patch("qa.runs.split_question", how):
             texts = [_ask(pair, indexed.collection.name) for pair in pairs]
         _print_row(name, pairs, texts)
 
@@ -59,7 +60,8 @@ def _ask(pair: Pair, collection: str) -> str:
         " ".join(question.text for question in pair),
         collection=collection,
         k=12,
-        context=build_context(),
+        # Else the second way would be given the answers of the first.
+        context=replace(build_context(), keeps_answers=False),
         route="evaluate",
     )
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()

@@ -20,15 +20,12 @@ from corpus.telemetry import (
 from qa.answer_cache import find_place
 from qa.cancellation import Listener
 from qa.concurrency import answering_slot
-from qa.context import EXTRACTIVE, QAContext
-from qa.proof.parts import JoinedText, join_answers
-from qa.questions import split_question
+from qa.context import QAContext
 from qa.records import record_answer
-from qa.search.hybrid import SteadyVersions
+from qa.runs import run_question
 from qa.search.printed_places import place_answer
-from qa.search.selected_text import SelectedText
 from qa.state import QAInput
-from qa.types import Answer, Citation, Draft, Exchange, Passage, Query
+from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ def _answer(
     inputs: QAInput, context: QAContext, selected_text: str
 ) -> tuple[AnsweredQuestion, bool]:
     """Answer anew; tell as well whether it may be given again: no model failed on the way."""
-    state, steps = _run_parts(inputs, context, selected_text)
+    state, steps = run_question(inputs, context, selected_text)
     query: Query = state["query"]
     lacks_phrasings = context.expansion_count > 0 and not query.phrasings
     draft: Draft | None = state.get("draft")
@@ -142,130 +139,6 @@ def _answer(
     )
     went_wrong = made.answer.fallback or (draft and draft.note)
     return made, not (went_wrong or lacks_phrasings)
-
-
-def _run_parts(
-    inputs: QAInput, context: QAContext, selected_text: str
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Answer each part of a question by itself, where documents are quoted.
-
-    A language model is asked all at once: it writes of several passages.
-    """
-    question = inputs["question"]
-    parts = split_question(question) if context.answerer.name == EXTRACTIVE else ()
-    if not parts:
-        return _run_with_selection(inputs, context, selected_text)
-    listener = _PartListener(context.listener)
-    steady = SteadyVersions(context.retriever)
-    states: list[dict[str, Any]] = []
-    steps: list[dict[str, Any]] = []
-    for number, part in enumerate(parts, start=1):
-        of_part: QAInput = {**inputs, "question": part}
-        listener.joined.begin_part()
-        state, taken = _run_with_selection(
-            of_part, replace(context, listener=listener, retriever=steady), selected_text
-        )
-        states.append(state)
-        steps += [{**step, "name": f"part{number}.{step['name']}"} for step in taken]
-    return {
-        "proved": join_answers(question, [state["proved"] for state in states]),
-        "query": Query(" ".join(state["query"].text for state in states), inputs["collection"]),
-        "passages": [each for state in states for each in state.get("passages", ())],
-    }, steps
-
-
-class _PartListener:
-    """Passes on what is said to each part as it will stand in the whole answer."""
-
-    def __init__(self, listener: Listener) -> None:
-        self.joined = JoinedText()
-        self._listener = listener
-
-    def check(self) -> None:
-        self._listener.check()
-
-    def begin(self, step: str) -> None:
-        self._listener.begin(step)
-
-    def say(self, text: str, citation: Citation) -> None:
-        added = self.joined.add(citation)
-        if added is not None:
-            self._listener.say(*added)
-
-
-def _run_with_selection(
-    inputs: QAInput, context: QAContext, selected_text: str
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Run the graph over the selected text; over the collection if that holds no answer."""
-    if not selected_text.strip():
-        return _run(inputs, context)
-    # Without phrasings: a text this short is read whole.
-    selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
-    state, steps = _run(inputs, selected)
-    for step in steps:
-        step["name"] = f"selected.{step['name']}"
-    if not state["proved"].abstained:
-        return state, steps
-    whole, further = _run(inputs, context)
-    # A selection that may answer is nearer than documents that do not.
-    is_nearer = state["proved"].kind == "unsure" and whole["proved"].kind == "abstained"
-    return state if is_nearer else whole, steps + further
-
-
-# What comes after a node where an answer is found; what ends sooner ends at once.
-_NEXT = {"parse": "retrieve", "retrieve": "rerank", "rerank": "answer", "answer": "cite"}
-
-
-def _run(inputs: QAInput, context: QAContext) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Run the graph; return all its keys and what each node did."""
-    from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
-
-    state: dict[str, Any] = {}
-    steps = []
-    started = perf_counter()
-    context.listener.check()
-    for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
-        now = perf_counter()
-        for node, written in update.items():
-            state |= written
-            elapsed_ms = round((now - started) * 1000, 2)
-            steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
-            if node in _NEXT:
-                context.listener.begin(_NEXT[node])
-        context.listener.check()
-        started = now
-    return state, steps
-
-
-def _summary(written: dict[str, Any]) -> dict[str, Any]:
-    """What a node did, without any text of documents."""
-    summary: dict[str, Any] = {}
-    for value in written.values():
-        if isinstance(value, Query):
-            summary["searched"] = value.text
-            if value.phrasings:
-                summary["phrasings"] = list(value.phrasings)
-        elif isinstance(value, list):
-            summary["passages"] = [
-                {
-                    "chunk_id": p.chunk_id,
-                    "score": round(p.score, 4),
-                    "relevance": p.relevance,
-                    "reading": p.reading and round(p.reading.score, 3),
-                }
-                for p in value
-            ]
-        elif isinstance(value, Draft):
-            summary |= {"answerer": value.answerer, "cited": list(value.cited), "note": value.note}
-        elif isinstance(value, Answer):
-            summary |= {
-                "kind": value.kind,
-                "answerer": value.answerer,
-                "fallback": value.fallback,
-                "citations": len(value.citations),
-                "confidence": value.confidence,
-            }
-    return summary
 
 
 def _count_tokens(draft: Draft, labels: dict[str, str]) -> None:

@@ -1,8 +1,9 @@
 """The question-answering graph: nodes, edges, and nothing else.
 
     parse -> retrieve -> rerank -> answer -> cite
-     |          |  |                  |
-     |          |  +-> outline        |       a document is to be summed up
+     |          |  |       |          |
+     |          |  |       +-> point  |       documents are sought
+     |          |  +-> outline        |       a document, or all, are to be summed up
      +----------+-> abstain <---------+       nothing asked, found or said
 
 The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
@@ -19,12 +20,13 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
+from qa.asked.mentions import choose_mentions, find_topic_sought, mentions
 from qa.context import EXTRACTIVE, QAContext
 from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
 from qa.proof.outline import Section, tell_outline
-from qa.questions import find_named, is_greeting
+from qa.questions import asks_for_all, find_named, is_greeting
 from qa.readers.passages import read_passages
-from qa.search.outline import find_by_name, read_sections
+from qa.search.outline import find_by_name, read_openings, read_sections
 from qa.state import QAInput, QAOutput, QAState
 from qa.types import Answer, Passage, Query
 
@@ -37,6 +39,7 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         question = " ".join(state["question"].split())
         rewrite = partial(rewrite_question, question, state["history"], rewriter=context.rewriter)
         text = context.wait_for(rewrite)
+        text = find_topic_sought(text) or text
         expand = partial(
             expand_question, text, expander=context.expander, count=context.expansion_count
         )
@@ -61,6 +64,8 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
         best = context.rerank(query.text, state["candidates"], limit=query.k)
+        if find_topic_sought(state["question"]):
+            best = choose_mentions(best, query.text)
         read = read_passages(query.text, best, reader=context.reader)
     return {"passages": context.prover.put_newest_first(query.text, read)}
 
@@ -78,6 +83,8 @@ def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def _sections(query: Query, candidates: Sequence[Passage]) -> list[Section]:
+    if asks_for_all(query.text):
+        return read_openings(query, candidates)
     named = find_by_name(find_named(query.text), candidates)
     return read_sections(named) if named else []
 
@@ -107,6 +114,14 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     return {"proved": replace(proved, question=state["question"])}
 
 
+def point(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    passages, topic = state["passages"], state["query"].text
+    proved = runtime.context.prover.hold_back(state["question"], passages)
+    # That the words stand there is a reason to look, however sure the reader is.
+    is_unsure = proved.is_unsure or mentions(passages[0], topic)
+    return {"proved": replace(proved, is_unsure=is_unsure, answerer=EXTRACTIVE)}
+
+
 def abstain(state: QAState) -> Update:
     draft = state.get("draft")
     answerer = draft.answerer if draft else ""
@@ -121,8 +136,14 @@ def asks_something(state: QAState) -> Literal["retrieve", "abstain"]:
 def has_candidates(state: QAState) -> Literal["rerank", "outline", "abstain"]:
     if not state["candidates"]:
         return "abstain"
-    name = find_named(state["query"].text)
-    return "outline" if name and find_by_name(name, state["candidates"]) else "rerank"
+    text = state["query"].text
+    name = find_named(text)
+    is_named = bool(name) and find_by_name(name, state["candidates"]) is not None
+    return "outline" if is_named or asks_for_all(text) else "rerank"
+
+
+def has_topic(state: QAState) -> Literal["point", "answer"]:
+    return "point" if find_topic_sought(state["question"]) else "answer"
 
 
 def has_draft(state: QAState) -> Literal["cite", "abstain"]:
@@ -134,14 +155,15 @@ def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAOutput]:
     graph = StateGraph(
         QAState, context_schema=QAContext, input_schema=QAInput, output_schema=QAOutput
     )
-    for node in (parse, retrieve, rerank, outline, answer, cite, abstain):
+    for node in (parse, retrieve, rerank, point, outline, answer, cite, abstain):
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "parse")
     graph.add_conditional_edges("parse", asks_something)
     graph.add_conditional_edges("retrieve", has_candidates)
-    graph.add_edge("rerank", "answer")
+    graph.add_conditional_edges("rerank", has_topic)
     graph.add_conditional_edges("answer", has_draft)
     graph.add_edge("cite", END)
+    graph.add_edge("point", END)
     graph.add_edge("outline", END)
     graph.add_edge("abstain", END)
     return graph.compile()

@@ -49,24 +49,44 @@ def find_sentences(text: str) -> tuple[str, ...]:
 # What a person is told in place of an answer.
 ABSTENTION = "No answer to this question was found in the documents."
 GREETING = "Hello. Ask a question, and the documents answer it in their own words."
+UNNAMED = (
+    "Name the document that is to be summed up, by its title. Only a few are summed up together."
+)
 _POLITE = (
     r"hi|hello|hey|howdy|greetings|good\s+(?:morning|afternoon|evening|day)|thanks|thank\s+you|thx"
     r"|cheers|ok|okay|bye|goodbye|good\s+night|how\s+are\s+you|nice\s+to\s+meet\s+you"
+    r"|help(?:\s+me)?|who\s+are\s+you|what\s+are\s+you|(?:what|how)\s+can\s+you\s+(?:do|help)"
+    r"(?:\s+(?:me|for\s+me))?|what\s+do\s+you\s+do|what\s+can\s+I\s+(?:do|ask)(?:\s+(?:here|you))?"
+    # German, French, Spanish and Italian.
+    r"|hallo|guten\s+(?:tag|morgen|abend)|gute\s+nacht|moin|servus|danke|tsch\u00fcss|wer\s+bist\s+du"
+    r"|was\s+kannst\s+du|hilfe|bonjour|bonsoir|salut|coucou|merci|au\s+revoir|qui\s+es[-\s]tu"
+    r"|que\s+peux[-\s]tu\s+faire|\u00a1?hola|\u00a1?buen[oa]s\s+(?:d\u00edas|dias|tardes|noches)"
+    r"|(?:muchas\s+)?gracias|adi\u00f3s|\u00bf?qui\u00e9n\s+eres|\u00bf?qu\u00e9\s+puedes\s+hacer"
+    r"|ciao|salve|buon\s?giorno|buona\s?sera|(?:mille\s+)?grazie|arrivederci|chi\s+sei"
+    r"|cosa\s+puoi\s+fare"
 )
 _GREETING = re.compile(
-    rf"(?:(?:{_POLITE})(?:\s+(?:there|all|everyone|again|so\s+much|very\s+much|pkb))?[\s,.!?]*)+",
+    rf"(?:(?:{_POLITE})(?:\s+(?:there|all|everyone|again|so\s+much|very\s+much|pkb|zusammen|sch\u00f6n"
+    r"|sehr|beaucoup|mille))?[\s,.!?]*)+",
     re.IGNORECASE,
 )
 
 
 def is_greeting(text: str) -> bool:
-    """Tell whether a text greets or thanks, and asks nothing."""
+    """Tell whether a text greets, thanks or asks for help, and asks nothing of the documents."""
     return _GREETING.fullmatch(text.strip()) is not None
+
+
+def find_reply(text: str) -> str:
+    """Return what to say to a text that documents need not answer; empty for a question."""
+    if is_greeting(text):
+        return GREETING
+    return UNNAMED if asks_for_all(text) else ""
 
 
 def tell_abstention(question: str) -> str:
     """Return what a person is told who gets no answer."""
-    return GREETING if is_greeting(question) else ABSTENTION
+    return find_reply(question) or ABSTENTION
 
 
 _SUMMARY = re.compile(
@@ -74,14 +94,27 @@ _SUMMARY = re.compile(
     (?:summari[sz]e | sum\s+up | outline
        | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?
          (?:(?:short|brief|quick)\s+)?(?:summary|overview|outline|tl;?dr)\s+of
-       | what\s+(?:is|does)(?=.+\s(?:about|cover)\W*$))
+       | what(?:\s+(?:is|are|do|does)|['\u2019]s)(?=.+\s(?:about|cover)\W*$))
     \s+(?P<name>\S[^\n]*+)\s*\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAMES_NONE = re.compile(
+    r"""(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
+    (?:summari[sz]e | sum\s+up
+       | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?(?:(?:short|brief|quick)\s+)?
+         (?:summary|overview|outline|tl;?dr)
+       | (?:what|which)\s+(?:documents|files)\s+(?:are\s+there|do\s+you\s+have)
+       | (?:list|show)\s+(?:me\s+)?(?:all\s+)?(?:the\s+|my\s+)?(?:documents|files)
+       | what(?:\s+is|['\u2019]s)\s+in\s+(?:here
+         |(?:the|this|these|my|your)\s+(?:documents|files|collection|library))
+    )(?:,?\s+please)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Of a document's name these tell nothing.
 _NAMELESS = frozenset(
-    "a all an and content contents doc document documents everything file files guide in it manual"
-    " my of on our page paper that the this to your".split()
+    "a all an and collection content contents doc document documents everything file files guide"
+    " here in it library manual my of on our page paper please that the these they this those to"
+    " whole you your".split()
 )
 
 
@@ -91,6 +124,14 @@ def find_named(text: str) -> str:
     name = found["name"].rstrip(" \t.?!") if found else ""
     words, _, last = name.rpartition(" ")
     return words.rstrip() if words and last.lower() in {"about", "cover"} else name
+
+
+def asks_for_all(text: str) -> bool:
+    """Tell whether a summary is asked for, and no document is named: of all there is."""
+    name = find_named(text)
+    if name:
+        return not telling_words(name)
+    return _NAMES_NONE.fullmatch(text.strip(" \t\n.,?!")) is not None
 
 
 def telling_words(name: str) -> frozenset[str]:

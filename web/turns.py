@@ -22,7 +22,7 @@ from qa.conversations import (
     read_passages,
 )
 from qa.conversations.passages import Place
-from qa.questions import is_greeting, tell_abstention
+from qa.questions import find_reply, tell_abstention
 from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
@@ -136,8 +136,9 @@ class Turn:
         return self.answer.kind == models.Answer.Kind.ANSWER
 
     @property
-    def is_greeting(self) -> bool:
-        return is_greeting(self.answer.question) and not self.is_answer
+    def is_reply(self) -> bool:
+        """It is what to ask for, said to a text that is no question."""
+        return bool(find_reply(self.answer.question)) and not self.is_answer
 
     @property
     def is_written(self) -> bool:

@@ -94,7 +94,7 @@ class Prover:
                 bearing = chance if self._bears_on(question, source) else 0.0
                 writing.add(step.proof, bearing, is_apart=step.begins_paragraph)
         if not writing.said_count:
-            held_back = self._hold_back(question, passages, chances)
+            held_back = self.hold_back(question, passages)
             return replace(held_back, drafted=tuple(drafted))
         return Answer(
             question,
@@ -140,10 +140,9 @@ class Prover:
         (relevance,) = self.judge.score(question, [quoted.text])
         return bool(relevance >= BEARING_FROM)
 
-    def _hold_back(
-        self, question: str, passages: Sequence[Passage], chances: Mapping[str, float]
-    ) -> Answer:
+    def hold_back(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Claim nothing, and show what comes closest."""
+        chances = self._estimate(gather_evidence(passages))
         best = max(chances.values(), default=0.0)
         shown = [
             _show_close(passage, reading, chances[passage.chunk_id])

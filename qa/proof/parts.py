@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from corpus.sentences import separator_after
-from qa.types import CLOSEST_COUNT, Answer, Citation
+from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage
 
 # Between what is said to two parts.
 GAP = "\n\n"
@@ -90,14 +90,23 @@ def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
 
 def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:
     """Claim nothing; show what comes closest to any part."""
-    least_first = sorted(
-        (close for answer in answers for close in answer.closest), key=lambda close: close.score
-    )
-    nearest = {close.passage.chunk_id: close for close in least_first}
     surest = max(answers, key=lambda answer: answer.confidence)
     return replace(
         surest,
         question=question,
-        closest=tuple(sorted(nearest.values(), key=lambda close: -close.score)[:CLOSEST_COUNT]),
+        closest=_choose_closest(answers),
         is_unsure=any(answer.is_unsure for answer in answers),
     )
+
+
+def _choose_closest(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
+    """The best of each part, and of all others those that come nearest; each passage once."""
+    ranked = [sorted(answer.closest, key=lambda close: -close.score) for answer in answers]
+    best = [close for closest in ranked for close in closest[:1]]
+    others = [close for closest in ranked for close in closest[1:]]
+    chosen: dict[str, ClosePassage] = {}
+    for group in (best, others):
+        for close in sorted(group, key=lambda close: -close.score):
+            chosen.setdefault(close.passage.chunk_id, close)
+    nearest = list(chosen.values())[:CLOSEST_COUNT]
+    return tuple(sorted(nearest, key=lambda close: -close.score))

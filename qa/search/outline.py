@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
-from corpus.models import Chunk, Document
+from corpus.models import Chunk, Collection, Document
 from corpus.postgres.replica import read_evidence
 from qa.proof.outline import Section
 from qa.questions import telling_words
 from qa.search.hybrid import passage_of
-from qa.types import Passage
+from qa.types import Passage, Query
 
 # A summary of more sections is read as the document itself.
 MOST_SECTIONS = 8
@@ -19,14 +19,42 @@ MOST_SECTIONS = 8
 def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
     """Return the first passage of a document whose title or address has all words of the name.
 
-    A name that tells nothing ("this document") means the only one found.
+    None for a name that tells nothing.
     """
     wanted = telling_words(name)
-    if not wanted:
-        is_only = len({passage.document_id for passage in candidates}) == 1
-        return candidates[0] if is_only else None
     named = (each for each in candidates if wanted <= telling_words(f"{each.title} {each.source}"))
-    return next(named, None)
+    return next(named, None) if wanted else None
+
+
+def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
+    """Return the beginning of each document that a query may find, by their titles.
+
+    The sections of the only one, or of a text that came with the question. None of more than
+    ``MOST_SECTIONS``.
+
+    Args:
+        candidates: What was found, at least one passage.
+    """
+    if candidates[0].is_selected:
+        return [Section(min(candidates, key=lambda passage: passage.start_char), 0, 0)]
+    return read_evidence(lambda: _read_openings(query))
+
+
+def _read_openings(query: Query) -> list[Section]:
+    collection = Collection.objects.named(query.collection)
+    rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
+    documents = list(rows.only("outline").order_by("title", "pk")[: MOST_SECTIONS + 1])
+    if len(documents) > MOST_SECTIONS:
+        return []
+    if len(documents) == 1:
+        return _sections_of(documents[0])
+    return [section for document in documents if (section := _opening_of(document))]
+
+
+def _opening_of(document: Document) -> Section | None:
+    headings = Outline.from_json(document.outline).headings
+    title_end = next((heading.end for heading in headings[:1] if heading.start == 0), 0)
+    return _section_at(document, 0, title_end)
 
 
 def read_sections(named: Passage) -> list[Section]:
@@ -40,8 +68,10 @@ def read_sections(named: Passage) -> list[Section]:
 def _read_sections(named: Passage) -> list[Section]:
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
     document = Document.objects.filter(**version).only("outline").first()
-    if document is None:
-        return []
+    return _sections_of(document) if document else []
+
+
+def _sections_of(document: Document) -> list[Section]:
     headings = Outline.from_json(document.outline).headings
     spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
     sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])

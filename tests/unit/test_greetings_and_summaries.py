@@ -7,6 +7,8 @@ from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
 from qa.questions import (
     ABSTENTION,
     GREETING,
+    UNNAMED,
+    asks_for_all,
     find_named,
     is_greeting,
     tell_abstention,
@@ -22,14 +24,26 @@ MANUAL = (
 
 
 @pytest.mark.parametrize(
-    "text", ["hi", "Hello!", "hello there, how are you?", "Thank you very much!", " ok "]
-)
+    "text",
+    [
+        "hi", "Hello!", "hello there, how are you?", "Thank you very much!", " ok ", "help",
+        "Who are you?", "What can you do?", "Hi! How can you help me?", "Hallo", "Guten Tag!",
+        "Danke schön", "Wer bist du?", "Was kannst du?", "Bonjour", "Merci beaucoup", "Qui es-tu ?",
+        "¡Hola! ¿Quién eres?", "Buenos días", "Muchas gracias", "Ciao", "Buongiorno", "Chi sei?",
+    ],
+)  # fmt: skip
 def test_a_greeting_is_told_from_a_question(text: str) -> None:
     assert is_greeting(text)
     assert tell_abstention(text) == GREETING
 
 
-@pytest.mark.parametrize("text", ["hi, what is the port?", "hiking", "", "What is hello?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hi, what is the port?", "hiking", "", "What is hello?", "Who are you working with?",
+        "What can you do with a port?", "Help me change the port", "Salve regina", "Wer ist das?",
+    ],
+)  # fmt: skip
 def test_a_question_that_greets_is_still_asked(text: str) -> None:
     assert not is_greeting(text)
     assert tell_abstention(text) == ABSTENTION
@@ -55,6 +69,35 @@ def test_what_is_to_be_summed_up_is_named(text: str, name: str) -> None:
     assert find_named(text) == name
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Summarise everything", "Summarize", "Please sum up", "Give me a summary", "tl;dr",
+        "Can you give me a short overview, please?", "Summarise all the documents.",
+        "What is this about?", "what's this all about", "What are the documents about?",
+        "What do these files cover?", "Give me an overview of the whole collection",
+        "Which documents are there?", "What's in here?", "List all my documents",
+    ],
+)  # fmt: skip
+def test_a_summary_of_no_document_is_one_of_all(text: str) -> None:
+    assert asks_for_all(text)
+    assert tell_abstention(text) == UNNAMED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is this about ports?", "Give me a summary of the retention policy",
+        "Summarise fire.md", "What is a summary?", "What is in the box?", "Who wrote the summary?",
+        "About",
+        "What are the rules about?", "Which documents are required?", "List all ports", "",
+    ],
+)  # fmt: skip
+def test_what_names_something_is_not_all(text: str) -> None:
+    assert not asks_for_all(text)
+    assert tell_abstention(text) == ABSTENTION
+
+
 def passage(title: str, document_id: str = "d1", source_uri: str = "") -> Passage:
     text = "Text."
     return Passage("c1", document_id, "0" * 64, title, source_uri, (), None, text, 0, len(text))
@@ -68,10 +111,8 @@ def test_a_document_is_found_by_the_telling_words_of_its_title_or_address() -> N
     assert find_by_name("the flood manual", [first, second]) is None
 
 
-def test_this_document_means_the_only_one() -> None:
-    first, second = passage("Bakery"), passage("Fire", "d2")
-    assert find_by_name("this document", [first, first]) is first
-    assert find_by_name("this document", [first, second]) is None
+def test_a_name_that_tells_nothing_finds_no_document() -> None:
+    assert find_by_name("this document", [passage("Bakery")]) is None
 
 
 def test_the_main_headings_are_those_of_the_highest_level_that_has_several() -> None:

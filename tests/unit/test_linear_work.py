@@ -23,6 +23,8 @@ from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 from corpus.sentences import sentence_spans
 from qa import questions
+from qa.asked.comparisons import split_comparison
+from qa.asked.mentions import find_topic_sought
 from qa.proof.support import judge_claim
 from qa.types import Exchange
 
@@ -167,6 +169,10 @@ WORK: dict[str, Callable[[str], object]] = {
     "parts of a question": lambda text: questions.split_question(f"What is {text}?"),
     "greeting": questions.is_greeting,
     "summary": questions.find_named,
+    "summary of all": questions.asks_for_all,
+    "comparison": lambda text: split_comparison(f"Compare {text}"),
+    "sides": lambda text: split_comparison(f"{text} vs {text}"),
+    "documents sought": lambda text: find_topic_sought(f"which documents {text}"),
     "follow-up": lambda text: questions.complete_follow_up(text, [Exchange(CLAIM, CLAIM, "")]),
     "topic": lambda text: questions.complete_follow_up("And it?", [Exchange(text, text, "")]),
     "claim": lambda text: judge(text, CLAIM),

@@ -7,7 +7,7 @@ import pytest
 from corpus.sentences import sentence_spans
 from qa.proof.parts import GAP, join_answers
 from qa.questions import MOST_PARTS, split_question
-from qa.types import CLOSEST_COUNT, Answer
+from qa.types import CLOSEST_COUNT, Answer, ClosePassage
 from tests.factories import LIGHTHOUSE, OTHERWISE_ANSWER, SHORT_ANSWER, UNSURE_ANSWER
 
 SPLIT = {
@@ -105,6 +105,18 @@ def test_where_no_part_has_an_answer_the_closest_of_all_are_shown_once() -> None
     assert scores == [0.4, *(n / 100 for n in range(6, 2, -1))]
     again = join_answers("Both?", [second, second])
     assert (again.kind, again.closest) == ("abstained", surer)
+
+
+def test_each_part_has_its_best_among_the_closest() -> None:
+    (close,) = UNSURE_ANSWER.closest[:1]
+
+    def near(score: float) -> ClosePassage:
+        return replace(close, passage=replace(close.passage, chunk_id=f"{score}"), score=score)
+
+    first = replace(UNSURE_ANSWER, closest=tuple(near(0.4 - n / 100) for n in range(CLOSEST_COUNT)))
+    second = replace(UNSURE_ANSWER, closest=(near(0.1), near(0.09)))
+    scores = [each.score for each in join_answers("Both?", [first, second]).closest]
+    assert scores == [*(each.score for each in first.closest[:-1]), 0.1]
 
 
 def test_what_was_said_to_one_part_is_not_said_again_to_another() -> None:

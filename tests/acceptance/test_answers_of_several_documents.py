@@ -1,0 +1,92 @@
+"""What is answered from more than one document: summaries of all, comparisons, lists."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from corpus.models import Document
+from qa.questions import UNNAMED
+from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+
+pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
+
+PAGE = "A page is an alert that wakes a person at any hour. It is reserved for damage to users."
+TICKET = "A ticket is a request that is handled in working hours. It suits slow problems."
+
+
+def ask(api: APIClient, question: str) -> Any:
+    answer = api.get("/answer", {"q": question}).json()
+    for quoted in answer["citations"] + answer["closest"]:
+        text = Document.objects.get(pk=quoted["document_id"]).raw_text
+        assert text[quoted["start_char"] : quoted["end_char"]] == quoted["quote"]
+    assert api.get(f"/answers/{answer['id']}").json()["notice"] == answer["notice"]
+    return answer
+
+
+def test_a_few_documents_are_summed_up_together(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "What are the documents about?")
+    assert answer["kind"] == "answer"
+    lighthouse, bakery = answer["answer"].split("\n\n")
+    assert LIGHTHOUSE.startswith(lighthouse)
+    assert BAKERY.startswith(bakery)
+
+
+def test_of_many_documents_it_is_asked_which(
+    api: APIClient, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qa.search.outline.MOST_SECTIONS", 1)
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "Summarise everything")
+    assert (answer["kind"], answer["closest"], answer["notice"]) == ("abstained", [], UNNAMED)
+
+
+def test_a_selected_text_is_what_is_summed_up(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    body = {"question": "What is this document about?", "selected_text": BAKERY}
+    answer = api.post("/ask-selected", body, format="json").json()
+    assert BAKERY.startswith(answer["answer"])
+    assert answer["citations"][0]["selected"]
+
+
+def test_both_sides_of_a_comparison_are_told_each_from_its_document(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(PAGE, title="Pages")
+    ingest(TICKET, title="Tickets")
+    answer = ask(api, "What is the difference between a page and a ticket?")
+    assert "wakes a person" in answer["answer"]
+    assert "working hours" in answer["answer"]
+    assert len({citation["document_id"] for citation in answer["citations"]}) == 2
+    assert answer["unanswered"] == []
+
+
+def test_a_place_that_tells_both_sides_is_quoted_as_it_stands(
+    api: APIClient, ingest: Ingest
+) -> None:
+    both = "A page wakes a person at any hour, while a ticket is handled in working hours."
+    ingest(f"{both} {both.replace('any hour', 'night')}")
+    answer = ask(api, "How does a page differ from a ticket?")
+    assert answer["answer"].startswith(both)
+    assert [step["name"] for step in answer["debug"]["steps"]][:2] == ["parse", "retrieve"]
+
+
+def test_a_side_that_no_document_tells_is_named(api: APIClient, ingest: Ingest) -> None:
+    ingest(PAGE, title="Pages")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "What is the difference between a page and a semaphore?")
+    assert "wakes a person" in answer["answer"]
+    assert answer["unanswered"] == ["What is a semaphore?"]
+
+
+def test_documents_that_are_sought_are_shown_and_nothing_is_said(
+    api: APIClient, ingest: Ingest
+) -> None:
+    page = ingest(PAGE, title="Pages")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "Which documents mention an alert?")
+    assert (answer["kind"], answer["answer"]) == ("unsure", "")
+    assert [close["document_id"] for close in answer["closest"]] == [page.document_id]
