@@ -108,6 +108,12 @@ class Env(ServerEnv):
     pkb_lm_max_tokens: int = Field(
         default=400, ge=16, le=8_192, description="longest answer of the language model, in tokens"
     )
+    pkb_lm_local_passage_tokens: int = Field(
+        default=1_000,
+        ge=100,
+        le=100_000,
+        description="passages that a `local:` model is given, in tokens, about: the first ones",
+    )
     pkb_lm_program: str = Field(
         default="",
         description="program of `manage.py optimize_answerer`: NAME, NAME@VERSION or a file",

@@ -24,6 +24,7 @@ from qa.answerers.signature import (
     answer_schema,
     clean_prediction,
     find_mistake,
+    keep_first,
     keep_guard,
     label_passages,
     labels_of,
@@ -33,6 +34,8 @@ from qa.types import Draft, Exchange, Passage
 
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
+# English, about; of other scripts a token has fewer, so that more of them are sent.
+CHARACTERS_A_TOKEN = 4
 # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
 _PRIVATE: dict[str, Any] = {"trace": None, "disable_history": True}
 
@@ -133,6 +136,7 @@ class LMAnswerer:
         programs: Path = Path("programs"),
         threads: int = 0,
         context_tokens: int = CONTEXT_TOKENS,
+        local_passage_tokens: int = 1_000,
     ) -> None:
         """Prepare the model without loading or reaching it.
 
@@ -148,6 +152,7 @@ class LMAnswerer:
             programs: The folder of those that have names.
             threads: Of a local model; 0 is one a core but one.
             context_tokens: Of a local model.
+            local_passage_tokens: Of the passages that a local model is given, about.
 
         Raises:
             ImproperlyConfigured: No such model file, program, or kind of model; no key.
@@ -164,6 +169,9 @@ class LMAnswerer:
         self._timeout_s = timeout_s
         self._circuit = Circuit(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
+        # A server reads a prompt in a moment, this machine in a minute.
+        is_local = model.startswith(LOCAL)
+        self._most_characters = local_passage_tokens * CHARACTERS_A_TOKEN if is_local else None
         self._is_constrained = True
 
     @property
@@ -199,6 +207,8 @@ class LMAnswerer:
         if not passages:
             return Draft(text="", cited=(), confidence=0.0, answerer=self.name)
         context = label_passages(passage.as_read for passage in passages)
+        if self._most_characters is not None:
+            context = keep_first(context, most_characters=self._most_characters)
         failure: BackendError
         try:
             with self._asking():

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import dspy
@@ -61,6 +62,13 @@ def keep_guard(signature: Any) -> Any:
 def label_passages(texts: Iterable[str]) -> list[str]:
     """Give each text its label, in order: ``S1: ...``, ``S2: ...``."""
     return [f"S{number}: {text}" for number, text in enumerate(texts, start=1)]
+
+
+def keep_first(context: Sequence[str], *, most_characters: int) -> list[str]:
+    """Return the first of the texts that are no longer together; the first one always."""
+    lengths = accumulate(len(text) for text in context)
+    count = sum(length <= most_characters for length in lengths)
+    return list(context[: max(1, count)])
 
 
 def labelled_text(labelled: str) -> str:

@@ -199,6 +199,14 @@ def test_prompt_too_long_is_halved_until_it_fits() -> None:
     assert draft.note == "read 1 of 6 passages, the context is full"
 
 
+def test_a_server_is_given_all_passages() -> None:
+    with chat_server(GOOD) as server:
+        openai(server, local_passage_tokens=100).answer(
+            QUESTION, [PASSAGES[0], *[passage("Towers are tall. " * 60)] * 5]
+        )
+    assert "S6: " in server.calls[0].prompt
+
+
 def test_prompt_too_long_with_one_passage_is_a_backend_error() -> None:
     error = {"error": {"message": "too long", "code": "context_length_exceeded"}}
     with (

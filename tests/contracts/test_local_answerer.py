@@ -116,6 +116,16 @@ def test_passages_beyond_the_context_are_left_out_with_a_note(gguf: Path) -> Non
     assert set(draft.cited) <= {"S1", "S2", "S3"}
 
 
+def test_a_local_model_is_given_the_first_passages_up_to_a_length(gguf: Path) -> None:
+    answerer = LMAnswerer(
+        f"local:{gguf}", threads=1, max_tokens=120, timeout_s=PATIENCE_S, local_passage_tokens=100
+    )
+    draft = answerer.answer(QUESTION, [PASSAGES[0], *[passage("Towers are tall. " * 15)] * 5])
+    assert set(draft.cited) <= {"S1", "S2"}
+    assert "passages" not in draft.note
+    assert draft.prompt_tokens < 600
+
+
 @pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])
 def test_passage_cannot_hold_a_control_token_of_the_model(token: str, gguf: Path) -> None:
     def count(text: str) -> int:

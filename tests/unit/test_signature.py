@@ -16,6 +16,7 @@ from qa.answerers.signature import (
     answer_schema,
     clean_prediction,
     find_mistake,
+    keep_first,
     keep_guard,
     label_passages,
     labelled_text,
@@ -244,3 +245,10 @@ def test_long_output_is_cleaned_quickly(piece: str) -> None:
     started = time.process_time()
     clean_prediction(prediction(answer=piece * 20_000, citations=[piece * 20_000]), LABELS)
     assert time.process_time() - started < 2
+
+
+def test_the_first_texts_are_kept_up_to_a_length() -> None:
+    context = ["S1: abc", "S2: def", "S3: g"]
+    assert keep_first(context, most_characters=14) == context[:2]
+    assert keep_first(context, most_characters=20) == context
+    assert keep_first(context, most_characters=3) == context[:1]
