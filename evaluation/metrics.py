@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,12 @@ RECALL_DEPTHS = (1, 3, 5, 10, 20, 50)
 
 # A word, or one character of a script that puts no spaces between words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+# A number with separators is one word: 1.5 is neither 15 nor 5.
+_NUMBER = r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)+)"
+_TOKEN = re.compile(rf"{_NUMBER}|[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_PERCENT = re.compile(r"%|\bper\s?cent\b|\bpct\b")
+# Shows that a number is an amount: 8.70 is 8.7 then. Version 1.10 is not version 1.1.
+_AMOUNT = re.compile(r"[$\u00a3\u00a5\u20ac%]|\bper\s?cent\b")
 # Left out as SQuAD's own script does, so that figures can be held beside others'.
 _ARTICLES = frozenset({"a", "an", "the"})
 
@@ -55,22 +61,48 @@ def _evaluate(
     return found
 
 
-def answer_tokens(text: str) -> list[str]:
-    """Return the words, in lower case, without punctuation and English articles."""
+def answer_tokens(text: str, *, has_amounts: bool = False) -> list[str]:
+    """Return the words, in lower case, without punctuation and English articles.
+
+    Numbers have no thousands separators, no currency and no ``.00``; ``%`` is the word percent.
+
+    Args:
+        has_amounts: A number's fraction loses the zeros at its end.
+    """
     plain = unicodedata.normalize("NFKC", text).lower()
-    return [token for token in _TOKEN.findall(plain) if token not in _ARTICLES]
+    tokens = _TOKEN.findall(_PERCENT.sub(" percent ", plain))
+    return [
+        _plain_number(token, is_amount=has_amounts) for token in tokens if token not in _ARTICLES
+    ]
+
+
+def _plain_number(token: str, *, is_amount: bool) -> str:
+    whole, point, fraction = token.replace(",", "").partition(".")
+    if not point or "." in fraction:
+        return whole + point + fraction
+    if is_amount or "," in token or fraction == "00":
+        fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _beside(answer: str, gold: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """The words of the answer beside those of each gold answer, both read as the latter asks."""
+    for right in gold:
+        has_amounts = bool(_AMOUNT.search(right.lower()))
+        read = partial(answer_tokens, has_amounts=has_amounts)
+        yield read(answer), read(right)
 
 
 def exact_match(answer: str, gold: Iterable[str]) -> float:
     """Return 1 if the answer's words are those of a gold answer, else 0."""
-    tokens = answer_tokens(answer)
-    return float(any(tokens == answer_tokens(right) for right in gold))
+    return float(any(said == right for said, right in _beside(answer, gold)))
 
 
 def token_f1(answer: str, gold: Iterable[str]) -> float:
     """Return the best F1 of shared words over the gold answers, in [0, 1]."""
-    tokens = Counter(answer_tokens(answer))
-    return max((_f1(tokens, Counter(answer_tokens(right))) for right in gold), default=0.0)
+    return max(
+        (_f1(Counter(said), Counter(right)) for said, right in _beside(answer, gold)), default=0.0
+    )
 
 
 def _f1(said: Counter[str], right: Counter[str]) -> float:
@@ -80,8 +112,7 @@ def _f1(said: Counter[str], right: Counter[str]) -> float:
 
 def contains_gold(answer: str, gold: Iterable[str]) -> float:
     """Return 1 if the words of a gold answer stand in the answer one after the other, else 0."""
-    tokens = answer_tokens(answer)
-    return float(any(_stands_in(answer_tokens(right), tokens) for right in gold))
+    return float(any(_stands_in(right, said) for said, right in _beside(answer, gold)))
 
 
 def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:

@@ -76,6 +76,45 @@ def test_a_gold_answer_is_found_by_whole_words(
     assert contains_gold(answer, gold) == expected
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("Purchases of property 1,577 and 1,373", "$1577.00", 1),
+        ("It cost $1577.00 in all.", "1,577", 1),
+        ("It cost 1,577.00 in all.", "1577", 1),
+        ("12,645,000 shares", "12645000.0", 0),
+        ("12,645,000 shares", "12645000.00", 1),
+        ("8.70 a share", "$8.7", 1),
+        ("0.4 billion", "$0.40", 1),
+        ("a rise of 5.10 per cent", "5.1%", 1),
+        ("a rise of 5.1 %", "5.1 percent", 1),
+        ("It lasts 30 days.", "30%", 0),
+        ("It is 15.", "1.5", 0),
+        ("It is 1.5.", "15", 0),
+        ("It is 1.5.", "5", 0),
+        ("1,577 and 577", "577", 1),
+        ("in 1,577", "577", 0),
+        ("Since version 1.10 it is so.", "1.1", 0),
+        ("Since version 1.1 it is so.", "1.10", 0),
+        ("at 10.0.0.10", "10.0.0.1", 0),
+        ("in 2018,2019 and 2020", "2019", 1),
+        ("in 1984.", "1984", 1),
+        ("1,5 litres", "15", 0),
+        ("12 345,67", "12 345", 1),
+    ],
+)  # fmt: skip
+def test_a_number_is_the_same_however_it_is_written(
+    answer: str, gold: str, expected: float
+) -> None:
+    assert contains_gold(answer, [gold]) == expected
+
+
+def test_exact_match_and_f1_read_numbers_as_well() -> None:
+    assert exact_match("1,577", ["$1577.00"]) == 1
+    assert token_f1("about 1,577", ["$1577.00"]) == pytest.approx(2 / 3)
+    assert exact_match("v2.0", ["2"]) == 0
+
+
 def test_exact_match_and_f1_take_the_best_gold_answer() -> None:
     assert exact_match("The Eiffel tower!", ["Paris", "eiffel tower"]) == 1
     assert exact_match("Eiffel tower of Paris", ["eiffel tower"]) == 0
