@@ -7,7 +7,7 @@ out::
              read even if there is a text too
     queries  {id, text}
     qrels    {qid, docid, grade}
-    qa       {id, question, answers[]?, doc_id?, answerable?, kind?}
+    qa       {id, question, answers[]?, doc_id?, answerable?, kind?, history[]?}
     claims   {id, claim, label?, evidence[]?}
 """
 
@@ -50,12 +50,21 @@ class GoldQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What was asked earlier in a conversation, and the answer to it."""
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class GoldQuestion:
     """A question, the answers that are right, and the documents that hold them.
 
     Attributes:
         doc_ids: Any of them holds the answer.
         stated_kind: What sort of question it is, where the data set says so.
+        history: What was said before it, oldest first.
     """
 
     id: str
@@ -64,6 +73,7 @@ class GoldQuestion:
     doc_ids: tuple[str, ...] = ()
     is_answerable: bool = True
     stated_kind: str = ""
+    history: tuple[Turn, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -188,6 +198,17 @@ def sample_dataset(
     return DataSet(dataset.name, documents, queries, questions, claims)
 
 
+def draw_foreign(dataset: DataSet, *, count: int | None, seed: int) -> tuple[GoldQuestion, ...]:
+    """Return questions of a data set to ask where no document answers them."""
+    answerable = tuple(each for each in dataset.questions if each.is_answerable)
+    return tuple(
+        GoldQuestion(
+            f"{dataset.name}/{each.id}", each.text, is_answerable=False, stated_kind="foreign"
+        )
+        for each in _draw(answerable, count, seed)
+    )
+
+
 def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:
     """Draw at random, and keep the order."""
     if count is None or count >= len(items):
@@ -291,7 +312,26 @@ def _question(
         doc_ids,
         answerable,
         row.text("kind", default=""),
+        tuple(_turns(row)),
     )
+
+
+def _turns(row: _Row) -> Iterator[Turn]:
+    """Each question of a conversation with the answer behind it, if there was one."""
+    said = row.fields.get("history", [])
+    is_read = isinstance(said, list) and all(
+        isinstance(each, dict)
+        and isinstance(each.get("text"), str)
+        and each.get("speaker") in ("user", "agent")
+        for each in said
+    )
+    if not is_read:
+        raise row.refuse("'history' must be a list of objects with 'speaker' and 'text'.")
+    for place, each in enumerate(said):
+        if each["speaker"] == "user" and each["text"].strip():
+            after = said[place + 1 : place + 2]
+            answers = [later["text"] for later in after if later["speaker"] == "agent"]
+            yield Turn(each["text"], "".join(answers))
 
 
 def _claim(row: _Row) -> Claim:

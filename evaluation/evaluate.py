@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from corpus.errors import InvalidDataSet
 from corpus.models import DEFAULT_COLLECTION, Collection
-from evaluation.datasets import DataSet
-from evaluation.figures import count_by_kind, measure_all, measure_timings
+from evaluation.datasets import DataSet, GoldQuestion
+from evaluation.figures import count_by_kind, measure_all, measure_thresholds, measure_timings
 from evaluation.index import Indexed, index_dataset
-from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Observation, Result
+from evaluation.results import ANSWERS, CLAIMS, FOREIGN, RETRIEVAL, Observation, Result
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
 from qa.configuration import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
@@ -49,12 +49,14 @@ class Plan:
         modes: Of ``retrieval``, ``answers`` and ``claims``; none means what the data set allows.
         fresh: The data set's documents are taken in anew.
         changes: Settings that differ, by the environment's names; written down only.
+        foreign: Questions of another data set, which these documents do not answer.
     """
 
     k: int
     modes: tuple[str, ...] = ()
     fresh: bool = False
     changes: Mapping[str, str] = field(default_factory=dict)
+    foreign: tuple[GoldQuestion, ...] = ()
 
 
 def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -> Result:
@@ -141,14 +143,17 @@ def _evaluate(
             context=context,
             progress=partial(report, "queries"),
         )
-    if ANSWERS in modes:
-        observations[ANSWERS] = run_questions(
-            dataset.questions,
+    asked = {ANSWERS: dataset.questions} if ANSWERS in modes else {}
+    if asked and plan.foreign:
+        asked[FOREIGN] = plan.foreign
+    for mode, questions in asked.items():
+        observations[mode] = run_questions(
+            questions,
             collection=indexed.collection,
             ids=indexed.ids,
             k=plan.k,
             context=context,
-            progress=partial(report, "questions"),
+            progress=partial(report, "questions" if mode == ANSWERS else "foreign questions"),
         )
     if CLAIMS in modes:
         observations[CLAIMS] = run_claims(
@@ -169,6 +174,7 @@ def _evaluate(
             observations.get(ANSWERS, {}),
             {question.id: question.kind for question in dataset.questions},
         ),
+        thresholds=measure_thresholds(observations.get(ANSWERS, {})),
         notes=tuple(notes),
         observations=observations,
     )

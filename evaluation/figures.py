@@ -14,7 +14,16 @@ from evaluation.metrics import (
     bootstrap_interval,
     expected_calibration_error,
 )
-from evaluation.results import ANSWERS, CLAIMS, RETRIEVAL, Figure, Observation, Observations
+from evaluation.results import (
+    ANSWERS,
+    CLAIMS,
+    FOREIGN,
+    RETRIEVAL,
+    Figure,
+    Observation,
+    Observations,
+    ThresholdRow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +113,9 @@ _SHARES = (
     ("short_f1", "short answer, F1 of words", "short_f1", "short_given", "higher"),
     ("em", "exact match", "em", "with_gold", "higher"),
     ("f1", "F1 of words", "f1", "with_gold", "higher"),
+    ("lost", "right answer drafted and not said", "lost_refused_right", "with_gold", "lower"),
     ("contains_gold", "contains the gold answer", "contains", "with_gold", "higher"),
+    ("contains_given", "same, of the answers given", "contains", "given_with_gold", "higher"),
     ("citation_precision", "citation precision (gold document)", "cited_gold", "cited", "higher"),
     ("citation_recall", "citation recall (gold document)", "cites_gold", "with_doc", "higher"),
     ("verbatim_violations", "citations that are not verbatim", "altered", "quoted", "lower"),
@@ -133,7 +144,11 @@ _CLAIMS = (
     Measure("contradicted_accepted", "claims found supported, of those spoken against", CLAIMS,
             ("accepted_against", "against"), _ratio, "lower"),
 )  # fmt: skip
-MEASURES = (*_RETRIEVAL, *_ANSWERS, *_CLAIMS)
+_FOREIGN = (
+    Measure("foreign_refused", "foreign questions, refused or unsure", FOREIGN,
+            ("refused", "asked"), _ratio),
+)  # fmt: skip
+MEASURES = (*_RETRIEVAL, *_ANSWERS, *_FOREIGN, *_CLAIMS)
 
 
 def measure_all(observations: Observations) -> tuple[Figure, ...]:
@@ -171,6 +186,39 @@ def count_by_kind(
         for loss in Loss:
             counts[loss] += int(row[f"lost_{loss}"])
     return found
+
+
+# Values of PKB_ANSWER_FROM around the default.
+ANSWER_FROM = (0.4, 0.5, 0.6, 0.7, 0.8)
+
+
+def measure_thresholds(observed: Mapping[str, Observation]) -> tuple[ThresholdRow, ...]:
+    """Return what would be said, and how much of it right, at several ``PKB_ANSWER_FROM``.
+
+    What is not said is judged by what was drafted, so that one run shows them all. Of a question
+    in parts, which has no draft of its own, only what was given counts.
+    """
+    if not observed:
+        return ()
+    columns = ("confidence", "drafted", "draft_right", "answerable")
+    read = [[row[name] for name in columns] for row in observed.values()]
+    return tuple(_at_threshold(np.array(read, np.float64), threshold) for threshold in ANSWER_FROM)
+
+
+def _at_threshold(rows: Array, threshold: float) -> ThresholdRow:
+    """Of rows with confidence, whether something was drafted, whether right, whether answerable."""
+    said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
+    right = said * rows[:, 2]
+    shares = [
+        (_ratio(each), *bootstrap_interval(each, _ratio))
+        for each in (np.column_stack([right, whole]) for whole in (said, rows[:, 3]))
+    ]
+    said_right, answered_right = (_known(share) for share in shares)
+    return ThresholdRow(threshold, int(said.sum()), said_right, answered_right)
+
+
+def _known(share: tuple[float, float, float]) -> tuple[float, float, float] | None:
+    return None if np.isnan(share).any() else share
 
 
 def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:

@@ -18,7 +18,7 @@ from rich.table import Column, Table
 from evaluation.comparison import SIGNIFICANT_BELOW, Difference
 from evaluation.figures import BY_KIND
 from evaluation.metrics import reliability_bins, risk_coverage
-from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result
+from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result, Share
 
 
 def print_result(result: Result, *, console: Console) -> None:
@@ -32,6 +32,7 @@ def print_result(result: Result, *, console: Console) -> None:
         table.add_row(figure.label + arrow, _number(figure.value), interval, str(figure.n))
     console.print(table)
     print_kinds(result, console=console)
+    print_thresholds(result, console=console)
     timings = Table("node", *map(_right, ("median ms", "95th percentile ms")))
     for node, times in result.timings.items():
         timings.add_row(node, f"{times['p50_ms']:.1f}", f"{times['p95_ms']:.1f}")
@@ -50,6 +51,36 @@ def print_kinds(result: Result, *, console: Console) -> None:
     for kind, counts in with_total(result.by_kind).items():
         table.add_row(kind, *(str(counts[name]) for name in BY_KIND))
     console.print(table)
+
+
+def print_thresholds(result: Result, *, console: Console) -> None:
+    """Print what would be said, and how much of it right, at several thresholds."""
+    if not result.thresholds:
+        return
+    table = Table(*map(_right, THRESHOLD_HEADS), title="If PKB_ANSWER_FROM were another")
+    for cells in threshold_cells(result):
+        table.add_row(*cells)
+    console.print(table)
+
+
+THRESHOLD_HEADS = ("said from", "said", "right, of what is said", "answered right")
+
+
+def threshold_cells(result: Result) -> list[tuple[str, ...]]:
+    """Return the cells of a row a threshold, in the order of ``THRESHOLD_HEADS``."""
+    return [
+        (
+            f"{row.answer_from:.1f}",
+            str(row.said_count),
+            _share(row.said_right),
+            _share(row.answered_right),
+        )
+        for row in result.thresholds
+    ]
+
+
+def _share(share: Share | None) -> str:
+    return "-" if share is None else "{:.3f} ({:.3f} to {:.3f})".format(*share)
 
 
 def with_total(by_kind: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
@@ -247,5 +278,12 @@ def render_report(result: Result, plots: Mapping[str, bytes]) -> str:
     counted = with_total(result.by_kind) if result.by_kind else {}
     kinds = {kind: [counts[name] for name in BY_KIND] for kind, counts in counted.items()}
     heads = [name.replace("_", " ") for name in BY_KIND]
-    told = {"result": result, "images": images, "kinds": kinds, "kind_heads": heads}
+    told = {
+        "result": result,
+        "images": images,
+        "kinds": kinds,
+        "kind_heads": heads,
+        "thresholds": threshold_cells(result),
+        "threshold_heads": THRESHOLD_HEADS,
+    }
     return render_to_string("evaluation/report.html", told)

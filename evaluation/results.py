@@ -6,6 +6,8 @@ from typing import Any, Self
 
 RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
 MODES = (RETRIEVAL, ANSWERS, CLAIMS)
+# Questions of another data set, asked beside the answers where one is named.
+FOREIGN = "foreign"
 
 Observation = Mapping[str, float]
 """What one question gave, by name: shares and counts; times end in ``_ms``."""
@@ -23,7 +25,7 @@ class Figure:
     """One measured value.
 
     Attributes:
-        mode: ``retrieval``, ``answers`` or ``claims``.
+        mode: ``retrieval``, ``answers``, ``foreign`` or ``claims``.
         value: None where no question bears on it.
         low: Lower end of the 95 % bootstrap interval; ``high`` the upper one.
         n: Questions that bear on it.
@@ -40,6 +42,33 @@ class Figure:
     better: str
 
 
+Share = tuple[float, float, float]
+"""A share and the ends of its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRow:
+    """What would be said if ``PKB_ANSWER_FROM`` were another.
+
+    Attributes:
+        said_count: Answers that would be given.
+        said_right: Share of them that is right; None where none would be given.
+        answered_right: Share of the answerable questions; None where there are none.
+    """
+
+    answer_from: float
+    said_count: int
+    said_right: Share | None
+    answered_right: Share | None
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        shares = {
+            name: stored[name] and tuple(stored[name]) for name in ("said_right", "answered_right")
+        }
+        return cls(**{**stored, **shares})
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """One evaluation of one configuration.
@@ -53,6 +82,7 @@ class Result:
         settings: What was in force, by the environment's names.
         timings: Median and 95th percentile of each node, in ms.
         by_kind: Of each kind of question, how many were right and where the others were lost.
+        thresholds: What would be said at several values of ``PKB_ANSWER_FROM``.
         notes: What a reader must know to read the figures right.
     """
 
@@ -65,6 +95,7 @@ class Result:
     figures: tuple[Figure, ...]
     timings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     by_kind: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    thresholds: tuple[ThresholdRow, ...] = ()
     notes: tuple[str, ...] = ()
     observations: Observations = field(default_factory=dict)
 
@@ -79,7 +110,10 @@ class Result:
             KeyError, TypeError: It is no result.
         """
         figures = tuple(Figure(**figure) for figure in stored["figures"])
-        return cls(**{**stored, "figures": figures, "notes": tuple(stored.get("notes", ()))})
+        thresholds = tuple(map(ThresholdRow.from_json, stored.get("thresholds", ())))
+        notes = tuple(stored.get("notes", ()))
+        told = {"figures": figures, "thresholds": thresholds, "notes": notes}
+        return cls(**{**stored, **told})
 
     def figure(self, name: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.name == name), None)

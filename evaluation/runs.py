@@ -6,16 +6,17 @@ from typing import Any
 from uuid import UUID
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
-from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion
+from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion, Turn
 from evaluation.losses import Loss, find_loss
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation, Progress
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
-from qa.fallbacks import expand_question
+from qa.fallbacks import expand_question, rewrite_question
 from qa.search_passages import search_passages
-from qa.types import Answer, Citation, Passage, Query
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
+from qa.types import Answer, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
 # What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
@@ -177,7 +178,12 @@ def run_questions(
     try:
         for count, question in enumerate(questions, start=1):
             answered = answer_question(
-                question.text, collection=collection.address, k=k, context=context, route="evaluate"
+                question.text,
+                collection=collection.address,
+                k=k,
+                context=context,
+                route="evaluate",
+                history=recall_turns(question.history, context=context),
             )
             stored.append(answered.id)
             observed[question.id] = judge_answer(question, answered, ids=ids)
@@ -187,16 +193,33 @@ def run_questions(
     return observed
 
 
+def recall_turns(turns: Sequence[Turn], *, context: QAContext) -> tuple[Exchange, ...]:
+    """Return a conversation as a chat remembers it: its last exchanges, follow-ups completed.
+
+    The answers are the data set's, not those that would have been given.
+    """
+    history: list[Exchange] = []
+    for turn in turns:
+        question = " ".join(turn.question.split())
+        searched = rewrite_question(question, _recall(history), rewriter=context.rewriter)
+        history.append(Exchange(question, searched, turn.answer))
+    return tuple(_recall(history))
+
+
+def _recall(history: Sequence[Exchange]) -> list[Exchange]:
+    newest_first = history[: -CONTEXT_MESSAGES - 1 : -1]
+    return keep_within(newest_first, CONTEXT_TOKENS)[::-1]
+
+
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:
     """Note of one answer all that figures are made from."""
     answer = answered.answer
     given = not answer.abstained
     gold = question.answers if question.is_answerable else ()
-    f1, contains = token_f1(answer.text, gold), contains_gold(answer.text, gold)
+    draft = "" if answered.draft is None else answered.draft.text
     wanted = set(question.doc_ids) if question.is_answerable else set()
     cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
-    says_gold = contains or f1 >= RIGHT_FROM_F1
-    is_right = says_gold if gold else cited_gold > 0
+    is_right = _says(answer.text, gold) if gold else cited_gold > 0
     lost = find_loss(answered, gold) if gold and not is_right else None
     short = answer.text[slice(*answer.short)] if answer.short else ""
     return {
@@ -205,6 +228,8 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "unanswerable": float(not question.is_answerable),
         "answered": float(given),
         "refused": float(not given),
+        "drafted": float(given or bool(draft)),
+        "draft_right": float(is_right if given else _says(draft, gold)),
         "unsure": float(answer.kind == "unsure"),
         "shown": float(_shows(answer, gold)),
         "short_given": float(bool(gold and short)),
@@ -212,9 +237,10 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "short_f1": token_f1(short, gold),
         "refused_rightly": float(not given and not question.is_answerable),
         "with_gold": float(bool(gold)),
+        "given_with_gold": float(given and bool(gold)),
         "em": exact_match(answer.text, gold),
-        "f1": f1,
-        "contains": contains,
+        "f1": token_f1(answer.text, gold),
+        "contains": contains_gold(answer.text, gold),
         "right": float(is_right),
         "words": float(len(answer.text.split())),
         **{f"lost_{loss}": float(loss == lost) for loss in Loss},
@@ -228,6 +254,11 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         **{f"{step['name']}_ms": step["ms"] for step in answered.steps},
         "total_ms": round(sum(step["ms"] for step in answered.steps), 2),
     }
+
+
+def _says(text: str, gold: Sequence[str]) -> bool:
+    """Tell whether a text gives one of the answers; without any it does not."""
+    return bool(contains_gold(text, gold)) or token_f1(text, gold) >= RIGHT_FROM_F1
 
 
 def _shows(answer: Answer, gold: Sequence[str]) -> bool:

@@ -8,12 +8,18 @@ import pytest
 from django.core.management import CommandError
 
 from corpus.models import Collection, Document, Embedding
+from evaluation import runs
 from evaluation.comparison import find_falls, make_baseline
+from evaluation.datasets import Turn
 from evaluation.models import Question
 from evaluation.overrides import overridden
 from evaluation.questions import decide_questions, propose_questions, read_accepted
 from evaluation.reports import latest_results
+from evaluation.runs import recall_turns
 from pkb.trial_settings import settings_under
+from qa.answer_question import AnsweredQuestion, answer_question
+from qa.context import build_context
+from qa.sessions import CONTEXT_MESSAGES
 from tests.commands import run
 from tests.contracts.chat_server import chat_server, says
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
@@ -80,15 +86,71 @@ def test_a_run_says_where_right_answers_are_lost(dataset: Path, tmp_path: Path) 
     out, _, _ = run("evaluate", dataset, "--mode", "answers", "--report", tmp_path / "out")
     assert "Where right answers are lost" in out
     assert "right, of all that was said" in out
+    assert "If PKB_ANSWER_FROM were another" in out
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert {kind: row["asked"] for kind, row in result["by_kind"].items()} == {
         "answerable": 1,
         "unanswerable": 1,
     }
+    at_default = next(row for row in result["thresholds"] if row["answer_from"] == 0.5)
+    figures = {figure["name"]: figure for figure in result["figures"]}
+    assert at_default["said_count"] == figures["said_right"]["n"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Where right answers are lost" in page
+    assert "If PKB_ANSWER_FROM were another" in page
     (kept,) = latest_results()
     assert kept.plots[0].name == "risk_coverage.png"
+
+
+def test_questions_of_another_set_are_asked_beside(dataset: Path, tmp_path: Path) -> None:
+    other = tmp_path / "trade"
+    other.mkdir()
+    asked = [
+        {"id": "a", "question": "Which shares pay a dividend in April?", "answers": ["none"]},
+        {"id": "b", "question": "Why?", "answerable": False},
+    ]
+    (other / "qa.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    arguments = ("--mode", "answers", "--foreign", other, "--json")
+    found = json.loads(run("evaluate", dataset, *arguments)[0])
+    figures = {figure["name"]: figure for figure in found["figures"]}
+    assert (figures["foreign_refused"]["value"], figures["foreign_refused"]["n"]) == (1.0, 1)
+    # They count for nothing else.
+    assert figures["refusal_recall"]["n"] == 1
+    assert sum(row["asked"] for row in found["by_kind"].values()) == 2
+    assert list(found["observations"]["foreign"]) == ["trade/a"]
+
+
+def test_a_follow_up_is_asked_within_its_conversation(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[str] = []
+
+    def ask(question: str, **arguments: Any) -> AnsweredQuestion:
+        answered = answer_question(question, **arguments)
+        searched.append(answered.searched)
+        return answered
+
+    monkeypatch.setattr(runs, "answer_question", ask)
+    said = [
+        {"speaker": "user", "text": LIGHTHOUSE_QUESTION},
+        {"speaker": "agent", "text": "Orsolya Quill."},
+    ]
+    row = {"id": "f", "question": "How tall is it?", "answers": ["thirty-one"], "history": said}
+    (dataset / "qa.jsonl").write_text(json.dumps(row))
+    run("evaluate", dataset, "--mode", "answers")
+    assert searched == ["How tall is the lighthouse at Bavoke?"]
+
+
+def test_a_conversation_is_remembered_as_a_chat_does() -> None:
+    asked = [LIGHTHOUSE_QUESTION, "How tall is it?", "Hello", "And when?", "Is it white?"]
+    turns = [Turn(question, "An answer.") for question in asked]
+    remembered = recall_turns(turns, context=build_context())
+    assert [past.question for past in remembered] == asked[-CONTEXT_MESSAGES:]
+    first = recall_turns(turns[:2], context=build_context())
+    assert [past.searched for past in first] == [
+        LIGHTHOUSE_QUESTION,
+        "How tall is the lighthouse at Bavoke?",
+    ]
 
 
 def test_the_collection_is_reused_until_the_settings_change(dataset: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluation.reports import RESULT_FILE, latest_results, results_folder
-from evaluation.results import Figure, Result
+from evaluation.results import Figure, Result, ThresholdRow
 
 RESULT = Result(
     dataset="small",
@@ -18,6 +18,7 @@ RESULT = Result(
     counts={"documents": 2, "queries": 3, "questions": 4},
     settings={"FUSION_ALPHA": 0.5},
     figures=(Figure("ndcg", "nDCG@10", "retrieval", 0.5, 0.4, 0.6, 3, "higher"),),
+    thresholds=(ThresholdRow(0.5, 2, (0.5, 0.4, 0.6), None),),
     notes=("A note.",),
     observations={"retrieval": {"q1": {"ndcg": 0.5}}},
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corpus.errors import InvalidDataSet
-from evaluation.datasets import read_dataset, sample_dataset
+from evaluation.datasets import Turn, draw_foreign, read_dataset, sample_dataset
 
 DOCUMENT = {"id": "d1", "title": "Bavoke", "text": "The tower is thirty-one metres tall."}
 QUESTION = {"id": "q1", "question": "How tall?", "answers": ["thirty-one"], "doc_id": "d1"}
@@ -67,6 +67,8 @@ def test_zipped_files_and_files_named_by_path_are_read(tmp_path: Path) -> None:
         ("qa", {**QUESTION, "id": "q2", "doc_id": "d9"}, "qa.jsonl:2: the corpus has no document"),
         ("qa", {**QUESTION, "id": "q2", "answers": [1]}, "qa.jsonl:2: 'answers' must be a list"),
         ("qa", {**QUESTION, "id": "q2", "answerable": 1}, "qa.jsonl:2: 'answerable' must be"),
+        ("qa", {**QUESTION, "id": "q2", "history": "Hi."}, "qa.jsonl:2: 'history' must be a list"),
+        ("qa", {**QUESTION, "id": "q2", "history": [{"speaker": "dog", "text": "x"}]}, "'history'"),
         ("claims", {"id": "c2", "claim": "x", "evidence": "d1"}, "claims.jsonl:2: 'evidence'"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) and ":" in value else "",
@@ -119,3 +121,29 @@ def test_a_sample_is_repeatable_and_keeps_what_it_needs(tmp_path: Path) -> None:
     kept = {document.id for document in part.documents}
     assert all(kept.issuperset(query.relevant) for query in part.queries)
     assert sample_dataset(whole, query_count=None, document_count=None, seed=0) == whole
+
+
+def test_what_was_said_before_is_read_as_questions_with_their_answers(tmp_path: Path) -> None:
+    said = [
+        {"speaker": "user", "text": "Who built it?"},
+        {"speaker": "agent", "text": "Orsolya Quill."},
+        {"speaker": "user", "text": "Thanks."},
+        {"speaker": "user", "text": "When?"},
+        {"speaker": "agent", "text": "In 1874."},
+    ]
+    write(tmp_path, "qa", {**QUESTION, "doc_id": [], "history": said})
+    (question,) = read_dataset(tmp_path).questions
+    assert question.history == (
+        Turn("Who built it?", "Orsolya Quill."),
+        Turn("Thanks.", ""),
+        Turn("When?", "In 1874."),
+    )
+
+
+def test_foreign_questions_are_those_that_others_answer(tmp_path: Path) -> None:
+    write(tmp_path, "corpus", DOCUMENT)
+    write(tmp_path, "qa", QUESTION, {"id": "q2", "question": "Why?", "answerable": False})
+    (foreign,) = draw_foreign(read_dataset(tmp_path), count=5, seed=0)
+    assert foreign.id == f"{tmp_path.name}/q1"
+    assert (foreign.text, foreign.is_answerable, foreign.kind) == ("How tall?", False, "foreign")
+    assert (foreign.answers, foreign.doc_ids) == ((), ())

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.figures import BY_KIND, MEASURES, count_by_kind
+from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, measure_thresholds
 from evaluation.losses import Loss, find_loss
-from evaluation.results import ANSWERS, Observation
+from evaluation.results import ANSWERS, FOREIGN, Observation
 from qa.answer_question import AnsweredQuestion
 from qa.types import Answer, Draft, Passage
 
@@ -93,3 +93,62 @@ def test_an_answer_to_what_has_none_counts_against_what_was_said() -> None:
     assert (figures["said_right"].value, figures["said_right"].n) == (0.5, 2)
     assert (figures["answered_right"].value, figures["answered_right"].n) == (0.5, 2)
     assert (figures["words"].value, figures["words"].n) == (7.0, 2)
+
+
+def test_what_is_contained_is_told_of_the_answers_given_too() -> None:
+    given = {"with_gold": 1.0, "given_with_gold": 1.0}
+    rows = {
+        "right": {**observation(given=True, right=True), **given, "contains": 1.0},
+        "wrong": {**observation(given=True), **given},
+        "lost": {**observation(given=False, lost=Loss.REFUSED), "with_gold": 1.0},
+        "not found": {**observation(given=False, lost=Loss.NOT_FOUND), "with_gold": 1.0},
+    }
+    figures = {
+        measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
+    }
+    assert (figures["contains_gold"].value, figures["contains_gold"].n) == (0.25, 4)
+    assert (figures["contains_given"].value, figures["contains_given"].n) == (0.5, 2)
+    # Drafted right and not said: what was never found is no loss of the threshold's.
+    assert (figures["lost"].value, figures["lost"].better) == (0.25, "lower")
+
+
+def test_foreign_questions_have_a_figure_of_their_own() -> None:
+    rows = {"a": observation(given=False), "b": observation(given=True)}
+    asked = {key: {**row, "asked": 1.0} for key, row in rows.items()}
+    (figure,) = measure_all({FOREIGN: asked})
+    assert (figure.name, figure.value, figure.n) == ("foreign_refused", 0.5, 2)
+
+
+def drafted(confidence: float, *, right: bool, answerable: bool = True) -> Observation:
+    return {
+        "confidence": confidence,
+        "drafted": 1.0,
+        "draft_right": float(right),
+        "answerable": float(answerable),
+    }
+
+
+def test_one_run_tells_what_other_thresholds_would_say() -> None:
+    rows = {
+        "sure": drafted(0.9, right=True),
+        "less sure": drafted(0.6, right=True),
+        "wrong": drafted(0.5, right=False),
+        "unanswerable": drafted(0.45, right=False, answerable=False),
+        "nothing drafted": {**drafted(0.9, right=False), "drafted": 0.0},
+    }
+    found = {row.answer_from: row for row in measure_thresholds(rows)}
+    assert list(found) == [0.4, 0.5, 0.6, 0.7, 0.8]
+    assert [row.said_count for row in found.values()] == [4, 3, 2, 1, 1]
+    said = [row.said_right and row.said_right[0] for row in found.values()]
+    assert said == pytest.approx([2 / 4, 2 / 3, 1, 1, 1])
+    answered_right = [row.answered_right and row.answered_right[0] for row in found.values()]
+    assert answered_right == pytest.approx([2 / 4, 2 / 4, 2 / 4, 1 / 4, 1 / 4])
+    at_half = found[0.5].said_right
+    assert at_half is not None
+    assert 0 <= at_half[1] < at_half[0] < at_half[2] <= 1
+
+
+def test_a_threshold_that_nothing_reaches_has_no_share() -> None:
+    found = measure_thresholds({"q": drafted(0.45, right=False, answerable=False)})
+    assert (found[-1].said_count, found[-1].said_right, found[-1].answered_right) == (0, None, None)
+    assert measure_thresholds({}) == ()

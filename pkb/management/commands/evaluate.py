@@ -1,6 +1,7 @@
 import json
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -13,7 +14,7 @@ from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
 from corpus.packages import EVALUATION, check_packages
 from evaluation.comparison import compare, find_falls, make_baseline
-from evaluation.datasets import read_dataset, sample_dataset
+from evaluation.datasets import GoldQuestion, draw_foreign, read_dataset, sample_dataset
 from evaluation.evaluate import Plan, Report, evaluate_collection, evaluate_dataset, silent
 from evaluation.overrides import overridden
 from evaluation.questions import read_accepted
@@ -49,6 +50,9 @@ class Command(BaseCommand):
         add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
         add("--seed", type=int, default=0, help="of what --queries and --docs draw")
         add("--mode", default="", help=f"of {', '.join(MODES)}; by default all there are")
+        add(
+            "--foreign", type=Path, metavar="DATASET", help="ask this one's questions too: refused?"
+        )
         add("--fresh", action="store_true", help="take the documents in again")
         pairs: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
         add("--set", metavar="SETTING=VALUE", help="as in the environment", **pairs)
@@ -68,13 +72,15 @@ class Command(BaseCommand):
         check_packages("pytrec_eval", "matplotlib", requirements=EVALUATION)
         _check(options)
         subject = _read_subject(options)
+        foreign = _read_foreign(options)
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Both are worked out before anything runs: a slip in the second must not cost the first.
         first, second = settings_under(changes), settings_under({**changes, **others})
-        result = self._evaluate(subject, options, changes=changes, values=first)
+        evaluate = partial(self._evaluate, subject, options, foreign=foreign)
+        result = evaluate(changes=changes, values=first)
         if others:
-            other = self._evaluate(subject, options, changes={**changes, **others}, values=second)
+            other = evaluate(changes={**changes, **others}, values=second)
             self._show_comparison(result, other, options)
         else:
             keep_result(result)
@@ -88,6 +94,7 @@ class Command(BaseCommand):
         subject: Subject,
         options: dict[str, Any],
         *,
+        foreign: tuple[GoldQuestion, ...],
         changes: Mapping[str, str],
         values: Mapping[str, Any],
     ) -> Result:
@@ -97,6 +104,7 @@ class Command(BaseCommand):
                 modes=_read_modes(options["mode"]),
                 fresh=options["fresh"],
                 changes=changes,
+                foreign=foreign,
             )
             return subject(plan, self._report(options))
 
@@ -162,6 +170,13 @@ def _read_subject(options: dict[str, Any]) -> Subject:
     return lambda plan, report: evaluate_collection(
         drawn, collection, plan=plan, notes=notes, report=report
     )
+
+
+def _read_foreign(options: dict[str, Any]) -> tuple[GoldQuestion, ...]:
+    if options["foreign"] is None:
+        return ()
+    other = read_dataset(options["foreign"])
+    return draw_foreign(other, count=options["queries"], seed=options["seed"])
 
 
 def _check(options: dict[str, Any]) -> None:
