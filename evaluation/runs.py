@@ -236,6 +236,7 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "short_em": exact_match(short, gold),
         "short_f1": token_f1(short, gold),
         "refused_rightly": float(not given and not question.is_answerable),
+        "refused_answerable": float(not given and question.is_answerable),
         "with_gold": float(bool(gold)),
         "given_with_gold": float(given and bool(gold)),
         "em": exact_match(answer.text, gold),

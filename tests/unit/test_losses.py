@@ -108,8 +108,23 @@ def test_what_is_contained_is_told_of_the_answers_given_too() -> None:
     }
     assert (figures["contains_gold"].value, figures["contains_gold"].n) == (0.25, 4)
     assert (figures["contains_given"].value, figures["contains_given"].n) == (0.5, 2)
-    # Drafted right and not said: what was never found is no loss of the threshold's.
-    assert (figures["lost"].value, figures["lost"].better) == (0.25, "lower")
+
+
+def test_what_is_lost_is_told_with_how_much_of_it_was_right() -> None:
+    refused = {"answerable": 1.0, "with_gold": 1.0, "refused_answerable": 1.0}
+    rows = {
+        "right": {**observation(given=True, right=True), "answerable": 1.0, "with_gold": 1.0},
+        "wrong": {**observation(given=True), "answerable": 1.0, "with_gold": 1.0},
+        "drafted": {**observation(given=False, lost=Loss.REFUSED), **refused},
+        "not found": {**observation(given=False, lost=Loss.NOT_FOUND), **refused},
+        "unanswerable": observation(given=False),
+    }
+    figures = {
+        measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
+    }
+    assert (figures["lost"].value, figures["lost"].n) == (0.5, 4)
+    assert (figures["right_lost"].value, figures["right_lost"].n) == (0.25, 4)
+    assert figures["lost"].better == figures["right_lost"].better == "lower"
 
 
 def test_foreign_questions_have_a_figure_of_their_own() -> None:
