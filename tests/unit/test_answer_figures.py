@@ -1,0 +1,33 @@
+"""The rows that put several data sets side by side."""
+
+from dataclasses import replace
+
+from benchmarks.answer_figures import COLUMNS, read_cells
+from evaluation.results import ANSWERS, Figure, Result
+
+SAID = Figure("said_right", "right, of all that was said", ANSWERS, 0.769, 0.6, 0.923, 26, "higher")
+WORDS = Figure("words", "words of an answer, median", ANSWERS, 54.0, 40.0, 60.0, 26, "lower")
+RESULT = Result(
+    dataset="manuals",
+    collection="eval-manuals-0123456789",
+    created_at="2026-11-23T22:00:00+00:00",
+    k=12,
+    counts={"questions": 2},
+    settings={},
+    figures=(SAID, WORDS),
+    observations={ANSWERS: {"m1": {}, "m2": {}}},
+)
+
+
+def test_a_figure_is_told_with_its_interval_and_what_it_is_of() -> None:
+    cells = dict(zip(("asked", "reader", *COLUMNS), read_cells(RESULT), strict=True))
+    assert (cells["asked"], cells["reader"]) == ("manuals, 2", "held out")
+    assert cells["said_right"] == ".77 of 26 (.60 to .92)"
+    assert cells["words"] == "54"
+    assert cells["auroc"] == "-"
+
+
+def test_a_set_that_the_reader_was_trained_on_is_told() -> None:
+    trained = replace(RESULT, dataset="squad2")
+    assert read_cells(trained)[1] == "trained on"
+    assert read_cells(replace(trained, settings={"PKB_READER": "none"}))[1] == "none"
