@@ -210,10 +210,8 @@ def _at_threshold(rows: Array, threshold: float) -> ThresholdRow:
     """Of rows with confidence, whether something was drafted, whether right, whether answerable."""
     said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
     right = said * rows[:, 2]
-    shares = [
-        (_ratio(each), *bootstrap_interval(each, _ratio))
-        for each in (np.column_stack([right, whole]) for whole in (said, rows[:, 3]))
-    ]
+    parts: list[Array] = [np.column_stack([right, whole]) * 1.0 for whole in (said, rows[:, 3])]
+    shares = [(_ratio(each), *bootstrap_interval(each, _ratio)) for each in parts]
     said_right, answered_right = (_known(share) for share in shares)
     return ThresholdRow(threshold, int(said.sum()), said_right, answered_right)
 

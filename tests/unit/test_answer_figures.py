@@ -1,9 +1,13 @@
 """The rows that put several data sets side by side."""
 
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
-from benchmarks.answer_figures import COLUMNS, read_cells
 from evaluation.results import ANSWERS, Figure, Result
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "answer_figures.py"))
+read_cells = SCRIPT["read_cells"]
 
 SAID = Figure("said_right", "right, of all that was said", ANSWERS, 0.769, 0.6, 0.923, 26, "higher")
 WORDS = Figure("words", "words of an answer, median", ANSWERS, 54.0, 40.0, 60.0, 26, "lower")
@@ -20,7 +24,7 @@ RESULT = Result(
 
 
 def test_a_figure_is_told_with_its_interval_and_what_it_is_of() -> None:
-    cells = dict(zip(("asked", "reader", *COLUMNS), read_cells(RESULT), strict=True))
+    cells = dict(zip(("asked", "reader", *SCRIPT["COLUMNS"]), read_cells(RESULT), strict=True))
     assert (cells["asked"], cells["reader"]) == ("manuals, 2", "held out")
     assert cells["said_right"] == ".77 of 26 (.60 to .92)"
     assert cells["words"] == "54"

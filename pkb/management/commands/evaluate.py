@@ -24,8 +24,8 @@ from pkb.trial_settings import settings_under
 
 # What /answer takes at most.
 MAX_K = 50
-# Wide enough for the table of a comparison where the output is no terminal.
-CONSOLE_WIDTH = 110
+# Wide enough for the table of what is lost where the output is no terminal.
+CONSOLE_WIDTH = 130
 
 Subject = Callable[[Plan, Report], Result]
 
