@@ -210,7 +210,9 @@ def _at_threshold(rows: Array, threshold: float) -> ThresholdRow:
     """Of rows with confidence, whether something was drafted, whether right, whether answerable."""
     said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
     right = said * rows[:, 2]
-    parts: list[Array] = [np.column_stack([right, whole]) * 1.0 for whole in (said, rows[:, 3])]
+    parts: list[Array] = [
+        np.column_stack([right, whole]).astype(np.float64) for whole in (said, rows[:, 3])
+    ]
     shares = [(_ratio(each), *bootstrap_interval(each, _ratio)) for each in parts]
     said_right, answered_right = (_known(share) for share in shares)
     return ThresholdRow(threshold, int(said.sum()), said_right, answered_right)
