@@ -36,7 +36,7 @@ MOST_SURE_ABSTENTION = 0.49
 # The reader's margin from which on the few words it marks are an answer of their own, in logits:
 # docs/decisions/0023.
 SHORT_FROM = 0.1
-# A sentence of more words is said, not named: docs/decisions/0052.
+# A sentence of more words is said, not named: docs/decisions/0051.
 MOST_NAMING_WORDS = 5
 # Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
 _EDGE_MARKS = re.compile(
