@@ -126,8 +126,7 @@ def _options(env: Env) -> dict[str, Any]:
         " -c seq_page_cost=0.3 -c random_page_cost=0.33"
     )
     pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
-    # Only what ``corpus.postgres.prepared`` asks can be prepared, and that is at its first time.
-    return {"options": search, "pool": pool, "prepare_threshold": 0}
+    return {"options": search, "pool": pool}
 
 
 def _owner(env: Env) -> dict[str, Any]:

@@ -15,6 +15,13 @@ def fetch_prepared(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...
     """
     with connection.cursor() as cursor:
         # To make the one that is replaced has told the server who acts.
-        cursor.cursor = cast("Any", ServerBindingCursor)(connection.connection)
-        cursor.execute(statement, values)
-        return list(cursor.fetchall())
+        raw = connection.connection
+        cursor.cursor = cast("Any", ServerBindingCursor)(raw)
+        # For this statement alone: the driver would keep the text of a hundred others, with the
+        # documents in it, to count how often each is asked.
+        raw.prepare_threshold = 0
+        try:
+            cursor.execute(statement, values)
+            return list(cursor.fetchall())
+        finally:
+            raw.prepare_threshold = None

@@ -1,5 +1,7 @@
 """Statements that are planned once a connection."""
 
+from typing import Any
+
 import pytest
 from django.db import DataError, connection, transaction
 
@@ -9,8 +11,6 @@ from corpus.postgres.prepared import fetch_prepared
 
 pytestmark = pytest.mark.django_db
 NAMES = "SELECT name FROM corpus_collection WHERE name = %s"
-
-PLANNED = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%name = $1'"
 
 
 def planned_count() -> int:
@@ -24,6 +24,22 @@ def planned_count() -> int:
 def test_a_statement_is_planned_once_for_all_values() -> None:
     assert fetch_prepared(NAMES, ["default"]) == [("default",)]
     assert fetch_prepared(NAMES, ["nowhere"]) == []
+    assert planned_count() == 1
+
+
+def test_the_connection_keeps_no_text_of_other_statements() -> None:
+    fetch_prepared(NAMES, ["default"])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT length(%s)", ["a document's text"])
+    driver: Any = connection.connection
+    assert driver.prepare_threshold is None
+    assert not driver._prepared._counts
+
+
+def test_a_savepoint_that_is_rolled_back_leaves_what_was_planned() -> None:
+    fetch_prepared(NAMES, ["default"])
+    with pytest.raises(DataError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT 1 / 0")
     assert planned_count() == 1
 
 
