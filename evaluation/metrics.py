@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,31 @@ NDCG_DEPTH = 10
 # The depths of the recall curve; the k of a run is added to them.
 RECALL_DEPTHS = (1, 3, 5, 10, 20, 50)
 
-# A word, or one character of a script that puts no spaces between words.
+# A letter or digit of a script that puts spaces between words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-# A number with separators is one word: 1.5 is neither 15 nor 5.
-_NUMBER = r"(?<![\w.,])(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)+)"
-_TOKEN = re.compile(rf"{_NUMBER}|[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_LETTER = rf"[^\W{_UNSPACED}]"
+_MONEY = "$\u00a3\u00a5\u20ac"
+_CODE = r"\b(?:usd|eur|gbp|jpy|chf)\b"
+# A number, a word, or one character of a script without spaces.
+_TOKEN = re.compile(
+    rf"""
+    # A hyphen in 3-5 or COVID-19 is no minus.
+    (?P<minus>(?<!{_LETTER})(?<![)\].%-])-)?
+    (?:(?P<money>[{_MONEY}]|{_CODE})\s?(?P<minus_inside>-)?|(?<!{_LETTER})(?<![.,]))
+    # Groups of three are one number, 100,200,300 too: a list has spaces behind its commas.
+    (?P<digits>\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)+|\.?\d+(?!{_LETTER}))
+    (?:\s?{_CODE})?
+    |[{_UNSPACED}]|{_LETTER}+
+    """,
+    re.VERBOSE,
+)
 _PERCENT = re.compile(r"%|\bper\s?cent\b|\bpct\b")
-# Shows that a number is an amount: 8.70 is 8.7 then. Version 1.10 is not version 1.1.
-_AMOUNT = re.compile(r"[$\u00a3\u00a5\u20ac%]|\bper\s?cent\b")
+# Behind a number, it shows that it is an amount.
+_UNIT = re.compile(
+    rf"\s*(?:[{_MONEY}]|{_CODE}|(?:percent|dollars?|euros?|million|billion|trillion)\b)"
+)
+# 10\u00b2 and 5\u00bd, which NFKC would make 102 and 51/2.
+_RAISED = re.compile(r"(?<=\d)(?=[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e])")
 # Left out as SQuAD's own script does, so that figures can be held beside others'.
 _ARTICLES = frozenset({"a", "an", "the"})
 
@@ -61,36 +78,58 @@ def _evaluate(
     return found
 
 
-def answer_tokens(text: str, *, has_amounts: bool = False) -> list[str]:
-    """Return the words, in lower case, without punctuation and English articles.
+class _Word(NamedTuple):
+    """A word as it is compared; of a number its value, and whether it is an amount.
 
-    Numbers have no thousands separators, no currency and no ``.00``; ``%`` is the word percent.
-
-    Args:
-        has_amounts: A number's fraction loses the zeros at its end.
+    Attributes:
+        value: Without zeros at the end of its fraction; empty unless it is a number.
     """
-    plain = unicodedata.normalize("NFKC", text).lower()
-    tokens = _TOKEN.findall(_PERCENT.sub(" percent ", plain))
-    return [
-        _plain_number(token, is_amount=has_amounts) for token in tokens if token not in _ARTICLES
-    ]
+
+    text: str
+    value: str = ""
+    is_amount: bool = False
 
 
-def _plain_number(token: str, *, is_amount: bool) -> str:
-    whole, point, fraction = token.replace(",", "").partition(".")
-    if not point or "." in fraction:
-        return whole + point + fraction
-    if is_amount or "," in token or fraction == "00":
-        fraction = fraction.rstrip("0")
-    return f"{whole}.{fraction}" if fraction else whole
+def _read_words(text: str) -> list[_Word]:
+    """Return the words, in lower case, without punctuation, currency and English articles."""
+    plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).lower().replace("\u2212", "-")
+    plain = _PERCENT.sub(" percent ", plain)
+    words = (
+        _read_number(found) if found["digits"] else _Word(found[0])
+        for found in _TOKEN.finditer(plain)
+    )
+    return [word for word in words if word.text not in _ARTICLES]
+
+
+def _read_number(found: re.Match[str]) -> _Word:
+    whole, point, fraction = found["digits"].replace(",", "").partition(".")
+    sign = "-" if found["minus"] or found["minus_inside"] else ""
+    text = f"{sign}{whole or 0}{point}{fraction}"
+    if "." in fraction:
+        return _Word(text)
+    is_marked = bool(found["money"] or _UNIT.match(found.string, found.end("digits")))
+    # Thousands with two digits behind the point are money, whatever stands beside them.
+    has_cents = len(whole) > 3 and len(fraction) == 2  # noqa: PLR2004
+    value = text.rstrip("0").rstrip(".") if point else text
+    return _Word(text, value, is_marked or has_cents)
 
 
 def _beside(answer: str, gold: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """The words of the answer beside those of each gold answer, both read as the latter asks."""
-    for right in gold:
-        has_amounts = bool(_AMOUNT.search(right.lower()))
-        read = partial(answer_tokens, has_amounts=has_amounts)
-        yield read(answer), read(right)
+    """The words of the answer beside those of each gold answer that has any.
+
+    Of an amount the zeros at the end say nothing: $2.00 is 2, and 8.70 % is 8.7. Any other number
+    is as it is written: version 1.10 is not 1.1, and section 4.00 not 4.
+    """
+    said = _read_words(answer)
+    for right in filter(None, map(_read_words, gold)):
+        numbers = {word.value: word for word in right if word.value}
+        yield [_write_as(numbers, word) for word in said], [word.text for word in right]
+
+
+def _write_as(numbers: Mapping[str, _Word], word: _Word) -> str:
+    """Return the word, as the one of the same value is written if either is an amount."""
+    twin = numbers.get(word.value)
+    return twin.text if twin and (twin.is_amount or word.is_amount) else word.text
 
 
 def exact_match(answer: str, gold: Iterable[str]) -> float:
@@ -118,7 +157,7 @@ def contains_gold(answer: str, gold: Iterable[str]) -> float:
 def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
     size = len(part)
     starts = range(len(whole) - size + 1)
-    return bool(size) and any(whole[start : start + size] == part for start in starts)
+    return any(whole[start : start + size] == part for start in starts)
 
 
 # As in most reports of calibration; fewer hide errors, more hold too few answers.

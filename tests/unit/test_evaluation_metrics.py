@@ -101,12 +101,78 @@ def test_a_gold_answer_is_found_by_whole_words(
         ("in 1984.", "1984", 1),
         ("1,5 litres", "15", 0),
         ("12 345,67", "12 345", 1),
+        ("from 100,200,300 to 400", "100200300", 1),
+        ("100, 200, 300", "200", 1),
+        ("塔高330.5米。", "330.5", 1),
     ],
 )  # fmt: skip
 def test_a_number_is_the_same_however_it_is_written(
     answer: str, gold: str, expected: float
 ) -> None:
     assert contains_gold(answer, [gold]) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("It is -5 degrees.", "-5", 1),
+        ("It is \u22125 degrees.", "-5", 1),
+        ("It is -5 degrees.", "5", 0),
+        ("It is 5 degrees.", "-5", 0),
+        ("a loss of -$473 million", "$-473 million", 1),
+        ("a gain of $473 million", "-$473 million", 0),
+        ("for 3-5 days", "5", 1),
+        ("for 3-5 days", "-5", 0),
+        ("COVID-19", "19", 1),
+        ("in 1972 - 1974", "1974", 1),
+    ],
+)  # fmt: skip
+def test_only_a_hyphen_before_a_number_is_a_minus(answer: str, gold: str, expected: float) -> None:
+    assert contains_gold(answer, [gold]) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        ("$2.00", "2", 1),
+        ("2 dollars", "2.00", 1),
+        ("USD 8.70", "8.7", 1),
+        ("8.70 EUR", "8.7", 1),
+        ("8.70 €", "8.7", 1),
+        ("8.7", "USD 8.70", 1),
+        ("5.10 million", "5.1 million", 1),
+        ("1577.00", "1577", 1),
+        ("2.00", "2", 0),
+        ("Section 4.00", "Section 4", 0),
+        ("version 1.10 costs $5", "1.1", 0),
+        ("paid in EUR", "EUR", 1),
+    ],
+)  # fmt: skip
+def test_only_of_an_amount_zeros_say_nothing(answer: str, gold: str, expected: float) -> None:
+    assert contains_gold(answer, [gold]) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "expected"),
+    [
+        (".5", "0.5", 1),
+        (".5", "5", 0),
+        ("-.5", "-0.5", 1),
+        ("10\u00b2", "102", 0),
+        ("10\u00b2", "10^2", 1),
+        ("5\u00bd", "5 1/2", 1),
+        ("km\u00b2", "km2", 1),
+    ],
+)  # fmt: skip
+def test_a_points_place_and_raised_digits_count(answer: str, gold: str, expected: float) -> None:
+    assert exact_match(answer, [gold]) == expected
+
+
+def test_nothing_is_no_answer() -> None:
+    for answer in ("", "the", "..."):
+        assert exact_match(answer, ["the"]) == 0
+        assert contains_gold(answer, ["the"]) == 0
+        assert token_f1(answer, ["the"]) == 0
 
 
 def test_exact_match_and_f1_read_numbers_as_well() -> None:
