@@ -56,7 +56,9 @@ class LateInteractionReranker:
         self._embedder.load()
 
     def expect(self, query: str) -> None:
-        """Begin to encode a query for which passages are being looked for."""
+        """Begin to encode a query for which passages are being looked for, once for all who ask."""
+        if query in self._expected:
+            return
         if len(self._expected) >= MOST_EXPECTED:
             self._expected.clear()
         self._expected[query] = self._beside.submit(self._embedder.embed_query, query)
@@ -86,8 +88,14 @@ class LateInteractionReranker:
         return self._embedder.score_packed(self._encode(query), packed)
 
     def _encode(self, query: str) -> NDArray[np.float32]:
-        expected = self._expected.pop(query, None)
-        return expected.result() if expected else self._embedder.embed_query(query)
+        expected = self._expected.get(query)
+        if expected is None:
+            return self._embedder.embed_query(query)
+        # Until it is there, others who ask the same may wait for it as well.
+        try:
+            return expected.result()
+        finally:
+            self._expected.pop(query, None)
 
     @cached_property
     def _beside(self) -> ThreadPoolExecutor:

@@ -1,6 +1,7 @@
 """Token vectors of chunks: used by searches, and gone with what they are of."""
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -135,6 +136,28 @@ class TestOnFirstUse:
             assert (reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY]) == scores).all()
         assert encoded == []
         assert (reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY]) == scores).all()
+
+    def test_a_query_that_two_expect_at_once_is_encoded_once(
+        self, db: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reranker = LateInteractionReranker(threads=1)
+        encoded = []
+        embed_query = TokenEmbedder.embed_query
+
+        def noted(self: TokenEmbedder, query: str) -> Any:
+            encoded.append(query)
+            return embed_query(self, query)
+
+        monkeypatch.setattr(TokenEmbedder, "embed_query", noted)
+        for _ in range(2):
+            reranker.expect(LIGHTHOUSE_QUESTION)
+        expected = reranker._expected[LIGHTHOUSE_QUESTION]
+        result, both = expected.result, Barrier(2, timeout=60)
+        monkeypatch.setattr(expected, "result", lambda: both.wait() >= 0 and result())
+        with ThreadPoolExecutor(2) as pool:
+            first, second = pool.map(reranker.score, 2 * [LIGHTHOUSE_QUESTION], 2 * [[LIGHTHOUSE]])
+        assert first == second
+        assert encoded == [LIGHTHOUSE_QUESTION]
 
     def test_queries_that_are_never_asked_are_not_kept_for_ever(
         self, db: None, monkeypatch: pytest.MonkeyPatch
