@@ -8,6 +8,12 @@ answer is another one. Nothing in squad2 or in data/documents is known to disagr
 there is a false alarm. Of an answered question's document a copy is made then, with another value
 in the place of the answer, dated five years later and then five years earlier.
 
+It needs the packages of locks/requirements-evaluation.txt and an installation (PKB_DATA_DIR, as
+scripts/run makes one); SQUAD2 as docs/evaluation.md describes a data set, RGB with corpus.jsonl.gz
+and qa.jsonl.gz, whose lines name doc_id, poisoned_doc_id, negative_doc_id and lang. Documents go
+into collections of its own, eval-disagreement-NAME-HASH, which stay for the next run; copies and
+answers do not. Without options it asks some 1,300 questions: an hour on two busy cores.
+
 Prints JSON, each share with its 95 % Wilson interval. Only questions that are answered count.
 """
 
@@ -24,6 +30,7 @@ from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import django
 
@@ -37,6 +44,7 @@ from corpus.ingestion import Attributes, ingest_text
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion, read_dataset
 from evaluation.index import index_dataset
+from qa import models
 from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.types import Answer
@@ -101,7 +109,9 @@ def main() -> None:
 
 
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("squad2", type=Path)
     parser.add_argument("rgb", type=Path)
     parser.add_argument("--questions", type=int, default=800, help="of squad2, for false alarms")
@@ -120,8 +130,10 @@ def _answerable(dataset: DataSet) -> list[GoldQuestion]:
 
 
 def _index(dataset: DataSet) -> Collection:
-    """The collection of a data set, all of its documents of one day."""
-    found = index_dataset(dataset, fresh=False, progress=lambda done, total: None).collection
+    """A collection of its own for a data set, all of its documents of one day."""
+    named = replace(dataset, name=f"disagreement-{dataset.name}")
+    found = index_dataset(named, fresh=False, progress=lambda done, total: None).collection
+    # Of a run that was broken off.
     Document.objects.filter(collection=found, source_uri__contains=":copy-").delete()
     Document.objects.filter(collection=found).update(user_created_at=NOW)
     return found
@@ -129,7 +141,10 @@ def _index(dataset: DataSet) -> Collection:
 
 def _ask(question: str, collection: Collection) -> Answer:
     context = replace(build_context(lm="extractive"), keeps_answers=False)
-    answered = answer_question(question, collection=collection.address, k=PASSAGES, context=context)
+    answered = answer_question(
+        question, collection=collection.address, k=PASSAGES, context=context, route="evaluate"
+    )
+    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     return answered.answer
 
 
