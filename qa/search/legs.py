@@ -67,17 +67,14 @@ class Legs:
 
     def search_vectors(self) -> Scores:
         """Return the cosine similarity of the most similar chunks, clipped to 0."""
+        among = inf if self._is_filtered else self._chunk_count
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             model = self._collection.embedding_model
             if self._few is not None:
                 rows = self._own(Embedding.objects.all(), self._few.hold("chunk_id"))
                 return _similarities(rows.at_distance(self._vectors, model=model)[: self._count])
-            found = self._visible(Embedding.objects.all()).find_nearest(
-                self._vectors,
-                model=model,
-                count=self._count,
-                among=inf if self._is_filtered else count_chunks(self._collection.pk),
-            )
+            rows = self._visible(Embedding.objects.all())
+            found = rows.find_nearest(self._vectors, model=model, count=self._count, among=among)
             return _similarities(found)
 
     def search_lexical(self, *, alone: bool = False) -> Scores:
@@ -140,6 +137,10 @@ class Legs:
     def word_count(self) -> int:
         """How many of the question's words are in the collection."""
         return len(self._words.words) if self._words else 0
+
+    @property
+    def _chunk_count(self) -> int:
+        return self._words.chunk_count if self._words else count_chunks(self._collection.pk)
 
     @cached_property
     def _words(self) -> LexicalQuery | None:

@@ -41,12 +41,14 @@ ERASED = {"corpus_idempotentrequest": 1, "qa_answer": 1, "qa_citation": 1, "qa_c
 # More than any migration makes.
 MOST_STATEMENTS = 70
 KILLED_PROCESSES = 6
-# They build indexes beside what others do.
+# They build indexes beside what others do, but for one.
 NO_TRANSACTION = (
     "0009_say_what_items_are_about",
     "0010_index_metadata",
     "0011_index_lists",
     "0018_sort_documents",
+    # It writes a table anew.
+    "0035_keep_words_in_the_row",
 )
 OURS = ("corpus_", "qa_", "evaluation_", "auth_")
 # Vectors are kept in halves, which they stay on the way back.
@@ -186,6 +188,22 @@ def test_vectors_go_into_halves_and_back_with_their_indexes(first_release: Insta
         assert read_schema()["column corpus_embedding.vector"].startswith(f"{kind} ")
         assert _vector_indexes() == indexes
         assert all(np.array_equal(vector, in_halves[key]) for key, vector in _vectors().items())
+
+
+def test_words_move_into_the_rows_that_are_there_and_back(first_release: Installation) -> None:
+    moves = "0035_keep_words_in_the_row"
+    files = set()
+    for target, storage in ((_before(moves), "x"), (moves, "m"), (_before(moves), "x")):
+        migrate_to([("corpus", target)])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT attstorage::text, pg_relation_filenode(attrelid) FROM pg_attribute"
+                " WHERE attrelid = 'corpus_chunk'::regclass AND attname = 'lexemes'"
+            )
+            kept, file = cursor.fetchone()
+        assert kept == storage
+        files.add(file)
+    assert len(files) == 3
 
 
 def _vectors() -> dict[int, NDArray[np.float32]]:
