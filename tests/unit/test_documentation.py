@@ -12,6 +12,7 @@ from pkb.env import Env
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]
+PAGES += [ROOT / "benchmarks" / "README.md"]
 ROOMS = ("accounts", "benchmarks", "corpus", "evaluation", "pipelines", "pkb", "qa", "web")
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
 NAMED = re.compile(r"\bdocs/(?:decisions/\d{4}|[\w/-]+\.md)\b")
@@ -55,6 +56,13 @@ def test_the_index_of_operations_names_each_of_its_pages() -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
     assert [name for name in pages if f"]({name})" not in index] == []
+
+
+def test_the_index_of_benchmarks_names_each_script() -> None:
+    folder = ROOT / "benchmarks"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+\.py)\b", index)) - {"manage.py"}
+    assert named == {script.name for script in folder.glob("*.py")}
 
 
 def test_every_module_that_the_page_of_rooms_names_is_there() -> None:
