@@ -76,7 +76,9 @@ def _tell(answer: Answer, sides: list[list[str]]) -> str:
 
 
 def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("set", choices=("documents", "manuals", "squad2"))
     parser.add_argument("--each", action="store_true", help="tell each question's outcome")
