@@ -34,9 +34,9 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _PERCENT = re.compile(r"%|\bper\s?cent\b|\bpct\b")
-# Behind a number, it shows that it is an amount.
+# Behind a number, it shows that it is an amount; " %" has become two blanks and a word.
 _UNIT = re.compile(
-    rf"\s*(?:[{_MONEY}]|{_CODE}|(?:percent|dollars?|euros?|million|billion|trillion)\b)"
+    rf"\s{{0,2}}(?:[{_MONEY}]|{_CODE}|(?:percent|dollars?|euros?|million|billion|trillion)\b)"
 )
 # 10\u00b2 and 5\u00bd, which NFKC would make 102 and 51/2.
 _RAISED = re.compile(r"(?<=\d)(?=[\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215e])")
