@@ -90,7 +90,7 @@ class Passage:
         is_selected: It is of a text that came with the question, not of a stored document;
             ``document_id`` is empty, and ``chunk_id`` names it within one question only.
         document_date: The day, month or year that its document is of, as ISO 8601, or empty.
-        is_newest: It answers otherwise than the likeliest one, and is the newest that does.
+        is_newest: It took the place of the likeliest one, as the newest of those that disagree.
     """
 
     chunk_id: str

@@ -53,6 +53,8 @@ def ordered(*dates: str) -> list[str]:
         "a day of that year": (("2024", "2024-05-01"), "c1"),
         "a later month": (("2024-03-31", "2024-05"), "c2"),
         "newer, but the same": (("2019", "", "", "2024"), "c1"),
+        "newest, and the same again": (("2019", "2021", "", "2024"), "c4"),
+        "the same again, but before": (("2019", "2024", "", "2021"), "c2"),
         "nothing found": ((), None),
     }.values(),
 )  # fmt: skip
