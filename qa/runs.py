@@ -10,7 +10,7 @@ from qa.asked.mentions import speaks_of
 from qa.cancellation import Listener
 from qa.context import EXTRACTIVE, QAContext
 from qa.proof.parts import JoinedText, join_answers
-from qa.questions import split_question
+from qa.questions import asks_for_all, split_question
 from qa.search.hybrid import SteadyVersions
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
@@ -106,14 +106,17 @@ class _PartListener(_Unheard):
 
 
 def _run_whole(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
-    """Run the graph over the selected text; over the collection if that holds no answer."""
+    """Run the graph over the selected text; over the collection if that holds no answer.
+
+    Not for a summary of "this": the selected text is what is meant, however little it says.
+    """
     if not selected_text.strip():
         return _run(inputs, context)
     # Without phrasings: a text this short is read whole.
     selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
     state, steps = _run(inputs, selected)
     steps = _rename(steps, "selected")
-    if not state["proved"].abstained:
+    if not state["proved"].abstained or asks_for_all(inputs["question"]):
         return state, steps
     whole, further = _run(inputs, context)
     # A selection that may answer is nearer than documents that do not.

@@ -52,6 +52,15 @@ def test_a_selected_text_is_what_is_summed_up(api: APIClient, ingest: Ingest) ->
     assert answer["citations"][0]["selected"]
 
 
+def test_no_document_is_summed_up_in_the_place_of_a_selected_text(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    body = {"question": "What is this about?", "selected_text": "- rye\n- spelt"}
+    answer = api.post("/ask-selected", body, format="json").json()
+    assert (answer["kind"], answer["citations"], answer["notice"]) == ("abstained", [], UNNAMED)
+
+
 def test_both_sides_of_a_comparison_are_told_each_from_its_document(
     api: APIClient, ingest: Ingest
 ) -> None:
