@@ -93,7 +93,10 @@ def find_disagreement(
     quoted = [stated for citation in citations if (stated := _read_quoted(citation))]
     cited = {citation.passage.chunk_id for citation in citations}
     others = [passage for passage in passages if passage.chunk_id not in cited]
-    found = find_otherwise(question, quoted, others, chances, answer_from=answer_from)
+    return newest_first(find_otherwise(question, quoted, others, chances, answer_from=answer_from))
+
+
+def newest_first(found: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
     return tuple(sorted(found, key=lambda close: close.passage.document_date, reverse=True))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from corpus.sentences import separator_after
+from qa.proof.disagreement import newest_first
 from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage
 
 # Between what is said to two parts.
@@ -63,9 +64,19 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         confidence=min(answer.confidence for answer in said),
         citations=tuple(joined.citations),
         short=said[0].short if len(said) == 1 else None,
-        disagreement=tuple(each for answer in said for each in answer.disagreement),
+        disagreement=_join_disagreement(said),
         unanswered=tuple(answer.question for answer in answers if answer.abstained),
     )
+
+
+def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
+    """What says otherwise than any part, each place once, newest first."""
+    places = {
+        (close.passage.document_id, close.start_char, close.end_char): close
+        for answer in answers
+        for close in answer.disagreement
+    }
+    return newest_first(places.values())
 
 
 def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:

@@ -8,7 +8,13 @@ from corpus.sentences import sentence_spans
 from qa.proof.parts import GAP, join_answers
 from qa.questions import MOST_PARTS, split_question
 from qa.types import CLOSEST_COUNT, Answer, ClosePassage
-from tests.factories import LIGHTHOUSE, OTHERWISE_ANSWER, SHORT_ANSWER, UNSURE_ANSWER
+from tests.factories import (
+    LIGHTHOUSE,
+    OTHERWISE_ANSWER,
+    SHORT_ANSWER,
+    UNSURE_ANSWER,
+    of_day,
+)
 
 SPLIT = {
     "What is the default port and how can it be changed?": (
@@ -88,6 +94,14 @@ def test_a_part_without_an_answer_is_named() -> None:
     assert (joined.text, joined.unanswered) == (SHORT_ANSWER.text, ("And when?",))
     assert (joined.short, joined.confidence) == (SHORT_ANSWER.short, SHORT_ANSWER.confidence)
     assert joined.closest == ()
+
+
+def test_what_says_otherwise_than_several_parts_is_told_once_and_newest_first() -> None:
+    (close,) = OTHERWISE_ANSWER.disagreement
+    older, newer = of_day(close, "2019"), of_day(replace(close, start_char=102), "2024")
+    first = replace(SHORT_ANSWER, disagreement=(older,))
+    second = replace(SHORT_ANSWER, disagreement=(newer, older))
+    assert join_answers("Both?", [first, second]).disagreement == (newer, older)
 
 
 def test_where_no_part_has_an_answer_the_closest_of_all_are_shown_once() -> None:
