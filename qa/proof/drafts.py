@@ -148,7 +148,10 @@ def _with_what_it_needs(meant: Sentence) -> Sentence:
 
 
 def _find_run(text: str, at: int, sources: Sequence[Sentence]) -> Sentence | None:
-    """The longest run of sentences of one passage that stands there, as they stand in it."""
+    """The longest run of sentences of one passage that stands there, as they stand in it.
+
+    Of what a passage says twice, the place that it answers in, or the last one before that.
+    """
     longest: Sentence | None = None
     for number, first in enumerate(sources):
         if not text.startswith(first.text, at):
@@ -157,9 +160,19 @@ def _find_run(text: str, at: int, sources: Sequence[Sentence]) -> Sentence | Non
             run = replace(first, end=last.end)
             if last.passage is not first.passage or not _stands_at(text, at, run.text):
                 break
-            if longest is None or len(run.text) > len(longest.text):
+            if longest is None or _is_better(run, longest):
                 longest = run
     return longest
+
+
+def _is_better(run: Sentence, other: Sentence) -> bool:
+    if len(run.text) != len(other.text):
+        return len(run.text) > len(other.text)
+    reading = run.passage.reading
+    if run.passage is not other.passage or reading is None:
+        return False
+    # A table's header stands before the row that answers.
+    return run.start < reading.end + run.passage.start_char
 
 
 def _stands_at(text: str, at: int, sentence: str) -> bool:

@@ -73,6 +73,21 @@ def test_a_verbatim_sentence_is_cited_as_its_span() -> None:
     assert (citation.support, citation.score) == ("supported", MILL.score)
 
 
+@pytest.mark.parametrize(
+    ("marked", "table"), [("http", 0), ("443", 0), ("smtp", 1), ("imap", 1), ("", 0), (None, 0)]
+)
+def test_what_a_passage_says_twice_is_quoted_before_what_it_answers(
+    marked: str | None, table: int
+) -> None:
+    header = "| Name | Port |"
+    web = f"{header}\n| http | 80 |\n| https | 443 |"
+    mail = f"{header}\n| smtp | 25 |\n| imap | 143 |"
+    tables = replace(PASSAGE, text=f"{web}\n\n{mail}\n\n{header}", start_char=0)
+    read = tables if marked is None else read_as(tables, marked)
+    (citation,) = proved(header, passages=[read]).citations
+    assert (citation.quote, citation.start_char) == (header, (0, len(web) + 2)[table])
+
+
 def test_each_sentence_has_its_citation_and_place_in_the_answer() -> None:
     answer = proved("The mill was built in 1874. Anna Holt owns it.")
     assert [answer.text[c.answer_start : c.answer_end] for c in answer.citations] == [
