@@ -138,7 +138,9 @@ def _begins_item(text: str, span: Span) -> bool:
 
 
 def _is_neighbour(text: str, spans: Sequence[Span], at: int) -> bool:
-    """Tell whether an item begins behind a sentence that is of another item."""
+    """Tell whether an item begins behind a sentence that is of another item, or a table ends."""
+    if _is_row(text, spans[at]):
+        return True
     return _begins_item(text, spans[at + 1]) and _is_in_item(text, spans, at)
 
 

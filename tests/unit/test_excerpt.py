@@ -112,6 +112,13 @@ def test_the_first_row_goes_with_its_header(rows: str) -> None:
     assert excerpt(rows, "iron").splitlines() == rows.splitlines()[:3]
 
 
+def test_no_row_of_a_table_before_it_is_said_with_a_table() -> None:
+    text = f"{ROWS}\nOf the house:\n\n{ROWS.replace('iron', 'slate')}"
+    said = excerpt(text, "slate")
+    assert said.startswith("Of the house:")
+    assert said.endswith("| wheel | slate |")
+
+
 @pytest.mark.parametrize("answer", ["part", "---"])
 def test_a_header_goes_with_its_rows(answer: str) -> None:
     assert excerpt(ROWS, answer).splitlines() == ROWS.splitlines()
