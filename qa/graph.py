@@ -20,15 +20,15 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
-from qa.asked.mentions import choose_mentions, find_topic_sought, mentions
+from qa.asked.mentions import choose_mentions, find_topic_sought, mentions, point_to
 from qa.context import EXTRACTIVE, QAContext
 from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
 from qa.proof.outline import Section, tell_outline
 from qa.questions import asks_for_all, find_named, is_greeting
-from qa.readers.passages import read_passages
+from qa.readers.passages import READ_LEAST, read_passages
 from qa.search.outline import find_by_name, read_openings, read_sections
 from qa.state import QAInput, QAOutput, QAState
-from qa.types import Answer, Passage, Query
+from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 
 Update = dict[str, Any]
 
@@ -63,10 +63,14 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
-        best = context.rerank(query.text, state["candidates"], limit=query.k)
-        if find_topic_sought(state["question"]):
+        is_sought = bool(find_topic_sought(state["question"]))
+        limit = max(query.k, context.rerank_count) if is_sought else query.k
+        best = context.rerank(query.text, state["candidates"], limit=limit)
+        if is_sought:
             best = choose_mentions(best, query.text)
-        read = read_passages(query.text, best, reader=context.reader)
+        # Each document that is shown has a reading.
+        least = CLOSEST_COUNT if is_sought else READ_LEAST
+        read = read_passages(query.text, best, reader=context.reader, least=least)
     return {"passages": context.prover.put_newest_first(query.text, read)}
 
 
@@ -119,7 +123,8 @@ def point(state: QAState, runtime: Runtime[QAContext]) -> Update:
     proved = runtime.context.prover.hold_back(state["question"], passages)
     # That the words stand there is a reason to look, however sure the reader is.
     is_unsure = proved.is_unsure or mentions(passages[0], topic)
-    return {"proved": replace(proved, is_unsure=is_unsure, answerer=EXTRACTIVE)}
+    closest = tuple(point_to(close, topic) for close in proved.closest)
+    return {"proved": replace(proved, closest=closest, is_unsure=is_unsure, answerer=EXTRACTIVE)}
 
 
 def abstain(state: QAState) -> Update:

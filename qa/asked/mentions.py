@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from corpus.sentences import sentence_spans
 from qa.proof.support.words import read_words
-from qa.types import Passage
+from qa.types import ClosePassage, Passage
 
 _DOCUMENTS = r"(?:documents?|docs?|files?|pages?|manuals?|guides?|sources?|texts?)"
 _SPEAKS = (
@@ -51,6 +53,17 @@ def choose_mentions(passages: Sequence[Passage], topic: str) -> list[Passage]:
     """Return the first passage of each document: those that speak of the topic, else of all."""
     speaking = [passage for passage in passages if mentions(passage, topic)]
     return _first_of_each(speaking or passages)
+
+
+def point_to(close: ClosePassage, topic: str) -> ClosePassage:
+    """Point at the first sentence that speaks of a topic, unless what was read there does."""
+    if speaks_of(close.quote, topic):
+        return close
+    text, offset = close.passage.text, close.passage.start_char
+    for start, end in sentence_spans(text):
+        if speaks_of(text[start:end], topic) and not text.startswith("#", start):
+            return replace(close, start_char=offset + start, end_char=offset + end)
+    return close
 
 
 def _first_of_each(passages: Iterable[Passage]) -> list[Passage]:

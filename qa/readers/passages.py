@@ -20,18 +20,21 @@ READ_WITHIN = 0.4
 READ_LEAST = 3
 
 
-def read_passages(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
+def read_passages(
+    question: str, passages: Sequence[Passage], *, reader: Reader, least: int = READ_LEAST
+) -> list[Passage]:
     """Return the passages in the order they have, the first ones with their readings.
 
     Args:
         passages: Best first, by their own scores.
+        least: How many are read, however far behind the best.
 
     Raises:
         BackendError: The reader failed.
     """
-    least = passages[0].score - READ_WITHIN if passages else 0.0
-    near = sum(passage.score >= least for passage in passages[:READ_COUNT])
-    count = max(READ_LEAST, near)
+    least_score = passages[0].score - READ_WITHIN if passages else 0.0
+    near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
+    count = max(least, near)
     read, others = passages[:count], passages[count:]
     leads = [f"{passage.place}\n" if passage.place else "" for passage in read]
     readings = reader.read(question, [passage.text for passage in read], leads=leads)

@@ -99,3 +99,16 @@ def test_documents_that_are_sought_are_shown_and_nothing_is_said(
     answer = ask(api, "Which documents mention an alert?")
     assert (answer["kind"], answer["answer"]) == ("unsure", "")
     assert [close["document_id"] for close in answer["closest"]] == [page.document_id]
+
+
+def test_up_to_five_documents_that_mention_it_are_shown_by_a_sentence_that_does(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest("A semaphore is an arm on a mast that shows whether the line is free.", title="Signals")
+    further = "Bread is baked at noon in {}. {} paid for a semaphore in spring. Rye is dear there."
+    towns = ("Aldham", "Bruck", "Cele", "Dorn")
+    for town in towns:
+        ingest(further.format(town, town), title=town)
+    answer = ask(api, "Which documents mention a semaphore?")
+    assert {close["title"] for close in answer["closest"]} == {"Signals", *towns}
+    assert all("semaphore" in close["quote"] for close in answer["closest"])

@@ -1,9 +1,18 @@
 """Questions for the documents that speak of something, and whether a text does."""
 
+from dataclasses import replace
+
 import pytest
 
-from qa.asked.mentions import MOST_WORDS, choose_mentions, find_topic_sought, mentions, speaks_of
-from qa.types import Passage
+from qa.asked.mentions import (
+    MOST_WORDS,
+    choose_mentions,
+    find_topic_sought,
+    mentions,
+    point_to,
+    speaks_of,
+)
+from qa.types import ClosePassage, Passage
 
 
 @pytest.mark.parametrize(
@@ -52,3 +61,16 @@ def test_where_no_passage_has_the_words_the_first_of_all_are_told() -> None:
     bread, cake, salt = passage("d1", "Bread."), passage("d1", "Cake."), passage("d2", "Salt.")
     assert choose_mentions([bread, cake, salt], "drift") == [bread, salt]
     assert choose_mentions([], "drift") == []
+
+
+def test_the_sentence_that_speaks_of_it_is_pointed_at() -> None:
+    text = "# Drift\n\nBread is baked. Drifts are slow. Drift ends."
+    found = replace(passage("d1", text), start_char=10, end_char=10 + len(text))
+
+    def pointed(read: str, topic: str) -> str:
+        start = found.start_char + text.index(read)
+        return point_to(ClosePassage(found, start, start + len(read), 0.3), topic).quote
+
+    assert pointed("Bread is baked.", "drift") == "Drifts are slow."
+    assert pointed("Drift ends.", "drift") == "Drift ends."
+    assert pointed("Bread is baked.", "cakes") == "Bread is baked."
