@@ -6,7 +6,7 @@ programs write them in many ways. All that is stated is cut to what a document m
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
@@ -137,15 +137,17 @@ def moment_of(stated: Any) -> str:
     return next(filter(None, (read(text) for read in _READERS)), "")
 
 
-def day_of(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
+def day_of(metadata: Mapping[str, Any], created_at: datetime | None, *, today: date) -> str:
     """The day that a document is of, as ISO 8601: when it was last changed, by what is said of it.
 
     Programs write an old date of creation into what was made of a copy, so that the later of the
-    two counts. When its file changed does not: a copy or a checkout changes that.
+    two counts. When its file changed does not: a copy or a checkout changes that. Nor does a day
+    that is to come: nothing was changed on it, and none would ever be newer.
 
     Args:
         metadata: Of the document; what it has under ``created`` and ``modified`` may be anything.
         created_at: When it was made, as given with it or else as stated.
+        today: In UTC; east of there it may be tomorrow.
 
     Returns:
         A year or a month where no more is known; empty where nothing is.
@@ -153,7 +155,8 @@ def day_of(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
     stated, modified = (moment_of(metadata.get(key) or "")[:10] for key in ("created", "modified"))
     given = created_at.date().isoformat() if created_at else ""
     created = stated if not given or (stated and given.startswith(stated)) else given
-    return max(created, modified)
+    last = (today + timedelta(days=1)).isoformat()
+    return max((day for day in (created, modified) if day <= last), default="")
 
 
 def _iso(text: str) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import numpy as np
 from django.conf import settings
+from django.utils import timezone
 from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_queries, get_embedder
@@ -155,6 +156,7 @@ def _embed(text: str, embedder: Embedder, *, mode: str) -> NDArray[np.float32]:
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
     """Return a chunk, with its document, as evidence."""
     document = chunk.document
+    today = timezone.now().date()
     return Passage(
         chunk_id=str(chunk.pk),
         document_id=str(document.pk),
@@ -168,7 +170,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         end_char=chunk.end_char,
         similarity=similarity,
         score=max(0.0, score),
-        document_date=day_of(document.metadata, document.user_created_at),
+        document_date=day_of(document.metadata, document.user_created_at, today=today),
         metadata=document.metadata,
     )
 

@@ -1,6 +1,6 @@
 """What files state of themselves: who wrote it, when, in which language."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -175,6 +175,10 @@ DAYS: dict[str, tuple[dict[str, Any], datetime | None, str]] = {
     ),
     "changed before": ({"modified": "2014"}, datetime(2015, 1, 1, tzinfo=UTC), "2015-01-01"),
     "nothing": ({}, None, ""),
+    "to come": ({"created": "2031-01-01"}, datetime(2031, 1, 1, tzinfo=UTC), ""),
+    "changed on a day to come": ({"created": "2024", "modified": "2030-05-06"}, None, "2024"),
+    "tomorrow": ({}, datetime(2030, 5, 5, tzinfo=UTC), "2030-05-05"),
+    "this year": ({"modified": "2030"}, None, "2030"),
     "no dates": ({"created": ["?"], "modified": {"by": "Ida"}}, None, ""),
 }  # fmt: skip
 
@@ -182,4 +186,4 @@ DAYS: dict[str, tuple[dict[str, Any], datetime | None, str]] = {
 @pytest.mark.parametrize("case", DAYS)
 def test_a_document_is_of_the_day_that_is_said_of_it(case: str) -> None:
     metadata, created_at, day = DAYS[case]
-    assert day_of(metadata, created_at) == day
+    assert day_of(metadata, created_at, today=date(2030, 5, 4)) == day
