@@ -74,8 +74,10 @@ def _split(sides: str, between: re.Pattern[str]) -> tuple[list[str], str]:
     respect = _RESPECT.search(last)
     names = [*first, last[: respect.start()] if respect else last]
     names = [name.removeprefix("both ").removeprefix("between ").strip() for name in names]
-    is_clear = len(names) == 2 or ("," in sides and len(names) <= MOST_PARTS)  # noqa: PLR2004
-    return (names if is_clear else []), respect.group() if respect else ""
+    # "Search and replace and grep" may be two or three.
+    is_clear = len(names) == 2 or between.pattern != _AND or "," in sides  # noqa: PLR2004
+    is_apart = len({name.lower() for name in names}) == len(names) <= MOST_PARTS
+    return (names if is_clear and is_apart else []), respect.group() if respect else ""
 
 
 def _is_name(name: str) -> bool:

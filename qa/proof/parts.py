@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from corpus.sentences import separator_after
 from qa.proof.disagreement import newest_first
-from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage
+from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, Passage
 
 # Between what is said to two parts.
 GAP = "\n\n"
@@ -80,7 +80,10 @@ def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
 
 
 def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
-    """Return what is left of a quote without the parts of its document that were quoted."""
+    """Return what is left of a quote without the parts of its document that were quoted.
+
+    None where those hold what it was quoted for.
+    """
     start, end = citation.start_char, citation.end_char
     for other in said:
         if other.passage.document_id != citation.passage.document_id:
@@ -91,12 +94,21 @@ def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
             end = other.start_char
     offset = citation.passage.start_char
     text = citation.passage.text[max(0, start - offset) : max(0, end - offset)]
-    if not text.strip():
+    is_cut = (start, end) != (citation.start_char, citation.end_char)
+    if not text.strip() or (is_cut and not _is_marked(citation.passage, start, end)):
         return None
     start += len(text) - len(text.lstrip())
     return replace(
         citation, quote=text.strip(), start_char=start, end_char=start + len(text.strip())
     )
+
+
+def _is_marked(passage: Passage, start: int, end: int) -> bool:
+    """Tell whether a span of its document has some of the words that the passage answers with."""
+    reading, offset = passage.reading, passage.start_char
+    if reading is None or reading.start >= reading.end:
+        return True
+    return reading.start + offset < end and start < reading.end + offset
 
 
 def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:

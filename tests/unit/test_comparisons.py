@@ -28,6 +28,7 @@ SIDES = {
     "How do a page and a ticket differ?": ("What is a page?", "What is a ticket?"),
     "What distinguishes a page from a ticket?": ("What is a page?", "What is a ticket?"),
     "PSI vs. SLO": ("What is PSI?", "What is SLO?"),
+    "sed vs awk vs. perl": ("What is sed?", "What is awk?", "What is perl?"),
     "Bus versus DNS?": ("What is Bus?", "What is DNS?"),
     "What do PSI and SLO stand for?": ("What does PSI stand for?", "What does SLO stand for?"),
 }  # fmt: skip
@@ -40,6 +41,8 @@ WHOLE = [
     "Who won the game of Ajax vs Feyenoord?",
     "What is the difference between search and replace and grep?",
     "What is the difference between the two?",
+    "What is the difference between a page and a Page?",
+    "sed vs awk vs perl vs lua",
     "What is the difference between you and me?",
     "How does architecture differ from other sciences?",
     "How do I compare two files?",

@@ -8,7 +8,9 @@ from corpus.sentences import sentence_spans
 from qa.proof.parts import GAP, join_answers
 from qa.questions import MOST_PARTS, split_question
 from qa.types import CLOSEST_COUNT, Answer, ClosePassage
+from tests.doubles import read_as
 from tests.factories import (
+    COAST,
     LIGHTHOUSE,
     OTHERWISE_ANSWER,
     SHORT_ANSWER,
@@ -159,6 +161,20 @@ def test_what_was_said_to_one_part_is_not_said_again_to_another() -> None:
             at = slice(citation.start_char - 100, citation.end_char - 100)
             assert passage.text[at] == citation.quote
             assert answer.text[citation.answer_start : citation.answer_end] == citation.quote
+
+
+@pytest.mark.parametrize(("marked", "is_said"), [(0, False), (1, True), (None, True)])
+def test_of_a_quote_whose_marked_words_were_said_nothing_else_is(
+    marked: int | None, is_said: bool
+) -> None:
+    first, second, _ = (COAST.text[start:end] for start, end in SENTENCES)
+    read = COAST if marked is None else read_as(COAST, (first, second)[marked][:20])
+    (end,) = (COAST.start_char + span[1] for span in SENTENCES[1:2])
+    (said,) = SHORT_ANSWER.citations
+    both = replace(said, passage=read, quote=f"{first} {second}", end_char=end)
+    joined = join_answers("Both?", [SHORT_ANSWER, replace(SHORT_ANSWER, citations=(both,))])
+    assert joined.text == (f"{first}{GAP}{second}" if is_said else first)
+    assert joined.unanswered == ()
 
 
 def test_an_answer_to_no_part_needs_no_closest_passage() -> None:
