@@ -83,11 +83,24 @@ def _grow(
     if _is_rule(text, spans, first):
         first -= 1
     is_item = _is_in_item(text, spans, first) and not names_columns
-    while has_room(first, last + 1) and not (is_item and _begins_item(text, spans[last + 1])):
-        last += 1
+    end = last
+    while has_room(first, end + 1) and not (is_item and _begins_item(text, spans[end + 1])):
+        end += 1
+    last = _take_off_leads(text, spans, end, least=last)
     while has_room(first - 1, last) and not _is_neighbour(text, spans, first - 1):
         first -= 1
     return first, last
+
+
+def _take_off_leads(text: str, spans: Sequence[Span], last: int, *, least: int) -> int:
+    """Leave out what leads to that for which there is no room: a lead-in, a table's header."""
+    while last > least and (
+        text[: spans[last][1]].endswith(_LEADING_ON)
+        or _is_rule(text, spans, last)
+        or _is_rule(text, spans, last + 1)
+    ):
+        last -= 1
+    return last
 
 
 def _list_around(text: str, spans: Sequence[Span], first: int, last: int) -> Span | None:

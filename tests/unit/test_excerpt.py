@@ -119,6 +119,19 @@ def test_no_row_of_a_table_before_it_is_said_with_a_table() -> None:
     assert said.endswith("| wheel | slate |")
 
 
+@pytest.mark.parametrize(
+    ("list_", "first_words"), [(ITEMS, 13), (ROWS, 15), (f"These are:\n\n{ROWS}", 17)]
+)
+def test_nothing_ends_in_what_leads_to_that_for_which_there_is_no_room(
+    list_: str, first_words: int
+) -> None:
+    first = "The mill is dear."
+    text = f"{first}\n\n{list_}"
+    for words in range(4, first_words):
+        assert excerpt(text, "dear", most_words=words) == first
+    assert "iron" in excerpt(text, "dear", most_words=first_words)
+
+
 @pytest.mark.parametrize("answer", ["part", "---"])
 def test_a_header_goes_with_its_rows(answer: str) -> None:
     assert excerpt(ROWS, answer).splitlines() == ROWS.splitlines()
