@@ -34,8 +34,6 @@ from qa.types import Draft, Exchange, Passage
 
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
-# English, about; of other scripts a token has fewer, so that more of them are sent.
-CHARACTERS_A_TOKEN = 4
 # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
 _PRIVATE: dict[str, Any] = {"trace": None, "disable_history": True}
 
@@ -170,8 +168,7 @@ class LMAnswerer:
         self._circuit = Circuit(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
         # A server reads a prompt in a moment, this machine in a minute.
-        is_local = model.startswith(LOCAL)
-        self._most_characters = local_passage_tokens * CHARACTERS_A_TOKEN if is_local else None
+        self._most_tokens = local_passage_tokens if model.startswith(LOCAL) else None
         self._is_constrained = True
 
     @property
@@ -207,8 +204,8 @@ class LMAnswerer:
         if not passages:
             return Draft(text="", cited=(), confidence=0.0, answerer=self.name)
         context = label_passages(passage.as_read for passage in passages)
-        if self._most_characters is not None:
-            context = keep_first(context, most_characters=self._most_characters)
+        if self._most_tokens is not None:
+            context = keep_first(context, most_tokens=self._most_tokens)
         failure: BackendError
         try:
             with self._asking():

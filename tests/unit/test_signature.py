@@ -248,7 +248,7 @@ def test_long_output_is_cleaned_quickly(piece: str) -> None:
 
 
 def test_the_first_texts_are_kept_up_to_a_length() -> None:
-    context = ["S1: abc", "S2: def", "S3: g"]
-    assert keep_first(context, most_characters=14) == context[:2]
-    assert keep_first(context, most_characters=20) == context
-    assert keep_first(context, most_characters=3) == context[:1]
+    context = ["S1: abcd", "S2: efgh", "S3: "]
+    assert keep_first(context, most_tokens=4) == context[:2]
+    assert keep_first(context, most_tokens=5) == context
+    assert keep_first(context, most_tokens=1) == context[:1]
