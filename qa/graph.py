@@ -75,13 +75,13 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    proved = tell_outline(
-        state["question"],
+    query = state["query"]
+    sections = _sections(query, state["candidates"])
+    if not sections and not asks_for_all(query.text):
         # It may be replaced since it was found: then it is found again.
-        _sections(state["query"], state["candidates"])
-        or _sections(state["query"], retrieve(state, runtime)["candidates"]),
-        answerer=EXTRACTIVE,
-        say=runtime.context.listener.say,
+        sections = _sections(query, retrieve(state, runtime)["candidates"])
+    proved = tell_outline(
+        state["question"], sections, answerer=EXTRACTIVE, say=runtime.context.listener.say
     )
     return {"proved": proved}
 

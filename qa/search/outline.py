@@ -43,9 +43,11 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
 def _read_openings(query: Query) -> list[Section]:
     collection = Collection.objects.named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
-    documents = list(rows.only("outline").order_by("title", "pk")[: MOST_SECTIONS + 1])
+    # Sorted only where they are few.
+    documents = list(rows.only("outline", "title").order_by()[: MOST_SECTIONS + 1])
     if len(documents) > MOST_SECTIONS:
         return []
+    documents.sort(key=lambda document: (document.title, document.pk))
     if len(documents) == 1:
         return _sections_of(documents[0])
     return [section for document in documents if (section := _opening_of(document))]

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus.models import Document
@@ -40,7 +42,12 @@ def test_of_many_documents_it_is_asked_which(
     monkeypatch.setattr("qa.search.outline.MOST_SECTIONS", 1)
     ingest(LIGHTHOUSE, title="Bavoke")
     ingest(BAKERY, title="Lindow")
-    answer = ask(api, "Summarise everything")
+    with CaptureQueriesContext(connection) as asked:
+        answer = ask(api, "Summarise everything")
+    # However many there are.
+    assert not any('ORDER BY "corpus_document"."title"' in each["sql"] for each in asked)
+    nearest = [each for each in asked if "<=>" in each["sql"] and "LIMIT" in each["sql"]]
+    assert len(nearest) == 1
     assert (answer["kind"], answer["closest"], answer["notice"]) == ("abstained", [], UNNAMED)
 
 
