@@ -22,7 +22,7 @@ from qa.conversations import (
     read_passages,
 )
 from qa.conversations.passages import Place
-from qa.questions import find_reply, tell_abstention
+from qa.questions import ABSTENTION, tell_abstention
 from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
@@ -138,7 +138,7 @@ class Turn:
     @property
     def is_reply(self) -> bool:
         """It is what to ask for, said to a text that is no question."""
-        return bool(find_reply(self.answer.question)) and not self.is_answer
+        return self.notice not in ("", ABSTENTION)
 
     @property
     def is_written(self) -> bool:

@@ -313,6 +313,13 @@ def test_a_greeting_is_no_warning(client: Client, collection: Collection) -> Non
     assert "elpful" not in turn
 
 
+def test_an_unsure_answer_can_be_rated_whatever_was_asked(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    before = replace(UNSURE_ANSWER, question="What is this about?")
+    assert "Helpful" in page(client, f"/ui/answers/{keep(before, stored, collection)}/turn")
+
+
 def test_an_answer_says_that_its_source_changed_or_was_deleted(
     client: Client, stored: StoredDocument, collection: Collection
 ) -> None:
