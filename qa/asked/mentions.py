@@ -10,15 +10,18 @@ from qa.types import ClosePassage, Passage
 
 _DOCUMENTS = r"(?:documents?|docs?|files?|pages?|manuals?|guides?|sources?|texts?)"
 _SPEAKS = (
-    r"(?:(?:talks?|speaks?|writes?|is|are) about|mentions?|covers?|discuss(?:es)?|deals? with"
-    r"|refers? to|contains?(?: information (?:on|about))?|says? (?:something|anything) (?:about|on)"
+    r"(?:(?:talks?|speaks?|writes?) about|(?:is|are) about(?! to )|mentions?|covers?"
+    r"|discuss(?:es)?|deals? with|refers? to|contains?(?: information (?:on|about))?"
+    r"|says? (?:something|anything) (?:about|on)"
     r"|have (?:something|anything|information) (?:about|on))"
 )
 _THEM = rf"(?:of )?(?:(?:the|my|our|your|these) )?{_DOCUMENTS}(?: here)?"
+# Which file has the passwords, or which source has iron, a text may say.
+_HOLDS = r"(?:files?|sources?|texts?) contains? (?!information )"
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
-        rf"(?:which|what) {_THEM} {_SPEAKS} (?P<topic>.+)",
+        rf"(?:which|what) (?!{_HOLDS}){_THEM} {_SPEAKS} (?P<topic>.+)",
         rf"in (?:which|what) {_THEM} (?:is|are) (?P<topic>.+) (?:mentioned|covered|discussed)",
         rf"(?:please )?(?:list|find|show|give)(?: me| us)?(?: all)? {_THEM}"
         rf"(?: (?:that|which) {_SPEAKS}| about| on) (?P<topic>.+)",
