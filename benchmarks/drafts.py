@@ -225,7 +225,8 @@ def _prove(each: Drafted, draft: Draft, context: QAContext) -> Answer:
     """Do what the graph does after the draft."""
     extractive = context.answerer
     asked = replace(context, fallback=extractive)
-    return prove_draft(draft, each.passages, question=each.case.question, context=asked)
+    unfinished = asked.prover.begin(each.passages, question=each.case.question)
+    return prove_draft(draft, unfinished, context=asked)
 
 
 def _holds(case: Case, answer: Answer) -> list[bool]:

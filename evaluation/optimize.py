@@ -14,8 +14,9 @@ from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.evaluate import Report, silent
 from evaluation.index import Indexed, index_dataset
 from evaluation.metrics import contains_gold
+from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.compile import Case, check_optimizer, compile_program, count_right
-from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
+from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.program_files import StoredProgram, store_program
 from qa.context import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
 from qa.search_passages import search_passages

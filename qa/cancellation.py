@@ -1,12 +1,12 @@
 """Stop slow work, in whatever thread it runs, when nobody waits for it any more."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, ContextVar, copy_context
+from queue import Empty, SimpleQueue
 from threading import Event
 from typing import Protocol, TypeVar
 
-from corpus.errors import AskerLeft
 from qa.types import Citation
 
 # Nobody leaves work that was begun without ``abandonable_context``: it is never set.
@@ -69,28 +69,64 @@ class Silent:
 LOOK_EVERY_S = 0.25
 
 _Found = TypeVar("_Found")
+_Told = TypeVar("_Told")
 
 
 def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -> _Found:
+    """Return what ``work`` returns; as ``follow``, of work that tells nothing meanwhile."""
+
+    def work_silently(tell: Callable[[object], None]) -> _Found:
+        return work()
+
+    return follow(work_silently, hear=lambda told: None, listener=listener, is_slow=is_slow)
+
+
+def follow(
+    work: Callable[[Callable[[_Told], None]], _Found],
+    *,
+    hear: Callable[[_Told], None],
+    listener: Listener,
+    is_slow: bool,
+) -> _Found:
     """Return what ``work`` returns; slow work that nobody waits for any more is left to itself.
 
     It runs in a thread of its own, and what it says is dropped. A model in this process stops
-    soon (``asker_left``); a server's reply that was asked for comes, or its deadline, and
-    nothing more is asked. ``work`` must not touch the database.
+    soon (``asker_left``); a server's reply is not read on, and nothing more is asked. ``work``
+    must not touch the database.
+
+    Args:
+        work: Is given what to call with how far it is.
+        hear: Called in this thread, with the newest of what was told since; the last may be
+            left out, since what is returned has all.
 
     Raises:
         AskerLeft: By the listener, which is asked four times a second.
     """
-    if not is_slow or isinstance(listener, Silent):
-        return work()
+    if not is_slow:
+        return work(hear)
     context, has_left = abandonable_context()
+    told: SimpleQueue[_Told | None] = SimpleQueue()
     threads = ThreadPoolExecutor(1, thread_name_prefix="language-model")
-    future = threads.submit(context.run, work)
+    future = threads.submit(context.run, work, told.put)
+    future.add_done_callback(lambda done: told.put(None))
     threads.shutdown(wait=False)
     try:
-        while not wait([future], LOOK_EVERY_S).done:
+        while not future.done():
+            newest = _take_newest(told)
+            if newest is not None:
+                hear(newest)
             listener.check()
-    except AskerLeft:
+    finally:
         has_left.set()
-        raise
     return future.result()
+
+
+def _take_newest(told: "SimpleQueue[_Told | None]") -> _Told | None:
+    """Wait a moment for what is told, and return the newest of it."""
+    try:
+        newest = told.get(timeout=LOOK_EVERY_S)
+        while not told.empty():
+            newest = told.get()
+    except Empty:
+        return None
+    return newest

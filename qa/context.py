@@ -8,14 +8,14 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
-from qa.cancellation import Listener, Silent, wait_for
+from qa.cancellation import Listener, Silent, follow, wait_for
 from qa.proof.citations import Prover
 from qa.proof.confidence import Calibration, read_calibration
 from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
 from qa.search.passage_order import PassageReranker, rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
-from qa.types import Draft, Exchange, Passage, Query
+from qa.types import Draft, Exchange, Hear, Passage, Query, hear_nothing
 
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
@@ -30,8 +30,14 @@ LANGUAGE_MODEL = "default"
 class Answerer(Model, Protocol):
     """Writes an answer from passages, each known by its label: ``S1`` is the first."""
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
+    def answer(
+        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+    ) -> Draft:
         """Answer from the passages alone; an empty text where they do not hold it.
+
+        Args:
+            hear: Called while it writes, in the thread that it writes in; each draft goes on as
+                the one before, or begins anew.
 
         Raises:
             BackendError: The language model failed.
@@ -118,7 +124,20 @@ class QAContext:
         Raises:
             AskerLeft: By the listener.
         """
-        return wait_for(work, listener=self.listener, is_slow=self.rewriter is not None)
+        return wait_for(work, listener=self.listener, is_slow=self._is_slow)
+
+    def follow(self, write: Callable[[Hear], Made], *, hear: Hear) -> Made:
+        """Return what ``write`` returns, and meanwhile hear how far it is, in this thread.
+
+        Raises:
+            AskerLeft: By the listener.
+            BackendError: By ``hear``.
+        """
+        return follow(write, hear=hear, listener=self.listener, is_slow=self._is_slow)
+
+    @property
+    def _is_slow(self) -> bool:
+        return self.rewriter is not None
 
     def retrieve(
         self, query: Query, *, limit: int, mode: str = "hybrid", rerank: bool = True

@@ -7,22 +7,31 @@ import structlog
 
 from corpus.errors import BackendError
 from qa.context import Answerer, Expander, QAContext, Rewriter
+from qa.proof.unfinished import UnfinishedAnswer
 from qa.questions import complete_follow_up
-from qa.types import Answer, Draft, Exchange, Passage
+from qa.types import Answer, Draft, Exchange, Hear, Passage
 
 log = structlog.get_logger(__name__)
 
 
 def draft_answer(
-    question: str, passages: Sequence[Passage], *, answerer: Answerer, fallback: Answerer | None
+    hear: Hear,
+    *,
+    question: str,
+    passages: Sequence[Passage],
+    answerer: Answerer,
+    fallback: Answerer | None,
 ) -> Draft:
     """Return the answerer's draft, or the fallback's with a note of what went wrong.
+
+    Args:
+        hear: Takes the answerer's draft while it is written.
 
     Raises:
         BackendError: The answerer failed and there is no fallback.
     """
     try:
-        return answerer.answer(question, passages)
+        return answerer.answer(question, passages, hear=hear)
     except BackendError as exc:
         if fallback is None:
             raise
@@ -31,20 +40,21 @@ def draft_answer(
         return replace(fallback.answer(question, passages), note=note)
 
 
-def prove_draft(
-    draft: Draft, passages: Sequence[Passage], *, question: str, context: QAContext
-) -> Answer:
+def prove_draft(draft: Draft, unfinished: UnfinishedAnswer, *, context: QAContext) -> Answer:
     """Return what is proved of the draft; of the fallback's, where nothing of it may be said.
 
     A language model is never less than the documents' own words.
+
+    Args:
+        unfinished: The answer, with what was proved of the draft while it was written.
     """
-    say, fallback = context.listener.say, context.fallback
-    proved = context.prover.prove(draft, passages, question=question, say=say)
+    prover, fallback = context.prover, context.fallback
+    proved = prover.finish(unfinished, draft)
     drafted = proved.drafted
     if proved.abstained and fallback is not None and draft.answerer != fallback.name:
         note = f"{draft.answerer} wrote nothing that could be said, {fallback.name} answered."
-        draft = replace(fallback.answer(question, passages), note=note)
-        proved = context.prover.prove(draft, passages, question=question, say=say)
+        draft = replace(fallback.answer(unfinished.question, unfinished.passages), note=note)
+        proved = prover.finish(unfinished, draft)
     return replace(proved, answerer=draft.answerer, fallback=draft.note, drafted=drafted)
 
 

@@ -94,27 +94,24 @@ def _sections(query: Query, candidates: Sequence[Passage]) -> list[Section]:
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    context = runtime.context
-    with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
+    context, question, passages = runtime.context, state["query"].text, state["passages"]
+    say = context.listener.say
+    unfinished = context.prover.begin(passages, question=question, say=say)
+    with span(Step.ANSWER_DSPY, passages=len(passages)):
         write = partial(
             draft_answer,
-            state["query"].text,
-            state["passages"],
+            question=question,
+            passages=passages,
             answerer=context.answerer,
             fallback=context.fallback,
         )
-        draft = context.wait_for(write)
-    return {"draft": draft}
+        draft = context.follow(write, hear=unfinished.hear)
+    return {"draft": draft, "unfinished": unfinished}
 
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     with span(Step.CITE):
-        proved = prove_draft(
-            state["draft"],
-            state["passages"],
-            question=state["query"].text,
-            context=runtime.context,
-        )
+        proved = prove_draft(state["draft"], state["unfinished"], context=runtime.context)
     return {"proved": replace(proved, question=state["question"])}
 
 
@@ -152,7 +149,7 @@ def has_topic(state: QAState) -> Literal["point", "answer"]:
 
 
 def has_draft(state: QAState) -> Literal["cite", "abstain"]:
-    return "cite" if state["draft"].text else "abstain"
+    return "cite" if state["draft"].text or state["unfinished"].is_said else "abstain"
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from typing import NotRequired, TypedDict
 
+from qa.proof.unfinished import UnfinishedAnswer
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
@@ -22,3 +23,4 @@ class QAState(QAInput, QAOutput):
     candidates: list[Passage]  # by retrieve, where something is asked
     passages: list[Passage]  # by rerank, where there are candidates
     draft: NotRequired[Draft]  # by answer, where there are candidates
+    unfinished: NotRequired[UnfinishedAnswer]  # beside the draft: what was proved of it by then

@@ -155,18 +155,24 @@ class Draft:
 
     Attributes:
         cited: Labels of passages: ``S1`` is the first passage it was given.
-        confidence: In [0, 1], as the answerer sees it.
         answerer: Name of the one that wrote it.
         note: What went wrong on the way, or empty.
     """
 
     text: str
     cited: tuple[str, ...]
-    confidence: float
     answerer: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
     note: str = ""
+
+
+Hear = Callable[[Draft], None]
+"""Takes a draft that is being written, as far as it is."""
+
+
+def hear_nothing(draft: Draft) -> None:
+    """Do nothing: the whole draft will do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ import dspy
 
 from corpus.errors import BackendError, BackendUnavailable, InvalidInput
 from corpus.packages import EVALUATION, check_packages
-from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
+from qa.answerers.answer_program import AnswerProgram
+from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.signature import clean_prediction, label_passages, labels_of
 from qa.types import Draft, Passage
 
@@ -118,8 +119,8 @@ def _judged(case: Case) -> Callable[[Any], bool]:
     labels = labels_of(label_passages(passage.as_read for passage in case.passages))
 
     def judge(prediction: Any) -> bool:
-        text, cited, confidence = clean_prediction(prediction, labels)
-        return case.is_right(Draft(text, cited, confidence, answerer="compiled"))
+        text, cited = clean_prediction(prediction, labels)
+        return case.is_right(Draft(text, cited, answerer="compiled"))
 
     return judge
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from django.core.exceptions import ImproperlyConfigured
-from dspy.utils.saving import get_dependency_versions
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.answer_program import AnswerAdapter, AnswerProgram
 from qa.answerers.circuit import Circuit
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
 from qa.answerers.model_address import LOCAL, check_remote, find_model_file
@@ -20,17 +19,15 @@ from qa.answerers.program_files import find_program
 from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
 from qa.answerers.signature import (
-    AnswerFromContext,
-    answer_schema,
     clean_prediction,
-    find_mistake,
     keep_first,
-    keep_guard,
     label_passages,
     labels_of,
+    read_unfinished,
 )
+from qa.answerers.streamed_reply import HearText
 from qa.cancellation import asker_left
-from qa.types import Draft, Exchange, Passage
+from qa.types import Draft, Exchange, Hear, Passage, hear_nothing
 
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
@@ -53,69 +50,6 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (dspy.AdapterParseError, "gave an output that cannot be read"),
     (RecursionError, "gave an output that cannot be read"),
 )
-
-
-class AnswerAdapter(dspy.JSONAdapter):
-    """DSPy's JSON format without its template ``{answer}``, which small models copy."""
-
-    def format_field_structure(self, signature: Any) -> str:
-        return "Reply with one JSON object that has the output fields, in this order."
-
-
-class AnswerProgram(dspy.Module):
-    """Question and context to answer, citations and confidence, with one second try."""
-
-    def __init__(self, path: Path | None = None) -> None:
-        """Take the compiled program of this file, or the plain one.
-
-        Raises:
-            ImproperlyConfigured: The file holds no program.
-        """
-        super().__init__()
-        self.predict = dspy.Predict(AnswerFromContext)
-        if path:
-            self._load_compiled(path)
-
-    def forward(self, question: str, context: list[str], constrained: bool = True) -> Any:
-        """Answer; ``mistake`` of the prediction says what the first try got wrong.
-
-        Args:
-            question: As asked.
-            context: Passages that begin with their labels.
-            constrained: Send a schema in which only these labels can be cited.
-        """
-        labels = labels_of(context)
-        config = {"response_format": answer_schema(labels)} if constrained else {}
-        signature = keep_guard(self.predict.signature)
-        given = {"question": question, "context": context, "config": config}
-        with dspy.context(adapter=AnswerAdapter()):
-            try:
-                prediction = self.predict(signature=signature, **given)
-                mistake = find_mistake(prediction, labels)
-            except (dspy.AdapterParseError, RecursionError):  # JSON nested too deep is the latter
-                mistake = "the output was not one JSON object with all of the fields"
-            if mistake:
-                prediction = self._try_again(mistake, signature, given)
-        prediction.mistake = mistake
-        return prediction
-
-    def dump(self) -> dict[str, Any]:
-        """Return what a program's file holds: demonstrations and instructions, and no model."""
-        self.set_lm(None)
-        versions = get_dependency_versions()
-        return {**self.dump_state(), "metadata": {"dependency_versions": versions}}
-
-    def _try_again(self, mistake: str, signature: Any, given: dict[str, Any]) -> Any:
-        note = dspy.InputField(desc="what was wrong with your last output; do not repeat it")
-        asked = signature.append("mistake", note, type_=str)
-        return self.predict(signature=asked, mistake=mistake, **given)
-
-    def _load_compiled(self, path: Path) -> None:
-        try:
-            self.load(path)
-        except (ValueError, KeyError, TypeError) as exc:
-            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: {path.name} is no program.") from exc
-        self.set_lm(None)  # a saved program may name the model it was compiled with
 
 
 class LMAnswerer:
@@ -169,7 +103,7 @@ class LMAnswerer:
         self._max_tokens = max_tokens
         # A server reads a prompt in a moment, this machine in a minute.
         self._most_tokens = local_passage_tokens if model.startswith(LOCAL) else None
-        self._is_constrained = True
+        self._is_constrained = self._is_streamed = True
 
     @property
     def is_constrained(self) -> bool:
@@ -194,22 +128,27 @@ class LMAnswerer:
         if failure:
             raise failure
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
+    def answer(
+        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+    ) -> Draft:
         """Write an answer from the passages, citing ``S1`` for the first of them.
+
+        Args:
+            hear: Called while it is written, with what cites right.
 
         Raises:
             BackendUnavailable: The model does not answer, or not in time; trying again may work.
             BackendError: The model refuses, or its output cannot be read.
         """
         if not passages:
-            return Draft(text="", cited=(), confidence=0.0, answerer=self.name)
+            return Draft(text="", cited=(), answerer=self.name)
         context = label_passages(passage.as_read for passage in passages)
         if self._most_tokens is not None:
             context = keep_first(context, most_tokens=self._most_tokens)
         failure: BackendError
         try:
             with self._asking():
-                return self._draft(question, context)
+                return self._draft(question, context, hear)
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
         # Raised here and not above: the cause quotes the server, which may quote the key.
@@ -292,54 +231,68 @@ class LMAnswerer:
         found = getattr(prediction, "phrasings", None)
         return clean_phrasings(found, question=question, count=count)
 
-    def _draft(self, question: str, context: list[str]) -> Draft:
-        lm = self._lm(time.monotonic() + self._timeout_s)
-        with dspy.context(lm=lm, **_PRIVATE), dspy.track_usage() as tracker:
-            prediction, read_count = self._predict(question, context)
-        text, cited, confidence = clean_prediction(prediction, labels_of(context[:read_count]))
-        used = tracker.get_total_tokens().get(lm.model, {})
+    def _draft(self, question: str, context: list[str], hear: Hear) -> Draft:
+        labels = labels_of(context)
+
+        def hear_reply(reply: str) -> None:
+            text, cited = read_unfinished(reply, labels)
+            if text:
+                hear(Draft(text, cited, answerer=self.name))
+
+        with dspy.track_usage() as tracker:
+            prediction, read_count = self._predict(question, context, hear_reply)
+        text, cited = clean_prediction(prediction, labels_of(context[:read_count]))
+        used = tracker.get_total_tokens().get(self._lm_name, {})
         return Draft(
             text=text,
             cited=cited,
-            confidence=confidence,
             answerer=self.name,
             prompt_tokens=used.get("prompt_tokens") or 0,
             completion_tokens=used.get("completion_tokens") or 0,
             note=_note(prediction.mistake, read_count, len(context)),
         )
 
-    def _predict(self, question: str, context: list[str]) -> tuple[Any, int]:
+    def _predict(self, question: str, context: list[str], hear: HearText) -> tuple[Any, int]:
         """Predict from as many of the first passages as the model takes; tell how many."""
-        constrained = self._is_constrained
+        deadline = time.monotonic() + self._timeout_s
+        constrained, streamed = self._is_constrained, self._is_streamed
         while True:
+            lm = self._lm(deadline, hear=hear if streamed else None)
             try:
-                prediction = self._program(
-                    question=question, context=context, constrained=constrained
-                )
+                with dspy.context(lm=lm, **_PRIVATE):
+                    prediction = self._program(
+                        question=question, context=context, constrained=constrained
+                    )
             except dspy.ContextWindowExceededError:
                 if len(context) == 1:
                     raise
                 context = context[: len(context) // 2]
-            except dspy.LMInvalidRequestError:
-                if not constrained:
+            except dspy.LMInvalidRequestError as exc:  # some OpenAI-like servers refuse ...
+                if streamed and "stream" in str(exc):
+                    streamed = False  # ... to stream
+                elif constrained:
+                    constrained = False  # ... a schema
+                else:
                     raise
-                constrained = False  # some OpenAI-like servers refuse a schema
             else:
-                self._is_constrained = constrained
+                self._is_constrained, self._is_streamed = constrained, streamed
                 return prediction, len(context)
 
-    def _lm(self, deadline: float) -> Any:
+    def _lm(self, deadline: float, *, hear: HearText | None = None) -> Any:
         """Make the LM of one answer: it is light, and carries the answer's own deadline."""
-        return self._lm_of(self._engine.until(deadline))
+        return self._lm_of(self._engine.until(deadline, hear=hear))
+
+    @property
+    def _lm_name(self) -> str:
+        return self.name.replace(":", "/", 1) if self.name.startswith(LOCAL) else self.name
 
     def _lm_of(self, engine: Any) -> Any:
         # No retries of DSPy's: it sleeps as long as the server's Retry-After says, unbounded.
         fixed = {"engine": engine, "cache": False, "num_retries": 0}
-        model = self.name.replace(":", "/", 1) if self.name.startswith("local:") else self.name
         try:
-            return dspy.LM(model, temperature=0.0, max_tokens=self._max_tokens, **fixed)
+            return dspy.LM(self._lm_name, temperature=0.0, max_tokens=self._max_tokens, **fixed)
         except dspy.LMConfigurationError:
-            return dspy.LM(model, max_tokens=REASONING_MAX_TOKENS, **fixed)
+            return dspy.LM(self._lm_name, max_tokens=REASONING_MAX_TOKENS, **fixed)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

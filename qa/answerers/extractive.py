@@ -11,8 +11,7 @@ from qa.answerers.signature import AnswerFromContext, label_passages
 from qa.proof.confidence import likeliest_first, weigh
 from qa.proof.drafts import PARAGRAPH_GAP
 from qa.questions import asks_for_several
-from qa.sigmoid import sigmoid
-from qa.types import Draft, Passage, Reading
+from qa.types import Draft, Hear, Passage, Reading, hear_nothing
 
 # How far behind the likeliest passage another one of its document may be, in logits, for its words
 # to be said beside those of the first, and which share of an answer's words they may be:
@@ -76,13 +75,12 @@ class ExtractiveProgram(dspy.Module):
         """Choose among the passages, of which ``context`` holds the labelled texts."""
         read = likeliest_first(passages)
         if not read:
-            return dspy.Prediction(answer="", citations=[], confidence=0.0)
+            return dspy.Prediction(answer="", citations=[])
         excerpts = self._choose(read, list_words=LIST_WORDS if asks_for_several(question) else 0)
         pieces = dict.fromkeys(piece for excerpt in excerpts for piece in excerpt.pieces)
         return dspy.Prediction(
             answer=PARAGRAPH_GAP.join(pieces),
             citations=[f"S{passages.index(each.passage) + 1}" for each in excerpts],
-            confidence=sigmoid(read[0][1].score),
         )
 
     def _choose(self, read: Sequence[tuple[Passage, Reading]], *, list_words: int) -> list[Excerpt]:
@@ -119,8 +117,10 @@ class ExtractiveAnswerer:
     def load(self) -> None:
         """Do nothing: what it goes by was read before."""
 
-    def answer(self, question: str, passages: Sequence[Passage]) -> Draft:
-        """Return sentences of the passage that reads best, word for word."""
+    def answer(
+        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+    ) -> Draft:
+        """Return sentences of the passage that reads best, word for word, at once."""
         program = ExtractiveProgram(most_words=self.most_words)
         prediction = program(
             question=question,
@@ -130,6 +130,5 @@ class ExtractiveAnswerer:
         return Draft(
             text=prediction.answer,
             cited=tuple(prediction.citations),
-            confidence=prediction.confidence,
             answerer=self.name,
         )

@@ -16,6 +16,7 @@ from typing import Any, Self, cast
 
 from dspy import lm15
 
+from qa.answerers.streamed_reply import HearText, collect_reply
 from qa.cancellation import asker_left
 
 CONTEXT_TOKENS = 4_096
@@ -57,13 +58,20 @@ _is_exiting = threading.Event()
 class LocalEngine:
     """One model file; ``until`` gives it the deadline of one answer."""
 
-    def __init__(self, model: ModelFile, *, deadline: float = math.inf) -> None:
+    def __init__(
+        self, model: ModelFile, *, deadline: float = math.inf, hear: HearText | None = None
+    ) -> None:
         self._model = model
         self._deadline = deadline
+        self._hear = hear
 
-    def until(self, deadline: float) -> Self:
-        """Return an engine of the same model that ends by this ``time.monotonic()``."""
-        return type(self)(self._model, deadline=deadline)
+    def until(self, deadline: float, *, hear: HearText | None = None) -> Self:
+        """Return an engine of the same model that ends by this ``time.monotonic()``.
+
+        Args:
+            hear: Called with each reply while it is written.
+        """
+        return type(self)(self._model, deadline=deadline, hear=hear)
 
     @property
     def is_loaded(self) -> bool:
@@ -76,7 +84,9 @@ class LocalEngine:
 
     def complete(self, request: Any) -> Any:
         """Answer one ``lm15.Request`` with one ``lm15.Response``."""
-        return lm15.materialize_response(self.stream(request), request)
+        if self._hear is None:
+            return lm15.materialize_response(self.stream(request), request)
+        return collect_reply(self.stream(request), request, hear=self._hear)
 
     def stream(self, request: Any) -> Generator[Any, None, None]:
         """Yield lm15's stream events; closing the iterator stops the model."""

@@ -15,10 +15,13 @@ from typing import Any, Self
 from dspy import lm15
 
 from qa.answerers.model_address import DIALECTS
+from qa.answerers.streamed_reply import HearText, collect_reply
 from qa.cancellation import asker_left
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20
+EVENT_STREAM = "text/event-stream"
+FIRST_FAILURE = 400
 
 
 class RemoteEngine:
@@ -34,11 +37,16 @@ class RemoteEngine:
         self._door = partial(lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address)
         self._transport: Any = self._door().transport
         self._deadline = float("inf")
+        self._hear: HearText | None = None
 
-    def until(self, deadline: float) -> Self:
-        """Share the connections with an engine that ends by this ``time.monotonic()``."""
+    def until(self, deadline: float, *, hear: HearText | None = None) -> Self:
+        """Share the connections with an engine that ends by this ``time.monotonic()``.
+
+        Args:
+            hear: Called with each reply while it is written; without it none is streamed.
+        """
         bounded = object.__new__(type(self))
-        bounded.__dict__.update(self.__dict__, _deadline=deadline)
+        bounded.__dict__.update(self.__dict__, _deadline=deadline, _hear=hear)
         return bounded
 
     def with_key(self, api_key: str) -> Self:
@@ -52,13 +60,25 @@ class RemoteEngine:
 
     def complete(self, request: Any) -> Any:
         """Answer one ``lm15.Request`` with one ``lm15.Response``."""
-        door = self._door(transport=_TimedTransport(self._transport, self._deadline))
+        asked = replace(request, model=self._model)
+        transport = _TimedTransport(self._transport, self._deadline)
         try:
-            return door.complete(replace(request, model=self._model))
+            if self._hear is None:
+                return self._door(transport=transport).complete(asked)
+            return self._hear_reply(asked, transport, self._hear)
+        except lm15.StreamAssemblyError as exc:
+            raise lm15.TransportError("the reply broke off") from exc
         except lm15.TransportError as exc:
             if time.monotonic() < self._deadline:
                 raise
             raise lm15.TimeoutError("no reply by the deadline") from exc
+
+    def _hear_reply(self, request: Any, transport: "_TimedTransport", hear: HearText) -> Any:
+        streaming = self._door(transport=_StreamsOnly(transport))
+        try:
+            return collect_reply(streaming.stream(request), request, hear=hear)
+        except _NotStreamed as found:  # some OpenAI-like servers do not know of streams
+            return self._door(transport=_Given(found.response)).complete(request)
 
     def stream(self, request: Any) -> Iterator[Any]:
         door = self._door(transport=_TimedTransport(self._transport, self._deadline))
@@ -93,6 +113,35 @@ class _TimedTransport:
         return _TimedResponse(self._inner.stream(request), self._deadline)
 
 
+class _StreamsOnly:
+    """A transport that gives no reply to be read as a stream that is none."""
+
+    def __init__(self, inner: _TimedTransport) -> None:
+        self._inner = inner
+
+    def stream(self, request: Any) -> "_TimedResponse":
+        response = self._inner.stream(request)
+        if response.status < FIRST_FAILURE and not response.is_stream:
+            raise _NotStreamed(response)
+        return response
+
+
+class _NotStreamed(Exception):
+    def __init__(self, response: "_TimedResponse") -> None:
+        super().__init__("the reply is no stream")
+        self.response = response
+
+
+class _Given:
+    """A transport that has its response already."""
+
+    def __init__(self, response: "_TimedResponse") -> None:
+        self._response = response
+
+    def stream(self, request: Any) -> "_TimedResponse":
+        return self._response
+
+
 class _TimedResponse:
     def __init__(self, inner: Any, deadline: float) -> None:
         self._inner = inner
@@ -101,6 +150,11 @@ class _TimedResponse:
         self.reason = inner.reason
         self.headers = inner.headers
         self.http_version = inner.http_version
+
+    @property
+    def is_stream(self) -> bool:
+        kinds = [value for name, value in self.headers if name.lower() == "content-type"]
+        return any(kind.lower().startswith(EVENT_STREAM) for kind in kinds)
 
     def __enter__(self) -> Self:
         return self
@@ -121,6 +175,8 @@ class _TimedResponse:
                 raise lm15.ProviderError(f"the reply is over {MAX_REPLY_BYTES} bytes")
             if time.monotonic() > self._deadline:
                 raise lm15.TimeoutError("the reply was not complete by the deadline")
+            if asker_left().is_set():
+                raise lm15.TimeoutError("nobody waits for the answer any more")
             yield chunk
 
     def read(self) -> bytes:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from corpus.sentences import sentence_spans, separator_after
+from corpus.sentences import sentence_spans
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
-from qa.proof.drafts import PARAGRAPH_GAP, Proof, Sentence, prove_each
+from qa.proof.drafts import Sentence
 from qa.proof.newest import put_newest_first
+from qa.proof.unfinished import Say, UnfinishedAnswer
 from qa.questions import asks_for_several
 from qa.types import (
     CLOSEST_COUNT,
@@ -19,7 +20,6 @@ from qa.types import (
     Citation,
     ClosePassage,
     Draft,
-    DraftedSentence,
     Evidence,
     Passage,
     Reading,
@@ -27,8 +27,6 @@ from qa.types import (
 
 if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
-
-Say = Callable[[str, Citation], None]
 
 # Who reads an answer's confidence alone takes one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
@@ -84,18 +82,35 @@ class Prover:
             say: Called with each piece of the answer's text and its citation, in order, as soon as
                 it is certain that the answer will have it.
         """
+        return self.finish(self.begin(passages, question=question, say=say), draft)
+
+    def begin(
+        self, passages: Sequence[Passage], *, question: str, say: Say = _keep_silent
+    ) -> UnfinishedAnswer:
+        """Return an answer to which the draft is told while it is written."""
         chances = self._estimate(gather_evidence(passages))
-        writing, drafted = _Writing(say, self.answer_from), list[DraftedSentence]()
-        for step in prove_each(draft, passages, self.judge.score):
-            drafted.append(step.drafted)
-            if step.proof is not None:
-                source = step.proof.source
-                chance = chances.get(source.passage.chunk_id, 0.0)
-                bearing = chance if self._bears_on(question, source) else 0.0
-                writing.add(step.proof, bearing, is_apart=step.begins_paragraph)
-        if not writing.said_count:
-            held_back = self.hold_back(question, passages)
-            return replace(held_back, drafted=tuple(drafted))
+
+        def weigh(source: Sentence) -> float:
+            chance = chances.get(source.passage.chunk_id, 0.0)
+            return chance if self._bears_on(question, source) else 0.0
+
+        return UnfinishedAnswer(
+            question,
+            passages,
+            say=say,
+            score=self.judge.score,
+            weigh=weigh,
+            answer_from=self.answer_from,
+        )
+
+    def finish(self, unfinished: UnfinishedAnswer, draft: Draft) -> Answer:
+        """Prove what is left of a draft that is written, as ``prove`` does."""
+        unfinished.hear(draft, is_whole=True)
+        question, passages = unfinished.question, unfinished.passages
+        drafted = tuple(unfinished.drafted)
+        if not unfinished.is_said:
+            return replace(self.hold_back(question, passages), drafted=drafted)
+        writing = unfinished.writing
         return Answer(
             question,
             writing.text,
@@ -103,7 +118,7 @@ class Prover:
             tuple(writing.citations),
             short=_find_short(question, writing.text, writing.citations),
             disagreement=self._find_disagreement(question, writing.citations, passages),
-            drafted=tuple(drafted),
+            drafted=drafted,
         )
 
     def put_newest_first(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -158,36 +173,6 @@ class Prover:
         )
 
 
-@dataclass(slots=True)
-class _Writing:
-    """An answer while it is written.
-
-    Attributes:
-        answer_from: The confidence from which on it is said.
-        said_count: Citations whose pieces were said.
-    """
-
-    say: Say
-    answer_from: float
-    text: str = ""
-    confidence: float = 0.0
-    citations: list[Citation] = field(default_factory=list)
-    said_count: int = 0
-
-    def add(self, proof: Proof, chance: float, *, is_apart: bool) -> None:
-        """Write a sentence; say what is certain by then to be in the answer."""
-        self.text += PARAGRAPH_GAP if is_apart and self.text else separator_after(self.text)
-        self.citations.append(_cite(proof, at=len(self.text)))
-        self.text += proof.said
-        self.confidence = max(self.confidence, chance)
-        # The confidence only grows: once it is enough, nothing that is said is withdrawn.
-        while self.confidence >= self.answer_from and self.said_count < len(self.citations):
-            begin = self.citations[self.said_count - 1].answer_end if self.said_count else 0
-            citation = self.citations[self.said_count]
-            self.say(self.text[begin : citation.answer_end], citation)
-            self.said_count += 1
-
-
 def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassage:
     """Point at the sentences that the part touches which comes nearest to an answer."""
     touched = [
@@ -235,17 +220,3 @@ def _is_one_thing(passage: Passage, reading: Reading) -> bool:
         if is_whole and len(words.split()) > MOST_NAMING_WORDS:
             return False
     return True
-
-
-def _cite(proof: Proof, *, at: int) -> Citation:
-    """Make the citation of a sentence that begins at this character of the answer."""
-    return Citation(
-        passage=proof.source.passage,
-        quote=proof.source.text,
-        start_char=proof.source.start,
-        end_char=proof.source.end,
-        answer_start=at,
-        answer_end=at + len(proof.said),
-        score=proof.score,
-        support="supported",
-    )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from corpus.sentences import sentence_spans
+from corpus.sentences import finished_spans, sentence_spans
 from qa.proof.support import find_departure
 from qa.sigmoid import sigmoid
 from qa.types import Draft, DraftedSentence, Passage, Scorer
@@ -72,37 +72,82 @@ def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
     return [labelled[label] for label in dict.fromkeys(draft.cited) if label in labelled]
 
 
-def prove_each(draft: Draft, passages: Sequence[Passage], score: Scorer) -> Iterator[Step]:
-    """Walk through the draft: a source's own words if it goes on with them, else its sentence."""
+@dataclass(slots=True)
+class Walk:
+    """A walk through a draft, as far as it is written.
+
+    What becomes of a piece never depends on how far the draft was when it was looked at.
+
+    Attributes:
+        sources: Sentences of the passages that the draft cites.
+        score: Judges texts against a sentence.
+        said: What was said in the place of other sentences, or before this draft: not said again.
+        at: Where the next piece begins.
+    """
+
+    sources: Sequence[Sentence]
+    score: Scorer
+    said: list[Sentence]
+    at: int = 0
+
+    def go_on(self, text: str, *, is_whole: bool) -> Iterator[Step]:
+        """Walk on: a source's own words if the draft goes on with them, else its sentence.
+
+        Args:
+            text: The draft so far; it begins as it did before.
+            is_whole: Nothing more comes.
+        """
+        while rest := text[self.at :].lstrip():
+            at = len(text) - len(rest)
+            if not is_whole and _may_go_on_in(rest, self.sources):
+                return
+            run = _find_run(text, at, self.sources, self.said)
+            spans = sentence_spans(rest) if is_whole else finished_spans(rest)
+            if run is not None:
+                begins_paragraph = PARAGRAPH_GAP in text[self.at : at]
+                self.at = at + len(run.text)
+                yield self._quote_run(run, begins_paragraph=begins_paragraph)
+            elif spans:
+                start, end = spans[0]
+                self.at = at + end
+                yield self._prove_one(rest[start:end], before=text[:at])
+            else:
+                return
+
+    def _quote_run(self, run: Sentence, *, begins_paragraph: bool) -> Step:
+        if _is_said(run, self.said):
+            return Step(DraftedSentence(run.text, "repeated"))
+        drafted = DraftedSentence(run.text, "quoted")
+        return Step(drafted, _quote(run), begins_paragraph=begins_paragraph)
+
+    def _prove_one(self, sentence: str, *, before: str) -> Step:
+        step = _prove_one(sentence, self.sources, self.score)
+        if step.proof is None or step.drafted.outcome != "replaced":
+            return step
+        if step.proof.said in before or _is_said(step.proof.source, self.said):
+            return Step(replace(step.drafted, outcome="repeated"))
+        self.said.append(step.proof.source)
+        return step
+
+
+def begin_walk(
+    draft: Draft, passages: Sequence[Passage], score: Scorer, *, said: Sequence[Sentence] = ()
+) -> Walk:
+    """Begin to walk through a draft that cites these passages."""
     cited = cited_passages(draft, passages)
     sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    text, at = draft.text, 0
-    replacing: list[Sentence] = []
-    while rest := text[at:].lstrip():
-        begins_paragraph = PARAGRAPH_GAP in text[at : len(text) - len(rest)]
-        at = len(text) - len(rest)
-        run = _find_run(text, at, sources)
-        if run is not None:
-            drafted = DraftedSentence(run.text, "quoted")
-            yield Step(drafted, _quote(run), begins_paragraph=begins_paragraph)
-            at += len(run.text)
-            continue
-        start, end = sentence_spans(rest)[0]
-        at += end
-        step = _prove_one(rest[start:end], sources, score)
-        proof = step.proof
-        if proof is None or step.drafted.outcome != "replaced":
-            yield step
-        elif _is_said(proof, replacing, text):
-            yield Step(replace(step.drafted, outcome="repeated"))
-        else:
-            replacing.append(proof.source)
-            yield step
+    return Walk(sources, score, list(said))
 
 
-def _is_said(proof: Proof, replacing: Sequence[Sentence], text: str) -> bool:
-    """Tell what was said in the place of another sentence, or is said anyway."""
-    return proof.said in text or any(proof.source.is_within(each) for each in replacing)
+def _is_said(source: Sentence, said: Sequence[Sentence]) -> bool:
+    return any(source.is_within(each) for each in said)
+
+
+def _may_go_on_in(rest: str, sources: Sequence[Sentence]) -> bool:
+    """Tell whether what is written so far may be the beginning of a source's words."""
+    return any(
+        each.passage.text.startswith(rest, each.start - each.passage.start_char) for each in sources
+    )
 
 
 def _sentences(passage: Passage) -> Iterator[Sentence]:
@@ -147,18 +192,23 @@ def _with_what_it_needs(meant: Sentence) -> Sentence:
     return meant
 
 
-def _find_run(text: str, at: int, sources: Sequence[Sentence]) -> Sentence | None:
+def _find_run(
+    text: str, at: int, sources: Sequence[Sentence], said: Sequence[Sentence]
+) -> Sentence | None:
     """The longest run of sentences of one passage that stands there, as they stand in it.
 
-    Of what a passage says twice, the place that it answers in, or the last one before that.
+    A sentence that was said is a run by itself. Of what a passage says twice, the place that it
+    answers in, or the last one before that.
     """
     longest: Sentence | None = None
     for number, first in enumerate(sources):
-        if not text.startswith(first.text, at):
+        if not _stands_at(text, at, first.text):
             continue
         for last in sources[number:]:
             run = replace(first, end=last.end)
             if last.passage is not first.passage or not _stands_at(text, at, run.text):
+                break
+            if last is not first and (_is_said(first, said) or _is_said(last, said)):
                 break
             if longest is None or _is_better(run, longest):
                 longest = run

@@ -4,6 +4,8 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
+from threading import Event as Flag
 from typing import Any
 from uuid import uuid4
 
@@ -20,7 +22,17 @@ from corpus.models import Collection, Grant
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
 from qa.records import record_answer
-from tests.contracts.chat_server import chat_server, fails, hang, says
+from tests.contracts.chat_server import (
+    Behaviour,
+    Call,
+    breaks_off,
+    chat_server,
+    fails,
+    hang,
+    says,
+    says_whole,
+    written,
+)
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The answer is made in another thread, which sees only what is committed.
@@ -253,11 +265,130 @@ def test_heartbeats_come_while_a_model_thinks(ingest: Ingest, settings: Any) -> 
     assert stream.kinds[-1] == "done"
 
 
+SPOKEN = (
+    "Orsolya Quill built the lighthouse at Bavoke in 1874.",
+    "The tower is thirty-one metres tall and stands on black basalt.",
+)
+
+
+def speaks(was_heard: Flag, *, ends: Behaviour | None = None) -> Behaviour:
+    """Write the first sentence; once it was heard, or after a while, the rest or end so."""
+
+    def behave(call: Call) -> None:
+        reply = written(" ".join(SPOKEN), ["S1"])
+        begun = reply[: reply.index(SPOKEN[1]) + 3]
+        breaks_off(begun)(call)
+        was_heard.wait(20)
+        if ends is not None:
+            ends(call)
+            return
+        call.stream(reply[len(begun) :])
+        call.end_stream()
+
+    return behave
+
+
+def chat_with(behaviour: Behaviour, settings: Any, was_heard: Flag, **fields: Any) -> Stream:
+    """Chat with a model that waits for what is said of its first sentence."""
+
+    async def send() -> Stream:
+        body = {"question": LIGHTHOUSE_QUESTION, **fields}
+        response: Any = await AsyncClient().post("/chat", body, content_type="application/json")
+        text = ""
+        async for part in response:
+            text += part.decode()
+            if "event: citation" in text:
+                was_heard.set()
+        return Stream(response.status_code, response.headers, text)
+
+    with chat_server(behaviour) as server:
+        use_lm(settings, server.root)
+        return async_to_sync(send)()
+
+
+@pytest.fixture
+def was_heard() -> Flag:
+    return Flag()
+
+
+def test_a_sentence_is_told_while_the_model_writes_the_next(
+    ingest: Ingest, settings: Any, was_heard: Flag, api: APIClient
+) -> None:
+    ingest(LIGHTHOUSE)
+    told_in_time: list[bool] = []
+    looks = speaks(was_heard, ends=lambda call: told_in_time.append(was_heard.is_set()))
+    chat_with(looks, settings, was_heard)
+    assert told_in_time == [True]
+    stream = chat_with(speaks(was_heard), settings, was_heard)
+    assert stream.kinds == ["chunk", "citation", "chunk", "citation", "done"]
+    answer = stream.events[-1].body["answer"]
+    assert (answer["answerer"], answer["fallback"]) == ("openai/m", None)
+    assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text
+    with chat_server(says_whole(written(" ".join(SPOKEN), ["S1"]))) as server:
+        use_lm(settings, server.root)
+        whole = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
+    assert whole["answer"] == answer["answer"]
+    assert [c["quote"] for c in whole["citations"]] == [c["quote"] for c in answer["citations"]]
+    assert whole["debug"]["draft"] == answer["debug"]["draft"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        (lambda call: None, "could not be reached, or broke off"),
+        (hang, "did not answer in time"),
+        (lambda call: call.end_stream("length"), "gave an output that cannot be read"),
+    ],
+    ids=["cut", "timeout", "too long"],
+)
+def test_after_what_was_told_of_a_model_that_fails_the_extract_goes_on(
+    ingest: Ingest, settings: Any, was_heard: Flag, ends: Behaviour, reason: str
+) -> None:
+    ingest(LIGHTHOUSE)
+    alone = chat().events[-1].body["answer"]["citations"]
+    stream = chat_with(speaks(was_heard, ends=ends), settings, was_heard)
+    first, *_, done = stream.events
+    answer = done.body["answer"]
+    assert first.body["content"] == SPOKEN[0]
+    assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text
+    assert reason in answer["fallback"]
+    assert answer["answerer"] == "extractive"
+    quotes = [(c["start_char"], c["end_char"]) for c in answer["citations"]]
+    # All that the extract quotes is there, and nothing twice.
+    assert min(quotes)[0] <= alone[0]["start_char"]
+    assert alone[-1]["end_char"] <= max(quotes)[1]
+    assert all(left[1] <= right[0] for left, right in pairwise(sorted(quotes)))
+
+
+def test_with_the_askers_key_a_model_that_fails_half_way_is_an_error_and_nothing_is_stored(
+    ingest: Ingest, settings: Any, was_heard: Flag
+) -> None:
+    ingest(LIGHTHOUSE)
+    cut = speaks(was_heard, ends=lambda call: None)
+    stream = chat_with(cut, settings, was_heard, api_key=KEY)
+    assert stream.kinds == ["chunk", "citation", "error"]
+    assert not Answer.objects.exists()
+
+
+def test_of_a_model_that_is_not_asked_nothing_is_waited_for(
+    ingest: Ingest, settings: Any, was_heard: Flag
+) -> None:
+    ingest(LIGHTHOUSE)
+    with chat_server(hang) as server:
+        use_lm(settings, server.root)
+        settings.PKB_ANSWERERS["default"]["OPTIONS"]["timeout_s"] = 0.5
+        chat()
+        stream = chat()
+        assert len(server.calls) == 1
+    assert "is not asked for" in stream.events[-1].body["answer"]["fallback"]
+    assert stream.said == stream.events[-1].body["answer"]["answer"]
+
+
 def test_the_askers_key_is_used_once_and_kept_nowhere(
     ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     ingest(LIGHTHOUSE)
-    said = {"answer": LIGHTHOUSE.split(". ")[0] + ".", "citations": ["S1"], "confidence": 0.9}
+    said = {"answer": LIGHTHOUSE.split(". ")[0] + ".", "citations": ["S1"]}
     caplog.set_level("DEBUG")
     with chat_server(says(json.dumps(said))) as server:
         use_lm(settings, server.root)

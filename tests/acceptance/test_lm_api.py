@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 def says(answer: str, citations: list[str]) -> Callable[[Call], None]:
     """A server whose model always gives this answer."""
-    drafted = {"answer": answer, "citations": citations, "confidence": 0.9}
+    drafted = {"answer": answer, "citations": citations}
 
     def reply(call: Call) -> None:
         message = {"role": "assistant", "content": json.dumps(drafted)}

@@ -39,7 +39,7 @@ SAID = "The lighthouse at {} was built in {} by the harbour master."
 
 
 def reply(call: Call, said: str) -> None:
-    fields = {"answer": said, "citations": ["S1"] if said else [], "confidence": 0.9}
+    fields = {"answer": said, "citations": ["S1"] if said else []}
     call.send(200, chat_reply(json.dumps(fields)))
 
 
@@ -300,7 +300,7 @@ QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d",))
 def test_right_is_gold_with_every_sentence_proved_or_a_right_refusal(
     text: str, cited: tuple[str, ...], question: GoldQuestion, expected: bool
 ) -> None:
-    draft = Draft(text, cited, confidence=0.9, answerer="test")
+    draft = Draft(text, cited, answerer="test")
     judged = is_right(
         draft, question=question, passages=PASSAGES, wanted={"d"}, context=build_context()
     )

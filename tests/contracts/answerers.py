@@ -14,12 +14,11 @@ class AnswererContract:
         draft = answerer.answer(QUESTION, PASSAGES)
         assert draft.text
         assert set(draft.cited) <= {"S1", "S2", "S3"}
-        assert 0 <= draft.confidence <= 1
         assert draft.prompt_tokens > draft.completion_tokens > 0
         assert draft.answerer == answerer.name
 
     def test_no_passages_make_an_empty_draft(self, answerer: LMAnswerer) -> None:
-        assert answerer.answer(QUESTION, []) == Draft("", (), 0.0, answerer.name)
+        assert answerer.answer(QUESTION, []) == Draft("", (), answerer.name)
 
     def test_one_passage_is_enough(self, answerer: LMAnswerer) -> None:
         assert set(answerer.answer(QUESTION, PASSAGES[:1]).cited) <= {"S1"}

@@ -12,6 +12,7 @@ from qa.types import Passage
 
 KEY = "sk-a-key-that-must-not-be-seen-4711"
 QUESTION = "How tall is the tower?"
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 Behaviour = Callable[["Call"], None]
 
@@ -45,6 +46,26 @@ class Call(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(raw)
+
+    def begin_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+
+    def stream(self, text: str) -> None:
+        """Send the next piece of a reply."""
+        choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+        self.send_event({"id": "c1", "object": "chat.completion.chunk", "choices": [choice]})
+
+    def end_stream(self, finish_reason: str = "stop") -> None:
+        choice = {"index": 0, "delta": {}, "finish_reason": finish_reason}
+        for last in ({"choices": [choice]}, {"choices": [], "usage": USAGE}):
+            self.send_event({"id": "c1", "object": "chat.completion.chunk", **last})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def send_event(self, body: dict[str, Any]) -> None:
+        self.wfile.write(f"data: {json.dumps(body)}\n\n".encode())
+        self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:
         """Stay silent."""
@@ -90,19 +111,38 @@ def chat_reply(text: str) -> str:
         "finish_reason": "stop",
         "message": {"role": "assistant", "content": text},
     }
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
     return json.dumps(
-        {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": usage}
+        {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice], "usage": USAGE}
     )
 
 
-def says(text: str) -> Behaviour:
+def says(text: str, *, piece_chars: int = 5) -> Behaviour:
+    """Say it, as a stream of so many characters a piece to who asks for one."""
+
+    def behave(call: Call) -> None:
+        if not call.body.get("stream"):
+            call.send(200, chat_reply(text))
+            return
+        call.begin_stream()
+        for start in range(0, len(text), piece_chars):
+            call.stream(text[start : start + piece_chars])
+        call.end_stream()
+
+    return behave
+
+
+def says_whole(text: str) -> Behaviour:
+    """Say it at once, whatever was asked for: a server that does not know of streams."""
     return lambda call: call.send(200, chat_reply(text))
 
 
-def answers(answer: str, citations: Sequence[object], confidence: object = 0.8) -> Behaviour:
-    fields = {"answer": answer, "citations": list(citations), "confidence": confidence}
-    return says(json.dumps(fields))
+def answers(answer: str, citations: Sequence[object]) -> Behaviour:
+    return says(written(answer, citations))
+
+
+def written(answer: str, citations: Sequence[object]) -> str:
+    """Return what a model writes that keeps to the order of the schema."""
+    return json.dumps({"citations": list(citations), "answer": answer})
 
 
 def fails(status: int, *, headers: dict[str, str] | None = None) -> Behaviour:
@@ -141,6 +181,47 @@ def cut(call: Call) -> None:
     call.send_header("Content-Length", str(len(raw)))
     call.end_headers()
     call.wfile.write(raw[: len(raw) // 2])
+
+
+def breaks_off(text: str) -> Behaviour:
+    """Stream the beginning of a reply, and close without its end."""
+
+    def behave(call: Call) -> None:
+        call.begin_stream()
+        call.stream(text)
+
+    return behave
+
+
+def stops_at(text: str) -> Behaviour:
+    """Stream the beginning of a reply, and nothing more until it is released."""
+
+    def behave(call: Call) -> None:
+        breaks_off(text)(call)
+        hang(call)
+
+    return behave
+
+
+def reports_an_error_after(text: str) -> Behaviour:
+    def behave(call: Call) -> None:
+        breaks_off(text)(call)
+        call.send_event({"error": {"message": f"no memory, {call.authorization}", "code": "500"}})
+
+    return behave
+
+
+def drip_stream(call: Call) -> None:
+    """Send a word of a long reply every 50 ms: no single read ever times out."""
+    call.begin_stream()
+    while not call.server.released.wait(0.05):
+        call.stream("word ")
+
+
+def flood_stream(call: Call) -> None:
+    call.begin_stream()
+    for _ in range(200):
+        call.stream("word " * 10_000)
 
 
 def flood(call: Call) -> None:

@@ -15,7 +15,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus.errors import BackendError
-from qa.answerers.dspy_program import AnswerProgram, LMAnswerer
+from qa.answerers.answer_program import AnswerProgram
+from qa.answerers.dspy_program import LMAnswerer
 from qa.types import Draft, Exchange
 from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import (
@@ -32,6 +33,8 @@ from tests.contracts.chat_server import (
     openai,
     passage,
     says,
+    says_whole,
+    written,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +57,7 @@ class TestOllama(AnswererContract):
 def test_answer_is_read_whole() -> None:
     with chat_server(GOOD) as server:
         draft = openai(server).answer(QUESTION, PASSAGES)
-    assert draft == Draft("The tower is 330 metres tall.", ("S1",), 0.8, "openai/m", 100, 20)
+    assert draft == Draft("The tower is 330 metres tall.", ("S1",), "openai/m", 100, 20)
 
 
 def test_request_is_openai_s_and_goes_to_the_configured_server() -> None:
@@ -127,7 +130,15 @@ def test_foreign_label_is_sent_back_once_and_never_kept() -> None:
 
 @pytest.mark.parametrize(
     "first",
-    ["The tower is tall, I think.", "", '{"answer": "The tower is', "[" * 50_000, "{}", "null"],
+    [
+        "The tower is tall, I think.",
+        "",
+        '{"answer": "The tower is',
+        '{"citations": ["S1"], "answer": "The tower is',
+        "[" * 50_000,
+        "{}",
+        "null",
+    ],
 )
 def test_unreadable_output_is_asked_for_again(first: str) -> None:
     with chat_server(in_turn(says(first), GOOD)) as server:
@@ -152,15 +163,10 @@ def test_answer_without_citations_is_asked_for_again() -> None:
 
 
 def test_non_answer_is_an_empty_draft_at_once() -> None:
-    with chat_server(answers("NOT_FOUND", [], 0.9)) as server:
+    with chat_server(answers("NOT_FOUND", [])) as server:
         draft = openai(server).answer(QUESTION, PASSAGES)
         assert len(server.calls) == 1
-    assert (draft.text, draft.cited, draft.confidence) == ("", (), 0.0)
-
-
-def test_confidence_of_the_model_is_clamped() -> None:
-    with chat_server(answers("The tower is tall.", ["S1"], 100)) as server:
-        assert openai(server).answer(QUESTION, PASSAGES).confidence == 1.0
+    assert (draft.text, draft.cited) == ("", ())
 
 
 def test_server_that_refuses_a_schema_is_asked_without_one_from_then_on() -> None:
@@ -174,6 +180,55 @@ def test_server_that_refuses_a_schema_is_asked_without_one_from_then_on() -> Non
         assert answerer.answer(QUESTION, PASSAGES).cited == ("S1",)
         assert len(server.calls) == 3
     assert "`citations`" in server.calls[-1].prompt
+
+
+def heard(answerer: LMAnswerer) -> tuple[Draft, list[Draft]]:
+    """The draft, and what was heard of it while it was written."""
+    told: list[Draft] = []
+    return answerer.answer(QUESTION, PASSAGES, hear=told.append), told
+
+
+def test_a_draft_is_heard_while_it_is_written() -> None:
+    with chat_server(GOOD) as server:
+        draft, told = heard(openai(server))
+        (call,) = server.calls
+    assert (call.body["stream"], call.body["stream_options"]) == (True, {"include_usage": True})
+    assert (draft.prompt_tokens, draft.completion_tokens) == (100, 20)
+    assert told[0].text == "Th"
+    assert all(draft.text.startswith(each.text) for each in told)
+    assert {(each.cited, each.answerer) for each in told} == {(("S1",), "openai/m")}
+
+
+def test_a_draft_is_heard_where_the_server_knows_no_streams_too_late_only() -> None:
+    with chat_server(says_whole(written("The tower is 330 metres tall.", ["S1"]))) as server:
+        draft, told = heard(openai(server))
+        assert len(server.calls) == 1
+    assert (draft.text, draft.prompt_tokens, told) == ("The tower is 330 metres tall.", 100, [])
+
+
+def test_server_that_refuses_to_stream_is_asked_without_from_then_on() -> None:
+    def behave(call: Call) -> None:
+        error = {"message": "Unrecognized request argument supplied: stream_options"}
+        if "stream" in call.body:
+            call.send(400, json.dumps({"error": error}))
+        else:
+            GOOD(call)
+
+    with chat_server(behave) as server:
+        answerer = openai(server)
+        assert answerer.answer(QUESTION, PASSAGES).cited == ("S1",)
+        assert len(server.calls) == 2
+        assert "response_format" in server.calls[1].body
+        assert answerer.answer(QUESTION, PASSAGES).cited == ("S1",)
+        assert len(server.calls) == 3
+
+
+def test_what_cites_wrongly_is_not_heard_and_the_second_try_is() -> None:
+    first = answers("The tower is 330 metres tall. It is old.", ["S9"])
+    with chat_server(in_turn(first, GOOD)) as server:
+        draft, told = heard(openai(server))
+    assert draft.note
+    assert all(draft.text.startswith(each.text) for each in told)
 
 
 def test_other_refusal_does_not_cost_the_schema() -> None:
@@ -221,7 +276,7 @@ def test_threads_get_their_own_answers() -> None:
     def echo(call: Call) -> None:
         question = call.prompt.split("[[ ## question ## ]]\n")[-1].split("\n")[0]
         time.sleep(0.02)
-        fields = {"answer": f"It is {question}", "citations": ["S1"], "confidence": 1}
+        fields = {"answer": f"It is {question}", "citations": ["S1"]}
         call.send(200, chat_reply(json.dumps(fields)))
 
     questions = [f"number {number}" for number in range(40)]
@@ -244,6 +299,9 @@ def test_compiled_program_is_used_but_not_the_model_it_names(programs: Path) -> 
     compiled.predict.signature = compiled.predict.signature.with_instructions("Compiled rule.")
     compiled.set_lm(dspy.LM("openai/other", api_key=KEY, api_base="http://127.0.0.1:1/v1"))
     compiled.save(programs / "v2.json")
+    stored = json.loads((programs / "v2.json").read_text())
+    stored["predict"]["signature"]["fields"].reverse()  # as one of another time may have them
+    (programs / "v2.json").write_text(json.dumps(stored))
     assert KEY not in (programs / "v2.json").read_text()
     with chat_server(GOOD) as server:
         answerer = openai(server, program="v2", programs=programs)
@@ -251,6 +309,7 @@ def test_compiled_program_is_used_but_not_the_model_it_names(programs: Path) -> 
         (call,) = server.calls
     assert "Compiled rule." in call.prompt
     assert "S1: A demo." in call.prompt
+    assert "`citations` (list[str]): labels of the passages" in call.prompt
 
 
 @pytest.mark.parametrize("name", ["absent", "../programs/v1", "/etc/passwd", ".hidden", "a b"])

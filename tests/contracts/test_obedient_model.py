@@ -82,20 +82,20 @@ def test_invented_label_proves_nothing() -> None:
 def test_where_nothing_of_it_may_be_said_the_documents_own_words_are() -> None:
     extractive = ExtractiveAnswerer(most_words=10)
     context = replace(build_context(), prover=PROVER, fallback=extractive)
-    draft = Draft(TRUE, ("S99",), confidence=1.0, answerer="test")
-    answer = prove_draft(draft, PASSAGES, question=QUESTION, context=context)
+    draft = Draft(TRUE, ("S99",), answerer="test")
+    answer = prove_draft(draft, PROVER.begin(PASSAGES, question=QUESTION), context=context)
     assert (answer.text, answer.answerer) == (TRUE, "extractive")
     assert answer.fallback == "test wrote nothing that could be said, extractive answered."
 
     alone = replace(context, fallback=None)
-    answer = prove_draft(draft, PASSAGES, question=QUESTION, context=alone)
+    answer = prove_draft(draft, PROVER.begin(PASSAGES, question=QUESTION), context=alone)
     assert (answer.text, answer.answerer, answer.fallback) == ("", "test", "")
 
 
 def test_what_may_be_said_of_it_needs_no_other_answer() -> None:
     context = replace(build_context(), prover=PROVER, fallback=ExtractiveAnswerer(most_words=10))
-    draft = Draft(PASSAGES[1].text, ("S2",), confidence=1.0, answerer="test")
-    answer = prove_draft(draft, PASSAGES, question=QUESTION, context=context)
+    draft = Draft(PASSAGES[1].text, ("S2",), answerer="test")
+    answer = prove_draft(draft, PROVER.begin(PASSAGES, question=QUESTION), context=context)
     assert (answer.text, answer.answerer, answer.fallback) == (PASSAGES[1].text, "test", "")
 
 

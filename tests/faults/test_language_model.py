@@ -4,28 +4,39 @@ import json
 import logging
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.dspy_program import LMAnswerer
+from qa.cancellation import abandonable_context
 from tests.contracts.chat_server import (
     GOOD,
     KEY,
     PASSAGES,
     QUESTION,
+    breaks_off,
     chat_server,
     cut,
     drip,
+    drip_stream,
     fails,
     flood,
+    flood_stream,
     hang,
     in_turn,
     openai,
+    reports_an_error_after,
     says,
+    stops_at,
+    written,
 )
 
 pytestmark = pytest.mark.slow
+
+HALF = written("The tower is 330 metres tall. It st", ["S1"]).removesuffix('"}')
 
 FAILURES = {
     "500": (fails(500), BackendUnavailable, "failed on its side (500)"),
@@ -64,6 +75,20 @@ FAILURES = {
     "flood": (flood, BackendError, "sent a reply that cannot be read"),
     "hang": (hang, BackendUnavailable, "did not answer in time"),
     "drip": (drip, BackendUnavailable, "did not answer in time"),
+    "stream broken off": (
+        breaks_off(HALF),
+        BackendUnavailable,
+        "could not be reached, or broke off",
+    ),
+    "stream that stops": (stops_at(HALF), BackendUnavailable, "did not answer in time"),
+    "stream with an error": (reports_an_error_after(HALF), BackendError, ""),
+    "stream of no events": (
+        lambda call: call.begin_stream(),
+        BackendUnavailable,
+        "could not be reached, or broke off",
+    ),
+    "stream of words": (drip_stream, BackendUnavailable, "did not answer in time"),
+    "stream without end": (flood_stream, BackendError, "sent a reply that cannot be read"),
 }
 
 
@@ -83,6 +108,26 @@ def test_failure_is_one_line_without_the_key(name: str, caplog: pytest.LogCaptur
     told = "".join(traceback.format_exception(caught.value)) + caplog.text + repr(caught.value)
     assert KEY not in told
     assert caught.value.__context__ is None
+
+
+def test_a_stream_that_breaks_off_is_heard_up_to_there() -> None:
+    heard: list[str] = []
+    with chat_server(breaks_off(HALF)) as server, pytest.raises(BackendUnavailable):
+        openai(server).answer(QUESTION, PASSAGES, hear=lambda draft: heard.append(draft.text))
+    assert heard == ["The tower is 330 metres tall. It st"]
+
+
+def test_a_stream_is_left_when_the_asker_leaves() -> None:
+    context, has_left = abandonable_context()
+    answer = partial(openai, timeout_s=20)
+    with chat_server(drip_stream) as server, ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(context.run, answer(server).answer, QUESTION, PASSAGES)
+        while not server.calls:
+            time.sleep(0.01)
+        has_left.set()
+        with pytest.raises(BackendUnavailable):
+            asked.result(timeout=10)
+        assert len(server.calls) == 1
 
 
 def test_refused_connection_is_unavailable() -> None:

@@ -1,13 +1,14 @@
 """Turns of answering, and waiting for a slow model."""
 
-from threading import Event, Thread
+from collections.abc import Callable
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any
 
 import pytest
 
 from corpus.errors import AskerLeft, BackendUnavailable
 from qa import concurrency
-from qa.cancellation import Silent, asker_left, wait_for
+from qa.cancellation import Silent, asker_left, follow, wait_for
 from qa.concurrency import answering_slot
 from qa.types import Citation
 
@@ -61,6 +62,54 @@ def test_a_failure_of_the_work_is_raised() -> None:
 
     with pytest.raises(BackendUnavailable, match="gone"):
         wait_for(fail, listener=Leaver(), is_slow=True)
+
+
+def test_what_slow_work_tells_is_heard_here_and_the_newest_only() -> None:
+    heard: list[tuple[int, Thread]] = []
+    has_heard = Event()
+
+    def work(tell: Callable[[int], None]) -> str:
+        assert current_thread() is not main_thread()
+        tell(1)
+        assert has_heard.wait(30)
+        tell(2)
+        tell(3)
+        return "written"
+
+    def hear(number: int) -> None:
+        heard.append((number, current_thread()))
+        has_heard.set()
+
+    assert follow(work, hear=hear, listener=Silent(), is_slow=True) == "written"
+    assert heard[0] == (1, main_thread())
+    assert {number for number, _ in heard} <= {1, 3}
+
+
+def test_work_whose_hearing_fails_is_left() -> None:
+    has_left = Event()
+
+    def work(tell: Callable[[int], None]) -> None:
+        tell(1)
+        assert asker_left().wait(30)
+        has_left.set()
+
+    def hear(number: int) -> None:
+        raise BackendUnavailable("gone")
+
+    with pytest.raises(BackendUnavailable, match="gone"):
+        follow(work, hear=hear, listener=Silent(), is_slow=True)
+    assert has_left.wait(10)
+
+
+def test_quick_work_tells_what_hears_itself() -> None:
+    heard: list[int] = []
+
+    def work(tell: Callable[[int], None]) -> int:
+        tell(1)
+        return 7
+
+    assert follow(work, hear=heard.append, listener=Leaver(), is_slow=False) == 7
+    assert heard == [1]
 
 
 def test_who_gets_no_turn_is_told_to_come_again(

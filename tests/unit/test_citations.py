@@ -60,7 +60,7 @@ def proved(
     answer_from: float = 0.0,
     abstain_below: float = 0.0,
 ) -> Answer:
-    draft = Draft(text, cited, confidence=1.0, answerer="test")
+    draft = Draft(text, cited, answerer="test")
     proving = prover(answer_from=answer_from, abstain_below=abstain_below)
     return proving.prove(draft, passages, question=QUESTION)
 
@@ -219,7 +219,7 @@ def test_an_answer_is_as_sure_as_its_surest_citation() -> None:
 def test_what_is_behind_the_best_found_is_less_sure() -> None:
     calibration = replace(READING_ALONE, weights={"reading": 0.0, "behind": 8.0})
     behind = replace(MILL, score=0.5), replace(OTHER, score=1.0)
-    draft = Draft(BUILT, ("S1",), confidence=1.0, answerer="test")
+    draft = Draft(BUILT, ("S1",), answerer="test")
     answer = replace(prover(), calibration=calibration).prove(draft, behind, question=QUESTION)
     assert answer.confidence == sigmoid(-4.0)
 
@@ -314,7 +314,7 @@ def test_the_words_that_answer_are_pointed_at_in_the_answer() -> None:
 
 
 def test_where_several_things_are_asked_for_no_words_are_pointed_at() -> None:
-    draft = Draft(BUILT, ("S1",), confidence=1.0, answerer="test")
+    draft = Draft(BUILT, ("S1",), answerer="test")
     for question, short in ((QUESTION, "1874"), ("What are the years of the mills?", None)):
         assert short_of(prover().prove(draft, [MILL, OTHER], question=question)) == short
 
@@ -407,7 +407,7 @@ def heard(text: str, *, answer_from: float = 0.0) -> tuple[Answer, list[tuple[st
     """The answer, and what was said of it on the way with its quotes."""
     said: list[tuple[str, str]] = []
     answer = prover(answer_from=answer_from).prove(
-        Draft(text, ("S1", "S2"), confidence=1.0, answerer="test"),
+        Draft(text, ("S1", "S2"), answerer="test"),
         [MILL, OTHER],
         question=QUESTION,
         say=lambda piece, citation: said.append((piece, citation.quote)),
@@ -444,7 +444,7 @@ def test_nothing_is_said_before_the_answer_is_sure_and_then_it_is_at_once() -> N
         seen: list[list[str]] = []
         said.clear()
         replace(prover(answer_from=MILL_CHANCE), judge=Watching()).prove(
-            Draft(f"{first} the mill was built, in 1874.", ("S1", "S2"), 1.0, "test"),
+            Draft(f"{first} the mill was built, in 1874.", ("S1", "S2"), "test"),
             [MILL, OTHER],
             question=QUESTION,
             say=lambda piece, citation: said.append(piece),

@@ -32,7 +32,7 @@ def answered(text: str, *, drafted: str, cited: str) -> AnsweredQuestion:
         answer=Answer("Who built it?", text, 0.2),
         searched="Who built it?",
         passages=(OTHER, PASSAGE),
-        draft=Draft(drafted, (cited,), 0.5, "extractive"),
+        draft=Draft(drafted, (cited,), "extractive"),
     )
 
 
