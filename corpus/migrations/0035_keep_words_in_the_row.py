@@ -5,8 +5,18 @@ from django.db import migrations
 # Outside of the row only where a page cannot hold it; the text moves out before.
 IN_ROW = "ALTER TABLE corpus_chunk ALTER COLUMN lexemes SET STORAGE MAIN"
 BESIDE_ROW = "ALTER TABLE corpus_chunk ALTER COLUMN lexemes SET STORAGE EXTENDED"
-# Moves what is stored already; rows stay in the order in which they came.
+IS_FILLED = "SELECT pg_relation_size('corpus_chunk') > 0"
+# Rows stay in the order in which they came.
 WRITE_ANEW = "VACUUM (FULL, ANALYZE) corpus_chunk"
+
+
+def move_what_is_stored(apps, schema_editor):
+    """Of an empty table the planner would keep that it is empty."""
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(IS_FILLED)
+        (is_filled,) = cursor.fetchone()
+        if is_filled:
+            cursor.execute(WRITE_ANEW)
 
 
 class Migration(migrations.Migration):
@@ -17,5 +27,5 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL([IN_ROW], [BESIDE_ROW]),
-        migrations.RunSQL([WRITE_ANEW], [WRITE_ANEW]),
+        migrations.RunPython(move_what_is_stored, move_what_is_stored),
     ]
