@@ -1,5 +1,7 @@
 """The table of chunks is written anew: nobody reads it meanwhile. Broken off, it is done again."""
 
+from typing import Any
+
 from django.db import migrations
 
 # Outside of the row only where a page cannot hold it; the text moves out before.
@@ -10,7 +12,7 @@ IS_FILLED = "SELECT pg_relation_size('corpus_chunk') > 0"
 WRITE_ANEW = "VACUUM (FULL, ANALYZE) corpus_chunk"
 
 
-def move_what_is_stored(apps, schema_editor):
+def move_what_is_stored(apps: Any, schema_editor: Any) -> None:
     """Of an empty table the planner would keep that it is empty."""
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(IS_FILLED)
