@@ -16,6 +16,14 @@ from corpus.loaders.bounds import LoaderLimits
 from tests.unit.loaders.sample_files import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
 
 PAGE = b"<html><body><p>Hello</p></body></html>"
+# What a worker is asked before it is sent four bytes of plain text.
+TEXT = {
+    "act": "read",
+    "given": {"filename": "a.txt"},
+    "media_type": registry.PLAIN,
+    "limits": {},
+    "content_bytes": 4,
+}
 
 
 def in_child(content: bytes | str, name: str, bounds: LoaderLimits | None = None) -> LoadedDocument:
@@ -59,6 +67,7 @@ def test_the_child_knows_neither_django_nor_the_environment(
     assert ran.stdout.split() == ["False"]
     worker = sandbox.Worker()
     try:
+        worker.ask(TEXT, b"text", within_s=30)  # a process that has only begun shows none
         environment = Path(f"/proc/{worker.pid}/environ").read_bytes()
     finally:
         worker.close()
@@ -131,12 +140,9 @@ def test_a_parser_that_fails_is_reported_and_logged(
 
 def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     worker = sandbox.Worker()
-    request = {"act": "read", "media_type": registry.PLAIN, "limits": {}, "content_bytes": 4}
     try:
-        (crash,) = worker.ask({**request, "given": {"filename": 7}}, b"text", within_s=30)
-        reply, blocks = worker.ask(
-            {**request, "given": {"filename": "a.txt"}}, b"text", within_s=30
-        )
+        (crash,) = worker.ask({**TEXT, "given": {"filename": 7}}, b"text", within_s=30)
+        reply, blocks = worker.ask(TEXT, b"text", within_s=30)
     finally:
         worker.close()
     assert crash["failure"] == "TypeError in the parser"
