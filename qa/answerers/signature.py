@@ -38,6 +38,7 @@ _LABELLED = re.compile(r"(S\d+): ")
 _LABEL_RUN = re.compile(r"\A\W*+(s?\d{1,4}\b(?:\s*[,;&]\s*s?\d{1,4}\b)*)", re.IGNORECASE)
 _INLINE_MARK = re.compile(r"(?<!\s)\s*+\[(S\d+(?:\s*[,;]\s*S\d+)*)\]")
 _UNFINISHED_MARK = re.compile(r"(?<!\s)\s*+(?:\[[S\d,;\s]*+)?\Z")
+_UNFINISHED_LABEL = re.compile(r"S\d*+:?")
 # Whole answers only, and only what is said of the context: "We do not provide refunds." is one.
 _NON_ANSWER = re.compile(
     r"""\A\W*+(?:sorry\W+|unfortunately\W+)?(?:but\s+)?(?:
@@ -169,7 +170,8 @@ def read_unfinished(reply: str, labels: Sequence[str]) -> tuple[str, tuple[str, 
     if not cited or not set(cited) <= set(labels) or not isinstance(fields["answer"], str):
         return "", ()
     fields["answer"] = _UNFINISHED_MARK.sub("", fields["answer"])
-    return clean_prediction(SimpleNamespace(**fields), labels)
+    text, cited_labels = clean_prediction(SimpleNamespace(**fields), labels)
+    return ("", ()) if _UNFINISHED_LABEL.fullmatch(text) else (text, cited_labels)
 
 
 def _read_answer(value: object, labels: Sequence[str]) -> tuple[str, list[str]]:
