@@ -4,25 +4,32 @@ FOLDER holds ``claims.jsonl.gz`` and ``sentences.jsonl.gz`` (SciFact's claims wi
 Prints JSON: AUROC of the score, evidence that supports against abstracts without evidence, and the
 share of each verdict by label, for claims of even number (on which the constants of
 qa/proof/support/verdict.py were fitted) and of odd number apart. ``--fit`` prints new constants.
+
+A FOLDER without ``sentences.jsonl.gz`` holds AttributionBench: claims with the texts that they
+cite. Prints macro-F1, the mean of its sources, of each way to read the answer, with both ends of
+its 95 % interval (1,000 bootstrap samples of the rows of each source). Fit nothing on it.
 """
 
 import argparse
 import gzip
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import django
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import f1_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from qa.proof.support import Support, judge_claim
-from qa.proof.support.verdict import COVERAGE_WEIGHT, RELEVANCE_WEIGHT, share_covered
+from qa.proof.support.verdict import COVERAGE_WEIGHT, HELD_UP_FROM, RELEVANCE_WEIGHT, share_covered
 from qa.proof.support.words import read_words
 from qa.search.rerankers.cross_encoder import CrossEncoderReranker
 
@@ -49,6 +56,10 @@ class Measured(NamedTuple):
 
 def main() -> None:
     options = _parse_options()
+    if not (options.folder / "sentences.jsonl.gz").exists():
+        rows = _read_rows(options.folder / "claims.jsonl.gz")
+        print(json.dumps(_measure_attribution(rows[:: options.every]), indent=2))
+        return
     reranker = CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=options.threads)
     pairs = list(_read_pairs(options.folder))[: options.limit]
     measured = [_measure(pair, reranker) for pair in pairs]
@@ -66,6 +77,7 @@ def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=int, default=None, help="pairs to measure")
+    parser.add_argument("--every", type=int, default=1, help="of AttributionBench each N-th claim")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--fit", action="store_true")
     return parser.parse_args()
@@ -139,6 +151,52 @@ def _fit(measured: Sequence[Measured]) -> dict[str, float]:
         "COVERAGE_WEIGHT": round(float(coverage), 3),
         "INTERCEPT": round(float(model.intercept_[0]), 3),
     }
+
+
+def _measure_attribution(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Check each claim as ``POST /claims/verify`` does, against all texts that it cites."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
+    django.setup()
+    from qa.context import EXTRACTIVE, build_context  # noqa: PLC0415  (reads the settings)
+    from qa.verify_claim import verify_claim  # noqa: PLC0415
+
+    context = build_context(lm=EXTRACTIVE)
+    found = [
+        verify_claim(
+            row["claim"], text="\n\n".join(row["evidence"]), collection="", context=context
+        )
+        for row in rows
+    ]
+    is_held_up = np.array([row["label"] == "attributable" for row in rows])
+    sources = np.array([row["source"] for row in rows])
+    said = {
+        "supported": [each.support == "supported" for each in found],
+        "supported or partial": [each.support in {"supported", "partial"} for each in found],
+        f"score from {HELD_UP_FROM}": [each.score >= HELD_UP_FROM for each in found],
+    }
+    return {"claims": len(rows)} | {
+        name: _bootstrap_f1(np.array(accepted), is_held_up, sources)
+        for name, accepted in said.items()
+    }
+
+
+def _bootstrap_f1(
+    accepted: NDArray[np.bool_], is_held_up: NDArray[np.bool_], sources: NDArray[np.str_]
+) -> list[float]:
+    """Return macro-F1, the mean of the sources, and both ends of its interval."""
+    rng = np.random.default_rng(11)
+    groups = [np.flatnonzero(sources == source) for source in np.unique(sources)]
+    drawn = [groups] + [[rng.choice(rows, len(rows)) for rows in groups] for _ in range(1_000)]
+    means = [
+        np.mean(
+            [
+                f1_score(is_held_up[rows], accepted[rows], average="macro", zero_division=0)
+                for rows in sample
+            ]
+        )
+        for sample in drawn
+    ]
+    return [round(float(value), 3) for value in (means[0], *np.quantile(means[1:], [0.025, 0.975]))]
 
 
 if __name__ == "__main__":

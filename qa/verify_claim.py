@@ -1,5 +1,6 @@
 """Check a claim against a text or a collection: is it held up, and by which words."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -15,6 +16,8 @@ from qa.types import Citation, Passage, Query
 # Each sentence of a claim is searched for and judged by itself.
 MAX_CLAIM_CHARS = 2_000
 MAX_SENTENCES = 40
+# "[1]", "[2][3]", "[4, 5]": where a claim has it from, and nothing that it says.
+_CITATION_MARK = re.compile(r"\[\d{1,3}(?:[,;\u2013-] ?\d{1,3}){0,20}\]")
 # Best passages of a collection whose sentences a claim is checked against.
 PASSAGE_COUNT = 5
 
@@ -31,7 +34,8 @@ class VerifiedClaim:
 
     Attributes:
         support: The weakest verdict of its sentences; a contradicted one is the weakest.
-        score: The least chance of a sentence being held up, in [0, 1].
+        score: The least support of its sentences, in [0, 1]: from ``HELD_UP_FROM`` on the claim is
+            read as held up.
         citations: The sentence that holds up, or contradicts, each sentence of the claim;
             ``answer_start:answer_end`` is that sentence's place in the claim.
     """
@@ -51,12 +55,15 @@ def verify_claim(
 ) -> VerifiedClaim:
     """Check each sentence of the claim against ``text``, or where that is None the collection.
 
+    Citation marks such as ``[1]`` are no part of what the claim says.
+
     Raises:
         InvalidInput: The claim or the text is empty, or the claim too long.
         CollectionNotFound: There is no such collection.
         BackendError: A model failed.
     """
-    spans = sentence_spans(claim)
+    said = _CITATION_MARK.sub(lambda mark: " " * len(mark[0]), claim)  # places stay as they are
+    spans = sentence_spans(said)
     if not spans or len(claim) > MAX_CLAIM_CHARS or len(spans) > MAX_SENTENCES:
         raise InvalidInput(
             f"A claim has 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
@@ -69,7 +76,7 @@ def verify_claim(
     # Judging takes all cores, as answering does.
     with answering_slot():
         for start, end in spans:
-            query = Query(claim[start:end], collection=collection, tags=tuple(tags))
+            query = Query(said[start:end], collection=collection, tags=tuple(tags))
             sources = _split(_find_passages(query, context)) if text is None else selected
             verified.append(_verify_sentence(query.text, start, sources, context))
     return VerifiedClaim(
@@ -110,7 +117,10 @@ def _verify_sentence(
 ) -> tuple[Support, Citation | None]:
     """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
     sources = [passage.text[start:end] for passage, start, end in places]
-    found = judge_claim(sentence, sources, score=context.prover.judge.score)
+    headings = {line for passage, _, _ in places for line in (passage.title, *passage.heading_path)}
+    found = judge_claim(
+        sentence, sources, score=context.prover.judge.score, headings=sorted(headings)
+    )
     if found.verdict == "unsupported":
         return found, None
     passage, start, end = places[found.index]

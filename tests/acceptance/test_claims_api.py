@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Document
 from corpus.sentences import sentence_spans
+from qa.proof.support.verdict import HELD_UP_FROM
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -36,13 +37,43 @@ def verify(api: APIClient, claim: str, **body: Any) -> Any:
         ("The bakery sells rye bread.", "unsupported"),
         (f"{BUILT} The tower is forty metres tall.", "contradicted"),
         (f"{BUILT} Every evening it rains.", "unsupported"),
+        ("The lighthouse at Bavoke was raised in 1874 by the engineer Orsolya Quill.", "partial"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_claim_against_a_text(api: APIClient, db: None, claim: str, support: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == support
-    assert (shown["score"] >= 0.5) is (support == "supported")
+    assert (shown["score"] >= HELD_UP_FROM) is (support in {"supported", "partial"})
+
+
+def test_bound_of_the_score_is_in_the_schema(api: APIClient, db: None) -> None:
+    shown = api.get("/schema?format=json").json()["components"]["schemas"]["ClaimShown"]
+    assert f"from {HELD_UP_FROM} on" in shown["properties"]["score"]["description"]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [f"{BUILT[:-1]} [1].", f"{BUILT}[2][3]", f"{BUILT} [1, 12] {BUILT}"],
+    ids=range(3),
+)
+def test_citation_marks_are_no_part_of_a_claim(api: APIClient, db: None, claim: str) -> None:
+    shown = verify(api, claim, text=LIGHTHOUSE).json()
+    assert shown["support"] == "supported"
+    first = shown["citations"][0]
+    assert claim[first["answer_start"] : first["answer_end"]].startswith(BUILT[:-1])
+    assert verify(api, "[1][2]", text=LIGHTHOUSE).status_code == 400
+
+
+@pytest.mark.bare_models
+def test_names_of_a_title_are_known(api: APIClient, ingest: Ingest) -> None:
+    claim = (
+        "The keeper in Grebbin climbs 212 steps every evening to wind the clockwork of the lens."
+    )
+    ingest(LIGHTHOUSE)
+    assert verify(api, claim).json()["support"] == "unsupported"
+    ingest(f"{LIGHTHOUSE} It is old.", title="The lighthouse of Grebbin")
+    assert verify(api, claim).json()["support"] == "partial"
 
 
 def test_citation_into_the_text_is_selected_and_verbatim(api: APIClient, db: None) -> None:

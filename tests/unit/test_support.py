@@ -13,6 +13,7 @@ from corpus.sentences import sentence_spans
 from qa.proof.support import judge_claim, keeps_facts
 from qa.proof.support.numbers import read_numbers
 from qa.proof.support.omissions import may_leave_out_rest
+from qa.proof.support.verdict import HELD_UP_FROM
 from qa.proof.support.words import read_words
 from tests.falsified import falsify_all, honest_variants
 
@@ -60,12 +61,12 @@ def test_no_falsified_quote_is_held_up(paragraphs: dict[str, list[str]]) -> None
     falsified = falsify_all(list(sources), count=1_000, seed=11)
     assert len(falsified) == 1_000
     assert len({each.kind for each in falsified}) == 13
-    accepted = [
-        each
-        for each in falsified
-        if verdict_of(each.text, *sources[each.original]) in {"supported", "partial"}
-    ]
-    assert accepted == []
+    found = [(e, judge_claim(e.text, sources[e.original], score=credulous)) for e in falsified]
+    assert [each for each, support in found if support.verdict == "supported"] == []
+    partial = [each for each, support in found if support.score >= HELD_UP_FROM]
+    assert partial == [each for each, support in found if support.verdict == "partial"]
+    assert {each.kind for each in partial} == {"word"}
+    assert len(partial) < len(falsified) / 4
 
 
 def test_honest_quotes_are_held_up(paragraphs: dict[str, list[str]]) -> None:
@@ -92,12 +93,12 @@ MILL = "The mill, which was built in 1874, does not grind rye because its stone 
         ("The mill grinds rye because its stone is broken.", "contradicted"),
         ("The mill was built in 1875.", "contradicted"),
         ("The mill, which was not built in 1874, does not grind rye.", "contradicted"),
-        ("The mill does not grind wheat.", "unsupported"),
+        ("The mill does not grind wheat.", "partial"),
         ("Anna does not grind rye because its stone is broken.", "unsupported"),
     ],
     ids=range(10),
 )
-def test_quote_with_one_change_is_rejected(claim: str, verdict: str) -> None:
+def test_quote_with_one_change_is_supported_no_more(claim: str, verdict: str) -> None:
     assert verdict_of(claim, MILL) == verdict
 
 
@@ -275,12 +276,90 @@ def test_no_text_is_too_odd(claim: str, source: str) -> None:
     keeps_facts(claim, source)
 
 
-def test_altered_quote_is_not_saved_by_another_sentence() -> None:
-    claim = "The mill at Bavoke was sold in 1874."
-    assert verdict_of(claim, "The mill at Bavoke was built in 1874.", "In 1874 much was sold.") in {
-        "unsupported",
-        "contradicted",
-    }
+CREDITED = "The role of the pancreas is generally ascribed to Minkowski of Los Angeles."
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The role of the pancreas is generally credited to Minkowski of Los Angeles.", CREDITED),
+        ("The role of the pancreas is generally ascribed to Minkowski of LA.", CREDITED),
+        ("The gland of the pancreas is often ascribed to Minkowski of Los Angeles.", CREDITED),
+        ("Only 5 mg of salt is needed.", "Only 5 mg of salt is required."),
+        ("Scientists found that the mill is old.", "Researchers found that the mill is old."),
+        ("Sadly, the mill was sold in 1874.", "Later, the mill was sold in 1874."),
+        ("In 1874 the old mill was mended.", "The old mill was painted in 1874."),
+    ],
+    ids=range(7),
+)
+def test_altered_word_that_is_no_fact_is_partial(claim: str, source: str) -> None:
+    found = judge_claim(claim, [source], score=credulous)
+    assert found.verdict == "partial"
+    assert found.score >= HELD_UP_FROM
+
+
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The hall was bought for 7 dollars in May.", "The mill was sold for 6 dollars in May."),
+        ("The old mill was sold for one dollar.", "The old mill was sold for two dollars."),
+        ("The mill was bought by Berta Quill.", "The mill was sold by Orsolya Quill."),
+        ("Zorg bought the old mill in May.", "Anna bought the old mill in May."),
+        ("The mill was never sold by Anna.", "The mill was once sold by Anna."),
+        ("The mill was often sold by Anna.", "The mill was never sold by Anna."),
+        ("It needs 5 grams of salt a day.", "It takes 5 barrels of salt a day."),
+        ("It needs 5 g of salt a day.", "It takes 5 mg of salt a day."),
+        ("It rose by < 5 in the old mill.", "It rose by > 5 in the old mill."),
+        ("Sales of bread rose in the old mill.", "Sales of rye fell in the old mill."),
+        ("It was a big war rally in May.", "It was a large anti-war rally in May."),
+        ("Hamburg thrashed Berlin.", "Berlin beat Hamburg."),
+    ],
+    ids=range(12),
+)
+def test_altered_fact_is_never_partial_and_scores_low(claim: str, source: str) -> None:
+    others = ["Zorg, Berta and 7 others ate 5 g of salt.", "It was one dollar."]
+    found = judge_claim(claim, [source, *others], score=credulous)
+    assert found.verdict in {"unsupported", "contradicted"}
+    assert found.score < HELD_UP_FROM / 2
+
+
+def test_fact_in_the_place_of_another_is_not_saved_by_another_sentence() -> None:
+    built, sold = "The mill at Bavoke was built in 1874.", "In 1875 much was sold."
+    assert verdict_of("The mill at Bavoke was built in 1875.", built, sold) == "contradicted"
+    assert verdict_of("The mill at Bavoke was sold in 1874.", built, sold) == "partial"
+
+
+TALE = [
+    "It grinds rye for the people of the old town.",
+    "Orsolya Quill (OQ) of the U.S. has run it.",
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "is_held_up"),
+    [
+        ("In the old U.S. town Orsolya grinds rye for people.", True),
+        ("In the old US town OQ grinds rye for people.", True),
+        ("In the old town of 12 mills Orsolya grinds rye for people.", False),
+        ("In the old town Berta grinds rye for people.", False),
+    ],
+    ids=range(4),
+)
+def test_names_and_numbers_are_looked_for_in_all_evidence(claim: str, is_held_up: bool) -> None:
+    assert (verdict_of(claim, *TALE) in {"supported", "partial"}) is is_held_up
+
+
+def test_names_and_numbers_of_headings_are_known() -> None:
+    claim = "In the old town the 12 mills of Berta grind rye for people."
+    assert verdict_of(claim, *TALE) == "unsupported"
+    found = judge_claim(claim, TALE, score=credulous, headings=["The 12 mills of Berta"])
+    assert found.verdict in {"supported", "partial"}
+
+
+def test_claim_that_no_sentence_is_near_to_keeps_its_chance() -> None:
+    found = judge_claim("Elephants eat rye in winter.", TALE, score=indifferent)
+    assert found.verdict == "unsupported"
+    assert 0.1 < found.score < HELD_UP_FROM
 
 
 def test_verdict_and_score_agree() -> None:

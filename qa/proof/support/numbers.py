@@ -146,6 +146,11 @@ def counts(word: Word) -> bool:
     )
 
 
+def is_unit(words: Sequence[Word]) -> bool:
+    """Return whether the words begin with a unit."""
+    return bool(_unit_at(words, 0))
+
+
 def is_currency(word: Word) -> bool:
     return _UNITS.get(word.text, word.text) in _CURRENCIES
 

@@ -23,7 +23,7 @@ PREPOSITIONS = frozenset(
 _BEGINNINGS = _OPENERS | {"including"}
 _RELATIVE = frozenset("which who that".split())
 # Without a comma these choose among what stands before them: "patients who smoke".
-_CHOOSING = frozenset("which who whom whose that where while".split())
+CHOOSING = frozenset("which who whom whose that where while".split())
 # A clause that begins so is about something of its own, whatever limits it has.
 _ASIDE = frozenset("which who whom whose because since whereas so".split())
 _CONTRASTS = frozenset("but though although".split())
@@ -49,7 +49,7 @@ def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
     if any(_is_cut_off(given, at, kept) for at in kept):
         return False
     clauses = list(split_clauses(given))
-    return _keep_subjects(given, clauses, kept) and all(
+    return keep_subjects(given, clauses, kept) and all(
         _may_leave_out(given, clause, kept) for clause in clauses
     )
 
@@ -65,7 +65,7 @@ def _is_cut_off(given: Sequence[Word], at: int, kept: set[int]) -> bool:
     return following[0].is_name or (following[0].is_content and not is_manner)
 
 
-def _keep_subjects(given: Sequence[Word], clauses: Sequence[range], kept: set[int]) -> bool:
+def keep_subjects(given: Sequence[Word], clauses: Sequence[range], kept: set[int]) -> bool:
     """Tell whether what is kept of a clause behind another kept one has its own beginning.
 
     Of "Anna bought the mill and Berta sold the farm" none may say that Anna sold the farm.
@@ -108,7 +108,7 @@ def _goes_along(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
 def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
     """Tell a clause of its own from one that limits the others."""
     first = words[0]
-    if first.text == "or" or (first.text in _CHOOSING and (is_first or not first.opens_clause)):
+    if first.text == "or" or (first.text in CHOOSING and (is_first or not first.opens_clause)):
         return False
     own = words[:_NEAR] if first.text in _JOINING and first.opens_clause else words
     if first.text not in _ASIDE and any(map(is_condition, own)):

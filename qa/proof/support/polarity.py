@@ -126,6 +126,12 @@ def is_condition(word: Word) -> bool:
     return word.text in CONDITIONS
 
 
+def takes_back(word: Word) -> bool:
+    """Return whether a word takes back what stands around it, wholly, in part or as one choice."""
+    is_part = word.text in CONDITIONS or word.text in {"or", "than"}
+    return is_part or is_negation(word) or word.text in _PRIVATIVES
+
+
 def are_opposed(word: str, other: str) -> bool:
     """Tell whether two stems are opposite ends of one axis, or one negates the other's form."""
     ends, others = _AXES.get(word, frozenset()), _AXES.get(other, frozenset())

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from corpus.characters import normalize
+from qa.proof.support.differences import LINKING, find_difference, swaps_names
 from qa.proof.support.language import is_english
-from qa.proof.support.numbers import find_strange_numbers, read_numbers
-from qa.proof.support.omissions import PREPOSITIONS, may_leave_out_rest, split_clauses
-from qa.proof.support.polarity import are_opposed, is_guarded, is_negation
+from qa.proof.support.names import Evidence, mark_first
+from qa.proof.support.omissions import PREPOSITIONS, may_leave_out_rest
 from qa.proof.support.words import PLAIN, Word, read_words
 
 # Share of a claim's words that stand in the source in their order, from which on the claim is a
@@ -20,8 +20,6 @@ _REORDERED_MOST = 1.5
 
 # Words that a quote may have or leave out as it likes.
 _FREE = frozenset({"a", "an", "the"})
-# What turns a part of a sentence into a sentence of its own.
-_LINKING = frozenset("is are was were be been being it they this these that which and".split())
 # A longer sentence is quoted whole or not at all: the table of an alignment has a cell for each
 # pair of words (docs/decisions/0010).
 MAX_ALIGNED_WORDS = 150
@@ -33,59 +31,81 @@ class Comparison(NamedTuple):
     Attributes:
         likeness: Share of the claim's words that stand in the source in their order, in [0, 1].
         is_quote: It is the sentence, or what is left of it when clauses are left out.
-        turns: A number, a negation or a word of direction is what differs.
+        turns: A number, a unit, a negation, an opposite or a limit is what differs.
+        is_other: A name differs, or nobody can tell what does.
         is_english: The source is, so that what turns a claim around would have been seen.
     """
 
     likeness: float
-    is_quote: bool
-    turns: bool
+    is_quote: bool = False
+    turns: bool = False
+    is_other: bool = False
     is_english: bool = True
 
     @property
     def is_altered(self) -> bool:
         return self.likeness >= QUOTES_FROM and not self.is_quote
 
+    @property
+    def is_false(self) -> bool:
+        """It quotes the source but for a fact."""
+        return self.is_altered and (self.turns or self.is_other)
 
-def compare(claim: str, source: str) -> Comparison:
-    """Tell how a claim stands to a source sentence.
+
+def compare(claim: str, source: str, evidence: Evidence) -> Comparison:
+    """Compare a claim with a sentence of its evidence.
 
     What may be left out is known for English alone: of another language a quote is the whole
     sentence, to the letter.
     """
     given = read_words(source)
-    found = _compare(without_free(read_words(claim)), without_free(given))
+    found = _compare(read_words(claim), given, evidence)
     if is_english(given):
         return found
     whole = _fold(source)
     is_quote = bool(whole) and _fold(claim) == whole
-    return found._replace(is_quote=is_quote, is_english=False)
+    return found._replace(is_quote=is_quote, is_other=not is_quote, is_english=False)
 
 
-def _compare(said: Sequence[Word], given: Sequence[Word]) -> Comparison:
-    """Align the words of a claim with those of a source sentence."""
+def _compare(claim: Sequence[Word], source: Sequence[Word], evidence: Evidence) -> Comparison:
+    said, given = without_free(claim), without_free(source)
     if not said or not given:
-        return Comparison(0.0, is_quote=False, turns=False)
+        return Comparison(0.0)
     if [word.stem for word in said] == [word.stem for word in given]:
-        return Comparison(1.0, is_quote=True, turns=False)
+        return Comparison(1.0, is_quote=True)
     shared = (Counter(w.stem for w in said) & Counter(w.stem for w in given)).total() / len(said)
     is_long = max(len(said), len(given)) > MAX_ALIGNED_WORDS
     if is_long or (len(said) > _SHORT_CLAIM and shared < QUOTES_FROM):
-        return Comparison(shared, is_quote=False, turns=False)
-    return _compare_aligned(said, given, _align(said, given))
+        return Comparison(shared, is_other=is_long)
+    return _compare_aligned(claim, source, evidence)
 
 
 def _compare_aligned(
-    said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
+    claim: Sequence[Word], source: Sequence[Word], evidence: Evidence
 ) -> Comparison:
-    is_quote = _is_shortened(said, given, pairs)
-    if not is_quote and (moved := _unfront(said, given)):
-        is_quote = _is_shortened(moved, given, _align(moved, given))
+    """Align the words of a claim with those of a source sentence."""
+    said, given = (without_free(mark_first(words, evidence)) for words in (claim, source))
+    pairs = _align(said, given)
     likeness = len(pairs) / len(said)
-    if len(said) <= _SHORT_CLAIM or _is_reordered(said, given):
+    is_reordered = likeness < QUOTES_FROM and _is_reordered(said, given)
+    if len(said) <= _SHORT_CLAIM or is_reordered:
         likeness = max(likeness, QUOTES_FROM)
-    turns = not is_quote and _turns(said, given, pairs)
-    return Comparison(likeness, is_quote=is_quote, turns=turns)
+    is_quote = _is_quote(said, without_free(source), pairs)
+    if is_quote or likeness < QUOTES_FROM:
+        return Comparison(likeness, is_quote=is_quote)
+    found = find_difference(said, given, pairs, known=evidence.stems)
+    is_swapped = is_reordered and swaps_names(said, given)
+    is_other = found.renames or is_swapped or not _says_something(said)
+    return Comparison(likeness, turns=found.turns, is_other=is_other)
+
+
+def _is_quote(
+    said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
+) -> bool:
+    if _is_shortened(said, given, pairs):
+        return True
+    moved = _unfront(said, given)
+    return bool(moved) and _is_shortened(moved, given, _align(moved, given))
 
 
 def _fold(text: str) -> str:
@@ -141,11 +161,14 @@ def _is_shortened(
     """Tell whether nothing was put in, and nothing left out that bears on the rest."""
     matched = {i for i, _ in pairs}
     added = [word for i, word in enumerate(said) if i not in matched]
-    if any(word.text not in _LINKING for word in added):
+    if any(word.text not in LINKING for word in added) or not _says_something(said):
         return False
-    if not any(word.is_content and not word.is_number for word in said):
-        return False  # "8." says nothing that could be proved
     return may_leave_out_rest(given, kept={j for _, j in pairs})
+
+
+def _says_something(said: Sequence[Word]) -> bool:
+    """Return whether anything could be proved of a claim; of "8." nothing could."""
+    return any(word.is_content and not word.is_number for word in said)
 
 
 def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
@@ -161,18 +184,3 @@ def _unfront(said: Sequence[Word], given: Sequence[Word]) -> list[Word]:
     starts = (at for at in range(2, len(said)) if said[at].stem == given[0].stem)
     at = next(starts, 0)
     return [*said[at:], *said[:at]] if at else []
-
-
-def _turns(said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a number, a limit or a direction is among what the alignment leaves over."""
-    there, here = {i for i, _ in pairs}, {j for _, j in pairs}
-    added = [word for i, word in enumerate(said) if i not in there and word.text not in _LINKING]
-    kept_clauses = [clause for clause in split_clauses(given) if here.intersection(clause)]
-    missing = [given[j] for clause in kept_clauses for j in clause if j not in here]
-    if not added and any(is_guarded(word) for word in missing):
-        return True
-    if any(are_opposed(word.stem, other.stem) for word in added for other in missing):
-        return True
-    numbers = bool(find_strange_numbers(said, given)) and bool(read_numbers(given))
-    negated = any(map(is_negation, added))
-    return numbers or negated

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from qa.proof.support.numbers import find_strange_numbers, read_numbers
+from qa.proof.support.names import find_strange_names, read_evidence
+from qa.proof.support.numbers import Number, find_strange_numbers, read_numbers
 from qa.proof.support.polarity import points_the_other_way
 from qa.proof.support.quotes import Comparison, compare
-from qa.proof.support.words import MONTHS, Word, read_words
+from qa.proof.support.words import Word, read_words
 from qa.sigmoid import sigmoid
 from qa.types import Scorer
 
@@ -22,8 +23,10 @@ INTERCEPT = -2.136
 # From this chance on, where no hard check objects; relevance does not see what a claim turns
 # around.
 SUPPORTED_FROM = 0.9
-# More likely than not.
-PARTIAL_FROM = 0.5
+# From this chance on a claim is read as held up: the bound of the published score.
+HELD_UP_FROM = 0.5
+# What is left of the chance where a hard check objects, so that it stays far below the bound.
+OBJECTED = 0.25
 # Share of the claim's content words that the sources must have, however relevant they are.
 COVERED_FROM = 0.2
 # Raw relevance of a sentence that is clearly about the same thing; a shortened quote needs 0.
@@ -33,10 +36,6 @@ QUOTED_FROM = 0.0
 MARGIN = 2.0
 # Sentences that are judged; the others share too few words, and each pair costs time.
 MAX_JUDGED = 48
-
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_CALENDAR = frozenset([*(month for month in MONTHS if month not in {"may", "march"}), *_WEEKDAYS])
-
 
 # A source that holds the claim up outranks one that speaks against it; see ``_decide``.
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
@@ -48,7 +47,8 @@ class Support:
 
     Attributes:
         verdict: ``contradicted`` if one is about the same thing and says otherwise.
-        score: The chance that the claim is held up, in [0, 1].
+        score: The chance that the claim is held up, in [0, 1]; below ``HELD_UP_FROM`` wherever a
+            number, a name, a negation, a unit or an opposite differs.
         index: The sentence that decides, or -1 where there is none.
     """
 
@@ -60,45 +60,79 @@ class Support:
 @dataclass(frozen=True, slots=True)
 class _Judged:
     verdict: Verdict
-    chance: float
+    score: float
     raw: float
     index: int
     is_quote: bool = False
 
 
-def judge_claim(claim: str, sources: Sequence[str], *, score: Scorer) -> Support:
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim, and what all of the evidence together says of it.
+
+    Attributes:
+        coverage: The share of its content words that stand in the evidence.
+        strange: Its numbers that stand nowhere there.
+        is_strange: It has a number or a name that stands nowhere there.
+        is_false: The sentence it is nearest to is quoted but for a fact: no other holds it up.
+        is_altered: It quotes a sentence but for some words, and is held up in part at best.
+    """
+
+    words: Sequence[Word]
+    coverage: float
+    strange: Sequence[Number]
+    is_strange: bool
+    is_false: bool
+    is_altered: bool
+
+
+def judge_claim(
+    claim: str, sources: Sequence[str], *, score: Scorer, headings: Sequence[str] = ()
+) -> Support:
     """Judge a claim of one sentence by source sentences.
 
-    Where the claim quotes a source but for a word, nothing else can hold it up: to a model of
-    relevance a quote with one word changed is as good as the quote.
+    To a model of relevance a quote with one word changed is as good as the quote. So where the
+    claim quotes a source but for some words, the source that it is nearest to decides whether a
+    fact is among them, which no other source makes good.
 
     Args:
         sources: Sentences, in any order.
         score: Relevance of each text for a claim, shape (n,), great is good.
+        headings: Where the sentences stand: names and numbers of these are known, too.
     """
     said = read_words(claim)
     chosen = _most_alike(said, sources)
     if not said or not chosen:
         return Support("unsupported", 0.0, -1)
     raws = score(claim, [sources[index] for index in chosen])
+    evidence = read_evidence([*headings, *sources])
+    compared = [compare(claim, sources[index], evidence) for index in chosen]
+    altered = [each for each in compared if each.is_altered]
+    nearest = max((each.likeness for each in altered), default=0)
     given = [read_words(sources[index]) for index in chosen]
-    coverage = share_covered(said, given)
-    compared = [compare(claim, sources[index]) for index in chosen]
-    is_altered = any(each.is_altered for each in compared)
-    judged = [
-        _judge(said, words, comparison, raw=float(raw), index=index,
-               coverage=coverage, only_quotes=is_altered)
-        for words, comparison, raw, index in zip(given, compared, raws, chosen, strict=True)
-    ]  # fmt: skip
-    return _decide(judged)
+    strange = find_strange_numbers(said, evidence.words)
+    asked = _Claim(
+        said,
+        coverage=share_covered(said, given),
+        strange=strange,
+        is_strange=bool(strange) or bool(find_strange_names(said, evidence.words)),
+        is_false=any(each.is_false for each in altered if each.likeness == nearest),
+        is_altered=bool(altered),
+    )
+    return _decide(
+        [
+            _judge(asked, words, comparison, raw=float(raw), index=index)
+            for words, comparison, raw, index in zip(given, compared, raws, chosen, strict=True)
+        ]
+    )
 
 
 def keeps_facts(claim: str, source: str) -> bool:
-    """Tell whether each number and name of the claim is in the source, and direction agrees."""
+    """Return whether each number and name of the claim is in the source, and direction agrees."""
     said, given = read_words(claim), read_words(source)
     return (
         not find_strange_numbers(said, given)
-        and _keeps_names(said, given)
+        and not find_strange_names(said, given)
         and not points_the_other_way(said, given)
     )
 
@@ -118,50 +152,39 @@ def share_covered(said: Sequence[Word], given: Sequence[Sequence[Word]]) -> floa
 
 
 def _judge(
-    said: Sequence[Word],
-    given: Sequence[Word],
-    comparison: Comparison,
-    *,
-    raw: float,
-    coverage: float,
-    index: int,
-    only_quotes: bool,
+    claim: _Claim, given: Sequence[Word], comparison: Comparison, *, raw: float, index: int
 ) -> _Judged:
     """Judge the claim by one source."""
     if comparison.is_quote and raw >= QUOTED_FROM:
         return _Judged("supported", sigmoid(raw), raw, index, is_quote=True)
-    chance = sigmoid(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * coverage + INTERCEPT)
-    verdict: Verdict = "unsupported"
-    if comparison.is_altered:
-        verdict = "contradicted" if comparison.turns and raw >= QUOTED_FROM else "unsupported"
-    elif _speaks_against(said, given) and not comparison.is_quote:
-        verdict = "contradicted" if raw >= SAME_THING_FROM else "unsupported"
-    elif not only_quotes and _keeps_names(said, given) and not find_strange_numbers(said, given):
-        verdict = _grade(chance) if coverage >= COVERED_FROM else "unsupported"
-        if not comparison.is_english and verdict == "supported":
-            verdict = "partial"  # a negation would not have been seen
+    chance = sigmoid(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * claim.coverage + INTERCEPT)
+    if claim.is_false:
+        speaks_against, heard_from = comparison.is_false and comparison.turns, QUOTED_FROM
+    else:
+        is_compared = comparison.is_altered or comparison.is_quote
+        speaks_against = not is_compared and _speaks_against(claim, given)
+        heard_from = SAME_THING_FROM
+    if speaks_against or claim.is_false or claim.is_strange or comparison.is_false:
+        is_against = speaks_against and raw >= heard_from
+        verdict: Verdict = "contradicted" if is_against else "unsupported"
+        return _Judged(verdict, chance * OBJECTED, raw, index)
+    is_whole = comparison.is_english and not claim.is_altered
+    verdict = _grade(chance, is_whole=is_whole) if claim.coverage >= COVERED_FROM else "unsupported"
     return _Judged(verdict, chance, raw, index)
 
 
-def _grade(chance: float) -> Verdict:
-    if chance >= SUPPORTED_FROM:
+def _grade(chance: float, *, is_whole: bool) -> Verdict:
+    if chance >= SUPPORTED_FROM and is_whole:
         return "supported"
-    return "partial" if chance >= PARTIAL_FROM else "unsupported"
+    return "partial" if chance >= HELD_UP_FROM else "unsupported"
 
 
-def _speaks_against(said: Sequence[Word], given: Sequence[Word]) -> bool:
+def _speaks_against(claim: _Claim, given: Sequence[Word]) -> bool:
     """Tell whether the source turns the claim around, or has another value of the same unit."""
-    if points_the_other_way(said, given):
-        return True
-    strange = {number.unit for number in find_strange_numbers(said, given)} - {""}
-    return bool(strange & {number.unit for number in read_numbers(given)})
-
-
-def _keeps_names(said: Sequence[Word], given: Sequence[Word]) -> bool:
-    known = {word.stem for word in given}
-    return all(
-        word.stem in known for word in said if word.is_name or word.text in _CALENDAR
-    )  # fmt: skip
+    units = {number.unit for number in claim.strange} - {""}
+    return points_the_other_way(claim.words, given) or bool(
+        units & {number.unit for number in read_numbers(given)}
+    )
 
 
 def _decide(judged: Sequence[_Judged]) -> Support:
@@ -173,5 +196,4 @@ def _decide(judged: Sequence[_Judged]) -> Support:
         best = worst if worst.raw >= best.raw - MARGIN else best
     if best.verdict == "unsupported":
         best = max(judged, key=lambda each: each.raw)
-    holds_up = best.verdict in {"supported", "partial"}
-    return Support(best.verdict, best.chance if holds_up else best.chance / 2, best.index)
+    return Support(best.verdict, best.score, best.index)

@@ -1,0 +1,158 @@
+"""Find the facts among the words in which a claim differs from a sentence that it quotes.
+
+A number, a name, a unit, a negation or an opposite is one; of any other word nobody knows here
+whether it says the same.
+"""
+
+from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from qa.proof.support.names import are_one_name
+from qa.proof.support.numbers import counts, is_currency, is_unit, read_numbers
+from qa.proof.support.omissions import CHOOSING, PREPOSITIONS, keep_subjects, split_clauses
+from qa.proof.support.polarity import are_opposed, is_negation, takes_back
+from qa.proof.support.words import Word
+
+Pairs = Sequence[tuple[int, int]]
+
+# What turns a part of a sentence into a sentence of its own.
+LINKING = frozenset("is are was were be been being it they this these that which and".split())
+# Words of a source that stand where a claim has others: as many as those, and so many more.
+_PLACE_SLACK = 2
+# A clause that takes something back says so in this many of its first words.
+_OPENING = 3
+# They take the meaning of the word away that they are written together with.
+_PREFIXES = ("anti", "ex", "non", "pseudo", "quasi", "un")
+
+
+class Difference(NamedTuple):
+    """Which facts differ.
+
+    Attributes:
+        turns: A number, a unit, a negation, an opposite, or a limit that was left out.
+        renames: A name, or what may be one.
+    """
+
+    turns: bool = False
+    renames: bool = False
+
+
+class _Gap(NamedTuple):
+    """The words between two that a claim shares with its source; ``given`` are the source's.
+
+    Attributes:
+        near: Those of the source that stand where the claim's do, however long the gap is there.
+        before, after: The shared words around it; None at an end.
+    """
+
+    said: Sequence[Word]
+    given: Sequence[Word]
+    near: Sequence[Word]
+    before: Word | None
+    after: Word | None
+
+
+def find_difference(
+    said: Sequence[Word], given: Sequence[Word], pairs: Pairs, *, known: Container[str]
+) -> Difference:
+    """Return what differs between a claim and its source, whose ``pairs`` of places are shared.
+
+    Args:
+        known: The stems of all evidence: with another word the claim does not begin, if that may
+            be a name.
+    """
+    there, here = {i for i, _ in pairs}, {j for _, j in pairs}
+    added = [word for i, word in enumerate(said) if i not in there and word.text not in LINKING]
+    kept_clauses = [clause for clause in split_clauses(given) if here.intersection(clause)]
+    missing = [given[j] for clause in kept_clauses for j in clause if j not in here]
+    gaps = list(_find_gaps(said, given, pairs))
+    turns = (
+        any(map(is_negation, added)) != any(map(is_negation, missing))
+        or any(are_opposed(one.stem, other.stem) for one in added for other in missing)
+        or _has_other_number(added, missing)
+        or any(_measures_otherwise(gap) or _takes_prefix_off(gap) for gap in gaps)
+        or (not added and _loses_limit(given, here))
+    )
+    return Difference(turns, renames=any(_renames(gap, known) for gap in gaps))
+
+
+def swaps_names(said: Sequence[Word], given: Sequence[Word]) -> bool:
+    """Return whether the same words, or names, stand in another order: who beat whom.
+
+    A name behind a preposition may stand anywhere.
+    """
+    here, there = ([word.stem for word in words if word.is_content] for words in (said, given))
+    if sorted(here) == sorted(there):
+        return here != there
+    names = {word.stem for word in (*said, *given) if word.is_name}.intersection(here, there)
+    neighbours = [*pairwise(said), *pairwise(given)]
+    names -= {word.stem for before, word in neighbours if before.text in PREPOSITIONS}
+    order = [[*dict.fromkeys(w for w in words if w in names)] for words in (here, there)]
+    return order[0] != order[1]
+
+
+def _loses_limit(given: Sequence[Word], here: set[int]) -> bool:
+    """Return whether what is left out, with nothing in its place, bears on what is kept.
+
+    It limits it, or is what it is said of.
+    """
+    clauses = list(split_clauses(given))
+    if not keep_subjects(given, clauses, here):
+        return True
+    for clause in clauses:
+        left_out = [given[at] for at in clause if at not in here]
+        is_whole = len(left_out) == len(clause)
+        if any(map(takes_back, left_out[: _OPENING if is_whole else None])):
+            return True
+        if is_whole and left_out[0].text in CHOOSING and not left_out[0].opens_clause:
+            return True
+    return any(word.is_joined and (j in here) != (j - 1 in here) for j, word in enumerate(given))
+
+
+def _find_gaps(said: Sequence[Word], given: Sequence[Word], pairs: Pairs) -> Iterator[_Gap]:
+    ends = [(-1, -1), *pairs, (len(said), len(given))]
+    for (i, j), (next_i, next_j) in pairwise(ends):
+        here, there = said[i + 1 : next_i], given[j + 1 : next_j]
+        if here or there:
+            is_first, is_last = i < 0, next_i == len(said)
+            reach = len(here) + _PLACE_SLACK
+            near = [
+                word
+                for at, word in enumerate(there)
+                if (at < reach and not is_first) or (at >= len(there) - reach and not is_last)
+            ]
+            before, after = None if is_first else said[i], None if is_last else said[next_i]
+            yield _Gap(here, there, near, before, after)
+
+
+def _has_other_number(said: Sequence[Word], given: Sequence[Word]) -> bool:
+    here, there = ({number.value for number in read_numbers(words)} for words in (said, given))
+    return bool(here - there and there - here)
+
+
+def _measures_otherwise(gap: _Gap) -> bool:
+    """Find another number in the place of one, or another sign or unit beside one."""
+    is_sign = any(word.is_sign for word in (*gap.said, *gap.near))
+    if is_sign or _has_other_number(gap.said, gap.near):
+        return True
+    if gap.before and counts(gap.before):
+        is_lost = any(word.is_content and not word.opens_clause for word in gap.given[:1])
+        return is_lost or is_unit(gap.said[:1])
+    is_counted = gap.after is not None and counts(gap.after)
+    return is_counted and any(map(is_currency, (*gap.given[-1:], *gap.said[-1:])))
+
+
+def _takes_prefix_off(gap: _Gap) -> bool:
+    """Find "war" in the place of "anti-war", or the other way about."""
+    pairs = [sorted((one.stem, other.stem), key=len) for one in gap.said for other in gap.near]
+    return any(long == prefix + short for short, long in pairs for prefix in _PREFIXES)
+
+
+def _renames(gap: _Gap, known: Container[str]) -> bool:
+    """Find a name in the place of another, but for "LA" and "Los Angeles"."""
+    if any(word.is_name and word.stem not in known for word in gap.said[:1] if not gap.before):
+        return True
+    said, given = ([word for word in words if word.is_name] for words in (gap.said, gap.near))
+    is_shared = {word.stem for word in said} <= {word.stem for word in given}
+    return bool(given) and not is_shared and not are_one_name(said, given)
