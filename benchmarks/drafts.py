@@ -1,25 +1,32 @@
 # ruff: noqa: E402  (models can be imported once Django is set up)
-"""Play a capable language model and see what of its drafts is said.
+"""Play a capable language model over real documents, and see what of its drafts is said.
 
-    python benchmarks/drafts.py SQUAD2 [--held-out] [--cases]
+    python benchmarks/drafts.py record FOLDER OUT [--answerable N] [--unanswerable N]
+    python benchmarks/drafts.py play FOLDER [--variant false] [--unchecked OUT] [--cases]
 
-SQUAD2 is a data set folder with SQuAD 2.0's questions; the others are asked of data/documents.
-``benchmarks/drafts/`` holds, for each question, a true draft and a false one, written by hand over
-the passage that answers, with the right passages cited: what a server on loopback replies. The
-rules of qa/proof/support were chosen on ``open.jsonl``; ``held_out.jsonl`` is for judging them.
+FOLDER is a data set of documents with questions. ``record`` writes the prompt of each question to a
+file of OUT. ``benchmarks/drafts/NAME.jsonl`` has what a model replied, written by hand before the
+right answers were looked at: statements, and of each the SHA-1 of the segments that it points at,
+so that a reply holds as long as the documents are cut as they were. ``checks.jsonl`` has whether
+evidence says a statement. ``play`` is a server on loopback that gives these replies, and prints
+JSON: what is said, by the gold strings of the data set, with 95 % intervals. Items that nobody
+judged yet are written to ``--unchecked``.
 
-Prints JSON. ``proof`` leaves the confidence out (any is enough), ``product`` is with the settings
-in force. Each share has its 95 % Wilson interval.
+A reply's ``variant`` is ``true``, or ``false`` for one in which statements are wrong on purpose:
+``lies`` has their places.
 """
 
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from hashlib import sha1, sha256
 from math import sqrt
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import django
@@ -29,230 +36,277 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
+from dataclasses import replace
+
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.models import Collection
-from evaluation.datasets import DataSet, GoldQuestion, read_dataset
+from evaluation.datasets import GoldQuestion, read_dataset
 from evaluation.index import index_dataset
-from qa.answer_question import answer_question
+from evaluation.metrics import contains_gold
+from qa.answer_question import AnsweredQuestion, answer_question
 from qa.answerers.dspy_program import LMAnswerer
 from qa.context import QAContext, build_context
-from qa.fallbacks import prove_draft
-from qa.types import Answer, Draft, Passage
-from tests.contracts.chat_server import ChatServer, answers, chat_server, hang
+from tests.contracts.chat_server import Call, chat_server
 
-DRAFTS = Path(__file__).resolve().parent / "drafts"
-# Of squad2, beside those that are asked of: enough that the right passage has to be found.
-OTHER_DOCUMENTS = 60
-PASSAGES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A question with what a model would write.
-
-    Attributes:
-        cited: Document's id in the data set, or headings: what passages the model cites.
-        true: Sentences that the passages hold up.
-        keys: What the documents' own sentence has in each true sentence's place.
-        false: Sentences of the false draft; those at ``lies`` are false.
-    """
-
-    question: str
-    cited: tuple[str, ...]
-    true: tuple[str, ...]
-    keys: tuple[str, ...]
-    false: tuple[str, ...]
-    lies: tuple[int, ...]
-    kind: str
-    false_kind: str
+REPLIES = Path(__file__).resolve().parent / "drafts"
+SEGMENT = re.compile(
+    r"^(S\d+\.\d+) (.*?)(?=^S\d+(?:\.\d+)?[ \n]|^\[\[ ## |\Z)", re.MULTILINE | re.DOTALL
+)
+ITEM = re.compile(r"^Item \d+\nEvidence: (.*?)\nStatement: ([^\n]*)$", re.DOTALL | re.MULTILINE)
+REFUSAL = json.dumps({"verdict": "", "statements": []})
+# Of a reply: about what servers write in a second.
+TOKENS_A_SECOND = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
-    """A case with what was retrieved and what came of it.
+def segments_in(prompt: str) -> dict[str, str]:
+    """Return the texts of a prompt's segments by their ids."""
+    return {found[1]: found[2].strip() for found in SEGMENT.finditer(prompt)}
+
+
+def key_of(text: str) -> str:
+    return sha1(" ".join(text.split()).encode(), usedforsecurity=False).hexdigest()[:10]
+
+
+def check_key(statement: str, evidence: str) -> str:
+    told = " ".join(f"{statement}\n{evidence}".split())
+    return sha256(told.encode()).hexdigest()[:16]
+
+
+@dataclass(slots=True)
+class Model:
+    """Replies as it was written down.
 
     Attributes:
-        extract: What is answered without a language model.
+        replies: By the question as it was asked.
+        checks: Verdicts by ``check_key``.
+        unchecked: Items without a verdict.
+        prompts: What was asked, by the question.
     """
 
-    case: Case
-    passages: tuple[Passage, ...]
-    extract: Answer
-    true: Draft
-    false: Draft
+    replies: dict[str, dict[str, Any]]
+    checks: dict[str, str]
+    unchecked: dict[str, dict[str, str]] = field(default_factory=dict)
+    prompts: dict[str, str] = field(default_factory=dict)
+    question: str = ""
+    lost: list[str] = field(default_factory=list)
+
+    def __call__(self, call: Call) -> None:
+        if "Statement: " in call.prompt and "verdicts" in call.prompt:
+            reply = self._check(call.prompt)
+        else:
+            self.prompts[self.question] = call.prompt
+            reply = self._draft(call.prompt)
+        if reply is None:
+            call.send(500, "{}")
+        elif call.body.get("stream"):
+            call.begin_stream()
+            for at in range(0, len(reply), 200):
+                call.stream(reply[at : at + 200])
+            call.end_stream()
+        else:
+            message = {"role": "assistant", "content": reply}
+            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            call.send(200, json.dumps({"id": "c", "model": "m", "choices": [choice]}))
+
+    def _draft(self, prompt: str) -> str:
+        reply = self.replies.get(self.question)
+        if reply is None:
+            return REFUSAL
+        ids = {key_of(text): label for label, text in segments_in(prompt).items()}
+        statements = []
+        for statement in reply["statements"]:
+            sources = [ids[key] for key in statement["keys"] if key in ids]
+            if len(sources) < len(statement["keys"]):
+                self.lost.append(reply["id"])
+            statements.append({"sources": sources, "text": statement["text"]})
+        return json.dumps({"verdict": reply["verdict"], "statements": statements})
+
+    def _check(self, prompt: str) -> str | None:
+        items = ITEM.findall(prompt)
+        keys = [check_key(statement, evidence) for evidence, statement in items]
+        for key, (evidence, statement) in zip(keys, items, strict=True):
+            if key not in self.checks:
+                self.unchecked[key] = {
+                    "key": key,
+                    "question": self.question,
+                    "evidence": evidence,
+                    "statement": statement,
+                }
+        if any(key not in self.checks for key in keys):
+            return None
+        return json.dumps({"verdicts": [self.checks[key] for key in keys]})
 
 
 def main() -> None:
-    options = _parse_options()
-    drafted = list(draft_all(options.folder, "held_out" if options.held_out else "open"))
-    context = build_context(lm="extractive")
-    any_sure = replace(context, prover=replace(context.prover, answer_from=0.0))
-    report = {
-        "questions": len(drafted),
-        "proof": summarize(drafted, any_sure, show=options.cases),
-        "product": summarize(drafted, context),
-    }
-    print(json.dumps(report, indent=2, ensure_ascii=False))
+    options = parse_options()
+    dataset = read_dataset(options.folder)
+    with acting_as(SYSTEM):
+        indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
+        address = indexed.collection.address
+        if options.act == "record":
+            record(dataset.questions, address, options)
+        else:
+            play(dataset.name, dataset.questions, address, options)
 
 
-def _parse_options() -> argparse.Namespace:
+def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--held-out", action="store_true")
-    parser.add_argument("--cases", action="store_true", help="show what became of each draft")
+    acts = parser.add_subparsers(dest="act", required=True)
+    recording = acts.add_parser("record")
+    recording.add_argument("folder", type=Path)
+    recording.add_argument("out", type=Path)
+    recording.add_argument("--answerable", type=int, default=30)
+    recording.add_argument("--unanswerable", type=int, default=20)
+    playing = acts.add_parser("play")
+    playing.add_argument("folder", type=Path)
+    playing.add_argument("--variant", default="true", choices=["true", "false"])
+    playing.add_argument("--unchecked", type=Path)
+    playing.add_argument("--cases", action="store_true")
     return parser.parse_args()
 
 
-def draft_all(folder: Path, part: str) -> Iterator[Drafted]:
-    """Have all questions of a part drafted; those whose passages are not found are left out."""
-    rows = [json.loads(line) for line in (DRAFTS / f"{part}.jsonl").read_text().splitlines()]
-    squad = [row for row in rows if row["set"] == "squad2"]
-    own = [row for row in rows if row["set"] == "documents"]
-    yield from _draft_squad(read_dataset(folder), squad)
-    documents = _index(read_dataset(ROOT / "data" / "evaluation"))
-    yield from _draft([_case(row, row["question"], row["sections"]) for row in own], documents)
+def drawn(questions: Sequence[GoldQuestion], count: int) -> list[GoldQuestion]:
+    """Return so many, by a hash of their ids."""
+    return sorted(questions, key=lambda each: sha256(each.id.encode()).digest())[:count]
 
 
-def _draft_squad(dataset: DataSet, rows: Sequence[dict[str, Any]]) -> Iterator[Drafted]:
-    questions = {each.id: each for each in dataset.questions}
-    asked = [questions[row["question"]] for row in rows]
-    wanted = {document_id for question in asked for document_id in question.doc_ids}
-    others = [each for each in dataset.documents if each.id not in wanted][::14][:OTHER_DOCUMENTS]
-    chosen = [each for each in dataset.documents if each.id in wanted]
-    collection = _index(replace(dataset, documents=tuple(chosen + others)))
-    cases = [_case(row, each.text, _addresses(each)) for row, each in zip(rows, asked, strict=True)]
-    yield from _draft(cases, collection)
+def record(questions: Sequence[GoldQuestion], address: str, options: argparse.Namespace) -> None:
+    answerable = [each for each in questions if each.is_answerable]
+    others = [each for each in questions if not each.is_answerable]
+    chosen = drawn(answerable, options.answerable) + drawn(others, options.unanswerable)
+    model = Model({}, {})
+    options.out.mkdir(parents=True, exist_ok=True)
+    for question in sorted(chosen, key=lambda each: sha256(each.text.encode()).digest()):
+        ask(question.text, address, model)
+        (options.out / f"{question.id}.txt").write_text(model.prompts[question.text])
 
 
-def _addresses(question: GoldQuestion) -> list[str]:
-    return [f"evaluate:{document_id}" for document_id in question.doc_ids]
+def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, float]:
+    """Answer with the model; return the seconds to the first piece of the answer, too."""
+    model.question = question
+    first: list[float] = []
+    started = perf_counter()
+
+    class Listener:
+        def check(self) -> None: ...
+
+        def begin(self, step: str) -> None: ...
+
+        def say(self, text: str, citation: object) -> None:
+            first.append(perf_counter() - started)
+
+    with chat_server(model) as server:
+        answerer = LMAnswerer("openai/played", api_base=f"{server.root}/v1", api_key="none")
+        context = with_answerer(build_context(lm="extractive"), answerer)
+        answered = answer_question(
+            question,
+            collection=address,
+            k=12,
+            context=replace(context, listener=Listener(), keeps_answers=False),
+            route="evaluate",
+        )
+    return answered, first[0] if first else 0.0
 
 
-def _case(row: dict[str, Any], question: str, cited: Sequence[str]) -> Case:
-    return Case(
-        question=question,
-        cited=tuple(cited),
-        true=tuple(row["true"]),
-        keys=tuple(row["keys"]),
-        false=tuple(row["false"]),
-        lies=tuple(row["lies"]),
-        kind=row["kind"],
-        false_kind=row["false_kind"],
-    )
+def with_answerer(context: QAContext, answerer: LMAnswerer) -> QAContext:
+    return replace(context, answerer=answerer, fallback=context.answerer)
 
 
-def _index(dataset: DataSet) -> Collection:
-    return index_dataset(dataset, fresh=False, progress=lambda done, of: None).collection
-
-
-def _draft(cases: Sequence[Case], collection: Collection) -> Iterator[Drafted]:
-    context = build_context(lm="extractive")
-    with chat_server(hang) as server:
-        model = LMAnswerer("openai/scripted", api_base=f"{server.root}/v1", api_key="none")
-        for case in cases:
-            found = answer_question(
-                case.question, collection=collection.name, k=12, context=context
-            )
-            labels = list(_labels(case, found.passages))
-            if labels:
-                true, false = (
-                    _write(model, server, case.question, found.passages, " ".join(text), labels)
-                    for text in (case.true, case.false)
-                )
-                yield Drafted(case, found.passages, found.answer, true, false)
-            else:
-                print(f"not found: {case.question}", file=sys.stderr)
-
-
-def _labels(case: Case, passages: Sequence[Passage]) -> Iterator[str]:
-    for number, passage in enumerate(passages, start=1):
-        if passage.source_uri in case.cited or set(case.cited) & set(passage.heading_path):
-            yield f"S{number}"
-
-
-def _write(
-    model: LMAnswerer,
-    server: ChatServer,
-    question: str,
-    passages: Sequence[Passage],
-    text: str,
-    labels: Sequence[str],
-) -> Draft:
-    server.behaviour = answers(text, labels)
-    return model.answer(question, passages)
-
-
-def summarize(
-    drafted: Sequence[Drafted], context: QAContext, *, show: bool = False
-) -> dict[str, Any]:
-    """Prove all drafts and count."""
-    true = [(each, _prove(each, each.true, context)) for each in drafted]
-    false = [(each, _prove(each, each.false, context)) for each in drafted]
-    halves = [(each, answer) for each, answer in true if len(each.case.true) > 1]
-    lies = [(each.case.false[at], answer) for each, answer in false for at in each.case.lies]
-    report: dict[str, Any] = {
-        "true drafts said in full or in the documents' words": _share(
-            [all(_holds(each.case, answer)) for each, answer in true]
-        ),
-        "of them in the model's words alone": _share(
-            [all(text in answer.text for text in each.case.true) for each, answer in true]
-        ),
-        "true sentences said in the model's words": _share(
-            [text in answer.text for each, answer in true for text in each.case.true]
-        ),
-        "both halves answered": _share([all(_holds(e.case, answer)) for e, answer in halves]),
-        "same by the extract": _share([all(_has_keys(e.case, e.extract)) for e, _ in halves]),
-        "false sentences said": _share([lie in answer.text for lie, answer in lies]),
-        "worse than the extract": _share(
-            [_is_worse(each, answer) for each, answer in true]
-            + [answer.abstained and not each.extract.abstained for each, answer in false]
-        ),
-        "fell back to the extract": _share([bool(answer.fallback) for _, answer in true]),
-    }
-    if show:
-        report["cases"] = [
-            {
-                "question": each.case.question,
-                "true": [each.case.kind, list(each.case.true), answer.text],
-                "false": [each.case.false_kind, list(each.case.false), other.text],
-            }
-            for (each, answer), (_, other) in zip(true, false, strict=True)
-        ]
-    return report
-
-
-def _prove(each: Drafted, draft: Draft, context: QAContext) -> Answer:
-    """Do what the graph does after the draft."""
-    extractive = context.answerer
-    asked = replace(context, fallback=extractive)
-    unfinished = asked.prover.begin(each.passages, question=each.case.question)
-    return prove_draft(draft, unfinished, context=asked)
-
-
-def _holds(case: Case, answer: Answer) -> list[bool]:
-    """Which of the true sentences the answer has, by themselves or by the documents' own."""
-    return [
-        text in answer.text or key.lower() in answer.text.lower()
-        for text, key in zip(case.true, case.keys, strict=True)
+def play(
+    name: str, questions: Sequence[GoldQuestion], address: str, options: argparse.Namespace
+) -> None:
+    rows = [
+        row for row in read_rows(REPLIES / f"{name}.jsonl") if row["variant"] == options.variant
     ]
+    asked = {each.id: each for each in questions}
+    checks = {row["key"]: row["verdict"] for row in read_rows(REPLIES / "checks.jsonl")}
+    model = Model({asked[row["id"]].text: row for row in rows}, checks)
+    results = []
+    for row in rows:
+        question = asked[row["id"]]
+        answered, _ = ask(question.text, address, model)
+        results.append((row, question, answered))
+        if options.cases:
+            show(row, question, answered)
+    print(json.dumps({**summarize(results), "lost_sources": sorted(set(model.lost))}, indent=2))
+    if options.unchecked:
+        lines = [json.dumps(row) for row in model.unchecked.values()]
+        options.unchecked.write_text("".join(f"{line}\n" for line in lines))
 
 
-def _has_keys(case: Case, answer: Answer) -> list[bool]:
-    return [key.lower() in answer.text.lower() for key in case.keys]
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
 
 
-def _is_worse(each: Drafted, answer: Answer) -> bool:
-    return sum(_holds(each.case, answer)) < sum(_has_keys(each.case, each.extract))
+Result = tuple[dict[str, Any], GoldQuestion, AnsweredQuestion]
 
 
-def _share(found: Sequence[bool]) -> dict[str, Any]:
-    """The share of those that are so, with its 95 % Wilson interval."""
-    count, n, z = sum(found), len(found), 1.96
-    middle, spread = count / n + z * z / (2 * n), z * sqrt(count * (n - count) / n + z * z / 4) / n
-    low, high = ((middle + sign * spread) / (1 + z * z / n) for sign in (-1, 1))
-    return {"share": round(count / n, 3), "of": n, "from": round(low, 3), "to": round(high, 3)}
+def summarize(results: Sequence[Result]) -> dict[str, Any]:
+    def holds(answered: AnsweredQuestion, question: GoldQuestion) -> bool:
+        quotes = " ".join(citation.quote for citation in answered.answer.citations)
+        return bool(contains_gold(f"{answered.answer.text} {quotes}", question.answers))
+
+    answerable = [each for each in results if each[1].is_answerable]
+    drafted = [each for each in answerable if each[0]["statements"]]
+    said = [each for each in results if each[2].answer.text]
+    right = [each for each in answerable if each[2].answer.text and holds(each[2], each[1])]
+    others = [each for each in results if not each[1].is_answerable]
+    fates = [
+        (fate, at in row.get("lies", []))
+        for row, _, answered in results
+        for at, fate in enumerate(answered.answer.drafted)
+    ]
+    return {
+        "drafted, of the answerable": share(len(drafted), len(answerable)),
+        "answered, of the answerable": share(
+            sum(bool(e[2].answer.text) for e in answerable), len(answerable)
+        ),
+        "right by gold strings, of the answerable": share(len(right), len(answerable)),
+        "right, of what is said": share(len(right), len(said)),
+        "unanswerable answered": share(sum(bool(e[2].answer.text) for e in others), len(others)),
+        "by the extract": sum(e[2].answer.answerer == "extractive" for e in said),
+        "true statements stated": share(
+            sum(f.outcome == "stated" for f, lie in fates if not lie),
+            sum(not lie for _, lie in fates),
+        ),
+        "false statements stated": share(
+            sum(f.outcome == "stated" for f, lie in fates if lie), sum(lie for _, lie in fates)
+        ),
+        "fates": {
+            o: sum(f.outcome == o for f, _ in fates)
+            for o in ("stated", "quoted", "repeated", "dropped")
+        },
+    }
+
+
+def share(count: int, total: int) -> dict[str, Any]:
+    """Return a share with its 95 % Wilson interval."""
+    if not total:
+        return {"share": None, "n": 0}
+    z, p = 1.96, count / total
+    middle = (p + z * z / (2 * total)) / (1 + z * z / total)
+    half = z * sqrt(p * (1 - p) / total + z * z / (4 * total * total)) / (1 + z * z / total)
+    return {
+        "share": round(p, 3),
+        "n": total,
+        "interval": [round(middle - half, 3), round(middle + half, 3)],
+    }
+
+
+def show(row: dict[str, Any], question: GoldQuestion, answered: AnsweredQuestion) -> None:
+    answer = answered.answer
+    print(f"## {question.id} {question.text}\n   gold: {question.answers[:2]}", file=sys.stderr)
+    print(
+        f"   {answer.kind} {answer.answerer} {answer.confidence:.2f} {answer.fallback}",
+        file=sys.stderr,
+    )
+    print(f"   > {answer.text}", file=sys.stderr)
+    for fate in answer.drafted:
+        print(
+            f"   - {fate.outcome}: {fate.text} ({fate.reason}) <{fate.quoted[:100]}>",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":
-    with acting_as(SYSTEM):
-        main()
+    main()

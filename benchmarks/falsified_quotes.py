@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.sentences import sentence_spans
 from evaluation.datasets import read_dataset
-from qa.proof.support import find_departure, judge_claim
+from qa.proof.support import judge_claim
 from qa.search.rerankers import get_judge
 from qa.types import Scorer
 from tests.falsified import Falsified, falsify_all
@@ -67,7 +67,6 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
     scorers = {"finds all relevant": _credulous, "configured": get_judge().score}
     judges: dict[str, Judge] = {name: _judge_by(score) for name, score in scorers.items()}
-    judges["says in other words"] = _restates
     return {
         "falsified": Counter(each.kind for each in falsified),
         "judges": [
@@ -79,11 +78,6 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 def _judge_by(score: Scorer) -> Judge:
     return lambda text, sources: judge_claim(text, sources, score=score).verdict
-
-
-def _restates(text: str, sources: Sequence[str]) -> str:
-    is_restated = any(not find_departure(text, source) for source in sources)
-    return "supported" if is_restated else "unsupported"
 
 
 def _credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:

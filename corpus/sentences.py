@@ -22,7 +22,6 @@ _BOUNDARY = re.compile(
     )""",
     re.VERBOSE,
 )
-_UNFINISHED_HEADING = re.compile(r"(?:\A|(?<=\n))\#{1,6}(?:\s[^\n]*+)?\Z")
 # The mark of a list's item: nothing is said by it alone.
 _MARKER = re.compile(r"[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]")
 # Spaces before one at the beginning of a line.
@@ -38,12 +37,6 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     is one with what follows it. Linear in the length of the text.
     """
     return list(trim_spans(text, _cuts(text)))
-
-
-def finished_spans(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the sentences that stay as they are, whatever is written after them."""
-    heading = _UNFINISHED_HEADING.search(text)  # one sentence, once its line is ended
-    return sentence_spans(text[: heading.start() + 1] if heading else text)[:-1]
 
 
 def _cuts(text: str) -> Iterator[tuple[int, int]]:
@@ -100,14 +93,6 @@ def trim_spans(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[in
         size = len(piece.strip())
         if size:
             yield start + left, start + left + size
-
-
-def join_sentences(sentences: Iterable[str]) -> str:
-    """Put sentences one after the other, so that they can be told apart again."""
-    text = ""
-    for sentence in sentences:
-        text += separator_after(text) + sentence
-    return text
 
 
 def separator_after(text: str) -> str:

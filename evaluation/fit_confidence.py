@@ -18,10 +18,10 @@ from evaluation.results import Progress
 from evaluation.runs import judge_answer
 from qa import models
 from qa.answer_question import answer_question
-from qa.context import QAContext
+from qa.context import EXTRACTIVE, QAContext
 from qa.proof.confidence import FEATURES, Calibration, gather_evidence, likeliest_first
 from qa.sigmoid import sigmoid
-from qa.types import Evidence
+from qa.types import Answer, Evidence, Passage
 
 # Each figure comes from models fitted on five sixths of the subjects.
 FOLDS = 6
@@ -53,7 +53,7 @@ def gather_points(
 ) -> list[Point]:
     """Ask a data set's documents its own questions and foreign ones; answer all, however unsure.
 
-    Questions to which no passage was found give no point.
+    Questions to which no passage was found give no point, nor does what a language model refuses.
 
     Raises:
         BackendError: A model failed.
@@ -61,7 +61,8 @@ def gather_points(
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
-    candid = replace(context, prover=replace(context.prover, answer_from=0.0), keeps_answers=False)
+    verifier = replace(context.verifier, answer_from=0.0, draft_answer_from=0.0)
+    candid = replace(context, verifier=verifier, keeps_answers=False)
     subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(asked, start=1):
@@ -92,15 +93,29 @@ def _ask(
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     if not answered.passages:
         return None
+    evidence = _draft_evidence(answered.answer) if context.writes else _evidence(answered.passages)
+    if evidence is None:
+        return None
     is_right = bool(judge_answer(question, answered, ids=indexed.ids)["right"])
-    passages = answered.passages
-    quoted, _ = likeliest_first(passages)[0]
     return Point(
         kind=ANSWERABLE if question.is_answerable else UNANSWERABLE,
         group=group,
-        evidence=gather_evidence(passages)[quoted.chunk_id],
+        evidence=evidence,
         is_right=question.is_answerable and is_right,
     )
+
+
+def _evidence(passages: Sequence[Passage]) -> Evidence:
+    quoted, _ = likeliest_first(passages)[0]
+    return gather_evidence(passages)[quoted.chunk_id]
+
+
+def _draft_evidence(answer: Answer) -> Evidence | None:
+    """The best reading of what a model's draft cites; None where there is no such draft."""
+    read = [each.passage.reading for each in answer.citations if each.passage.reading is not None]
+    if answer.answerer == EXTRACTIVE or not read:
+        return None
+    return Evidence(max(reading.score for reading in read), behind=0.0)
 
 
 def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibration:

@@ -5,7 +5,6 @@ from enum import StrEnum
 
 from evaluation.metrics import contains_gold
 from qa.answer_question import AnsweredQuestion
-from qa.proof.drafts import cited_passages
 
 
 class Loss(StrEnum):
@@ -21,10 +20,11 @@ class Loss(StrEnum):
 def find_loss(answered: AnsweredQuestion, gold: Sequence[str]) -> Loss:
     """Return where an answer that holds none of the gold answers lost them."""
     draft, passages = answered.draft, answered.passages
-    if draft is not None and contains_gold(draft.text, gold):
+    quotes = [q for each in draft.statements for q in each.quotes] if draft is not None else []
+    drafted = " ".join([draft.text if draft else "", *(quote.text for quote in quotes)])
+    if contains_gold(drafted, gold):
         return Loss.REFUSED if answered.answer.abstained else Loss.NOT_PROVED
-    chosen = cited_passages(draft, passages) if draft is not None else []
-    if any(contains_gold(passage.text, gold) for passage in chosen):
+    if any(contains_gold(quote.passage.text, gold) for quote in quotes):
         return Loss.OTHER_SENTENCE
     found = any(contains_gold(passage.text, gold) for passage in passages)
     return Loss.OTHER_PASSAGE if found else Loss.NOT_FOUND

@@ -1,7 +1,7 @@
 """Compile the answering program for a model on a data set, and keep it if it answers better."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
@@ -20,7 +20,7 @@ from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.program_files import StoredProgram, store_program
 from qa.context import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
 from qa.search_passages import search_passages
-from qa.types import Answer, Citation, Draft, Passage, Query
+from qa.types import Draft, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def optimize_answerer(
 ) -> Compiled:
     """Compile on some of the questions, judge on others, keep what did not get worse.
 
-    A draft is right if each of its sentences is proved and the gold answer is among them; on an
-    unanswerable question, and only there, if it is empty.
+    A draft is right if each of its statements has sources and the gold answer is among those; on
+    an unanswerable question, and only there, if it is empty.
 
     Args:
         report: Told how far each stage is.
@@ -123,35 +123,20 @@ def split_questions(
     return drawn[: compilation.train_count], drawn[compilation.train_count :]
 
 
-def is_right(
-    draft: Draft, *, question: GoldQuestion, passages: Sequence[Passage], wanted: set[str],
-    context: QAContext,
-) -> bool:  # fmt: skip
-    """Tell whether a draft is what the program should have written.
+def is_right(draft: Draft, *, question: GoldQuestion, wanted: set[str]) -> bool:
+    """Return whether a draft is what the program should have written.
 
     Args:
         wanted: Ids of the documents that hold the answer.
     """
-    if not draft.text or not question.is_answerable:
-        return not draft.text and not question.is_answerable
-    # However sure: what is judged is the program's.
-    candid = replace(context.prover, answer_from=0.0)
-    answer = candid.prove(draft, passages, question=question.text)
-    return _is_whole(answer, draft) and _holds_gold(answer, question, wanted)
-
-
-def _is_whole(answer: Answer, draft: Draft) -> bool:
-    """Tell whether each sentence of the draft was proved."""
-    return answer.text.split() == draft.text.split()
-
-
-def _holds_gold(answer: Answer, question: GoldQuestion, wanted: set[str]) -> bool:
-    def is_wanted(citation: Citation) -> bool:
-        return citation.passage.document_id in wanted
-
+    if not draft.statements or not question.is_answerable:
+        return not draft.statements and not question.is_answerable
+    if not all(statement.quotes for statement in draft.statements):
+        return False
+    quotes = [quote for statement in draft.statements for quote in statement.quotes]
     if question.answers:
-        return bool(contains_gold(answer.text, question.answers))
-    return any(map(is_wanted, answer.citations))
+        return bool(contains_gold(" ".join(quote.text for quote in quotes), question.answers))
+    return any(quote.passage.document_id in wanted for quote in quotes)
 
 
 def _language_model() -> LMAnswerer:
@@ -168,10 +153,8 @@ def _as_case(question: GoldQuestion, *, indexed: Indexed, k: int, context: QACon
     found = search_passages(query, mode="hybrid", threshold=0.0, rerank=True, context=context)
     gold = set(question.doc_ids)
     wanted = {document for document, keys in indexed.ids.items() if gold & set(keys)}
-    judge = partial(
-        is_right, question=question, passages=found.results, wanted=wanted, context=context
-    )
-    return Case(question.text, found.results, judge)
+    judge = partial(is_right, question=question, wanted=wanted)
+    return Case(query, found.results, judge)
 
 
 def _provenance(

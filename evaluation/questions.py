@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
+from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -13,6 +15,7 @@ from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
 from qa import models
 from qa.models import Feedback
+from qa.search.units import Place, read_slices
 
 # The same documents are proposed from in the same order, run after run.
 SEED = 20_260_101
@@ -97,31 +100,61 @@ def decide_questions(questions: QuerySet[Question], *, state: Question.State) ->
 def adopt_feedback(collection: Collection) -> int:
     """Make questions of the answers that someone liked and a reviewer accepted; return how many.
 
-    The first quote of such an answer is its gold answer. Of an answer that someone disliked the
-    right one is not known.
+    The passage that was marked is the gold answer, else the first quote. Of an answer that someone
+    disliked the right one is not known.
     """
     liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
-    questions = [
-        Question(
-            collection=collection,
-            document_id=citation.document_id,
-            text=citation.answer.question,
-            answers=[citation.quote],
-            quote=citation.quote,
-            start_char=citation.start_char,
-            end_char=citation.end_char,
-            content_sha256=citation.content_sha256,
-            origin=Question.Origin.FEEDBACK,
-            state=Question.State.ACCEPTED,
-            decided_at=timezone.now(),
-        )
-        for citation in models.Citation.objects.filter(
-            answer__feedback__in=liked, ordinal=0, document__isnull=False
-        ).select_related("answer")
-    ]
+    questions = [*_of_marked(liked), *_of_citations(liked.filter(start_char=None))]
     before = Question.objects.filter(collection=collection).count()
     Question.objects.bulk_create(questions, ignore_conflicts=True)
     return Question.objects.filter(collection=collection).count() - before
+
+
+def _of_marked(liked: QuerySet[Feedback]) -> Iterator[Question]:
+    """Yield a question for each passage that was marked and stands as it was."""
+    marked = list(liked.filter(document__isnull=False))
+    places = [_place(each) for each in marked]
+    for at, text in read_slices(places).items():
+        answer = marked[at].answer
+        answers = [*_likeliest_words(answer.closest, places[at], text), text]
+        yield _adopted(answer, places[at], answers=answers, quote=text)
+
+
+def _likeliest_words(closest: Iterable[dict[str, Any]], place: Place, text: str) -> Iterator[str]:
+    """Yield the words that were marked for the reader in a passage that was shown whole."""
+    document_id, _, first, last = place
+    for close in closest:
+        if close["document_id"] == document_id and close.get("unit") == [first, last]:
+            yield text[close["start_char"] - first : close["end_char"] - first]
+
+
+def _of_citations(liked: QuerySet[Feedback]) -> Iterator[Question]:
+    first = models.Citation.objects.filter(
+        answer__feedback__in=liked, ordinal=0, document__isnull=False
+    )
+    for each in first.select_related("answer"):
+        yield _adopted(each.answer, _place(each), answers=[each.quote], quote=each.quote)
+
+
+def _place(span: Feedback | models.Citation) -> Place:
+    return str(span.document_id), span.content_sha256, span.start_char or 0, span.end_char or 0
+
+
+def _adopted(answer: models.Answer, place: Place, *, answers: list[str], quote: str) -> Question:
+    document_id, content_sha256, start_char, end_char = place
+    return Question(
+        collection_id=answer.collection_id,
+        document_id=UUID(document_id),
+        text=answer.question,
+        answers=answers,
+        quote=quote,
+        start_char=start_char,
+        end_char=end_char,
+        content_sha256=content_sha256,
+        origin=Question.Origin.FEEDBACK,
+        state=Question.State.ACCEPTED,
+        decided_at=timezone.now(),
+    )
 
 
 def read_accepted(collection: Collection) -> tuple[DataSet, int]:

@@ -13,7 +13,7 @@ from evaluation.results import Observation, Progress
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
-from qa.fallbacks import expand_question, rewrite_question
+from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import search_passages
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.types import Answer, Citation, Exchange, Passage, Query

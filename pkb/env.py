@@ -167,8 +167,19 @@ class Env(ServerEnv):
         le=1,
         description="least confidence of an answer; under it the closest passages are shown",
     )
+    pkb_lm_answer_from: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="least confidence of an answer that a language model drafted;"
+        " `manage.py calibrate --lm` fits the confidence to the model",
+    )
     pkb_abstain_below: float = Field(
-        default=0.2, ge=0, le=1, description="confidence under which no passage is shown either"
+        default=0.52,
+        ge=0,
+        le=1,
+        description="cosine similarity of the best passage under which nothing in the documents is"
+        " about the question",
     )
     pkb_calibration: Path = Field(
         default=BASE_DIR / "qa" / "calibration.json",

@@ -293,6 +293,7 @@ PKB_RERANK_WEIGHT = env.pkb_rerank_weight
 PKB_CALIBRATION = env.pkb_calibration
 PKB_ABSTAIN_BELOW = env.pkb_abstain_below
 PKB_ANSWER_FROM = env.pkb_answer_from
+PKB_LM_ANSWER_FROM = env.pkb_lm_answer_from
 PKB_ANSWER_CACHE = env.pkb_answer_cache
 PKB_ANSWER_CONCURRENCY = env.pkb_answer_concurrency
 PKB_SEARCH_CONCURRENCY = env.pkb_search_concurrency

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,27 @@ def _link(url_name: str, key: object, text: str) -> str:
         return text
     url = reverse(f"admin:{url_name}", args=[key])
     return format_html('<a href="{}">{}</a>', url, text or key)
+
+
+def _as_table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts, each as its lines are."""
+    cell = "border-t border-base-200 py-2 pr-4 align-top text-left"
+    head = format_html_join("", '<th class="pr-4 text-left">{}</th>', ((each,) for each in heads))
+    body = format_html_join(
+        "",
+        "<tr>{}</tr>",
+        (
+            (
+                format_html_join(
+                    "",
+                    '<td class="{}" style="white-space: pre-line">{}</td>',
+                    ((cell, each) for each in row),
+                ),
+            )
+            for row in rows
+        ),
+    )
+    return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", head, body)
 
 
 class ReadOnlyInline(TabularInline):
@@ -70,7 +91,7 @@ class AnswerAdmin(ReadOnlyAdmin):
     list_select_related = ["collection"]
     inlines = [CitationInline]
     exclude = ["draft", "confidence"]
-    readonly_fields = ["surety", "draft_text", "draft_sentences"]
+    readonly_fields = ["surety", "draft_text", "draft_statements"]
 
     @admin.display(description="confidence", ordering="confidence")
     def surety(self, answer: models.Answer) -> str:
@@ -78,21 +99,25 @@ class AnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description="draft of the language model")
     def draft_text(self, answer: models.Answer) -> str:
-        """The draft with who wrote it from what, and what it cost."""
+        """The draft with who wrote it, and what it cost."""
         draft = answer.draft
         if not draft:
             return "none"
-        head = "{answerer}, cites {cited}, {prompt_tokens} + {completion_tokens} tokens".format(
-            **{**draft, "cited": ", ".join(draft["cited"]) or "nothing"}
-        )
+        head = "{answerer}, {prompt_tokens} + {completion_tokens} tokens".format(**draft)
         note = f" ({draft['note']})" if draft["note"] else ""
         return format_html("{}{}<br>{}", head, note, draft["text"] or "an empty draft: it refused")
 
     @admin.display(description="what became of the draft")
-    def draft_sentences(self, answer: models.Answer) -> str:
-        sentences = (answer.draft or {}).get("sentences", [])
-        rows = [(each["outcome"], each["text"], each["reason"] or "-") for each in sentences]
-        return format_html_join("", "<p><b>{}</b>: {} <i>{}</i></p>", rows) or "-"
+    def draft_statements(self, answer: models.Answer) -> str:
+        """A table of what it said, what it pointed at, what came of that and why."""
+        draft = answer.draft or {}
+        # Answers stored before have sentences, which do not tell what they were compared with.
+        statements = draft.get("statements", draft.get("sentences", []))
+        rows = [
+            (each["text"], each.get("quoted", ""), each["outcome"], each["reason"])
+            for each in statements
+        ]
+        return _as_table(("statement", "points at", "outcome", "reason"), rows) if rows else "-"
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return lookup in CITING_LOOKUPS or bool(super().lookup_allowed(lookup, value, request))
@@ -126,11 +151,27 @@ class SessionAdmin(ReadOnlyAdmin):
 
 @admin.register(Feedback)
 class FeedbackAdmin(ReadOnlyAdmin):
-    list_display = ["answer", "rating", "comment", "review", "created_at"]
+    list_display = ["answer", "rating", "passage", "comment", "review", "created_at"]
+    exclude = ["document", "content_sha256", "start_char", "end_char"]
+    readonly_fields = ["passage"]
     list_filter = ["review", "rating", "answer__collection"]
     search_fields = ["comment", "answer__question"]
     list_select_related = ["answer"]
     actions = ["accept", "dismiss"]
+
+    @admin.display(description="marked passage")
+    def passage(self, feedback: Feedback) -> str:
+        """A link to what was marked as the answer, where it stands today."""
+        if feedback.start_char is None:
+            return "-"
+        if feedback.document_id is None:
+            return "of a document that was deleted"
+        return format_html(
+            '<a href="/ui/documents/{}?start={}&amp;end={}#passage">see it</a>',
+            feedback.document_id,
+            feedback.start_char,
+            feedback.end_char,
+        )
 
     @admin.action(description="Accept as a question of the evaluation")
     def accept(self, request: HttpRequest, chosen: QuerySet[Feedback]) -> None:

@@ -21,22 +21,24 @@ from qa.answer_cache import find_place
 from qa.cancellation import Listener
 from qa.concurrency import answering_slot
 from qa.context import QAContext
+from qa.language_model import Drafted
 from qa.records import record_answer
-from qa.runs import run_question
+from qa.runs import run_graph
 from qa.search.printed_places import place_answer
+from qa.search.units import show_units
 from qa.state import QAInput
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A proved answer, stored, with how it came about.
+    """A verified answer, stored, with how it came about.
 
     Attributes:
         searched: The question as it stands on its own.
         passages: What the answerer was given, best first.
-        draft: What it wrote, before anything was proved; None where it was given nothing, and of a
-            question of several parts.
+        draft: What it wrote, before anything was verified; None where it was given nothing, and
+            of a question of several parts.
         steps: Name, milliseconds and summary of each node that ran.
     """
 
@@ -125,13 +127,17 @@ def _answer(
     inputs: QAInput, context: QAContext, selected_text: str
 ) -> tuple[AnsweredQuestion, bool]:
     """Answer anew; tell as well whether it may be given again: no model failed on the way."""
-    state, steps = run_question(inputs, context, selected_text)
+    state, steps = run_graph(inputs, context, selected_text)
     query: Query = state["query"]
+    found: Answer = state["answer"]
     lacks_phrasings = context.expansion_count > 0 and not query.phrasings
-    draft: Draft | None = state.get("draft")
+    drafted: Drafted | None = None if state["intent"].parts else state.get("drafted")
+    draft = drafted and drafted.written
     made = AnsweredQuestion(
         id="",
-        answer=place_answer(state["proved"]),
+        answer=place_answer(
+            replace(found, closest=show_units(found.closest, cited=found.citations))
+        ),
         searched=query.text,
         passages=tuple(state.get("passages", ())),
         steps=tuple(steps),

@@ -49,8 +49,6 @@ def _check_calibration() -> Iterator[CheckMessage]:
         read_calibration(settings.PKB_CALIBRATION, get_reader().name)
     except ValueError as exc:
         yield Error(f"PKB_CALIBRATION: {exc}", id="qa.E002")
-    if settings.PKB_ABSTAIN_BELOW > settings.PKB_ANSWER_FROM:
-        yield Error("PKB_ABSTAIN_BELOW must not be over PKB_ANSWER_FROM.", id="qa.E004")
 
 
 def _check_language_model() -> Iterator[CheckMessage]:

@@ -9,13 +9,14 @@ from django.conf import settings
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
 from qa.cancellation import Listener, Silent, follow, wait_for
-from qa.proof.citations import Prover
-from qa.proof.confidence import Calibration, read_calibration
+from qa.proof.citations import CitationVerifier
+from qa.proof.confidence import Calibration, read_calibration, read_draft_calibration
+from qa.proof.drafts import Checked, Claim
 from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
 from qa.search.passage_order import PassageReranker, rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
-from qa.types import Draft, Exchange, Hear, Passage, Query, hear_nothing
+from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
@@ -28,19 +29,38 @@ LANGUAGE_MODEL = "default"
 
 
 class Answerer(Model, Protocol):
-    """Writes an answer from passages, each known by its label: ``S1`` is the first."""
+    """Drafts an answer from passages.
+
+    Attributes:
+        reads_neighbours: It is given what stands before and behind the best passages, too.
+    """
+
+    reads_neighbours: bool
 
     def answer(
-        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+        self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Answer from the passages alone; an empty text where they do not hold it.
+        """Answer from the passages alone; without statements where they do not hold it.
 
         Args:
-            hear: Called while it writes, in the thread that it writes in; each draft goes on as
-                the one before, or begins anew.
+            on_draft: Called while it writes, in the thread that it writes in, with the statements
+                that are finished; each draft goes on as the one before, or begins anew.
 
         Raises:
             BackendError: The language model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class StatementChecker(Protocol):
+    """Says whether texts hold up statements."""
+
+    def check(self, question: str, claims: Sequence[Claim]) -> Checked:
+        """Return of each claim whether its evidence says it, and it helps with the question.
+
+        Raises:
+            BackendError: The language model failed, or its output cannot be read.
         """
         ...
 
@@ -87,7 +107,7 @@ class QAContext:
     Attributes:
         reader: Tells whether passages answer, and where.
         fallback: Answers when the answerer fails; None where it is the fallback itself.
-        prover: Turns drafts into answers.
+        verifier: Turns drafts into answers.
         rerank_count: Passages that the reranker judges.
         rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
         per_document: Passages of one document before those of others come.
@@ -100,7 +120,7 @@ class QAContext:
     retriever: Retriever
     reranker: Reranker
     reader: Reader
-    prover: Prover
+    verifier: CitationVerifier
     answerer: Answerer
     fallback: Answerer | None
     rerank_count: int
@@ -124,20 +144,21 @@ class QAContext:
         Raises:
             AskerLeft: By the listener.
         """
-        return wait_for(work, listener=self.listener, is_slow=self._is_slow)
+        return wait_for(work, listener=self.listener, is_slow=self.writes)
 
-    def follow(self, write: Callable[[Hear], Made], *, hear: Hear) -> Made:
+    def follow(self, write: Callable[[OnDraft], Made], *, hear: OnDraft) -> Made:
         """Return what ``write`` returns, and meanwhile hear how far it is, in this thread.
 
         Raises:
             AskerLeft: By the listener.
             BackendError: By ``hear``.
         """
-        return follow(write, hear=hear, listener=self.listener, is_slow=self._is_slow)
+        return follow(write, hear=hear, listener=self.listener, is_slow=self.writes)
 
     @property
-    def _is_slow(self) -> bool:
-        return self.rewriter is not None
+    def writes(self) -> bool:
+        """Whether a language model answers: it takes seconds, and writes words of its own."""
+        return self.answerer.name != EXTRACTIVE
 
     def retrieve(
         self, query: Query, *, limit: int, mode: str = "hybrid", rerank: bool = True
@@ -212,10 +233,13 @@ def build_context(
         retriever=default_retriever(),
         reranker=get_reranker(),
         reader=reader,
-        prover=Prover(
+        verifier=CitationVerifier(
             judge=get_judge(),
             calibration=calibration or read_calibration(settings.PKB_CALIBRATION, reader.name),
+            draft_calibration=calibration
+            or read_draft_calibration(settings.PKB_CALIBRATION, reader.name, answerer.name),
             answer_from=settings.PKB_ANSWER_FROM,
+            draft_answer_from=settings.PKB_LM_ANSWER_FROM,
             abstain_below=settings.PKB_ABSTAIN_BELOW,
         ),
         answerer=answerer,

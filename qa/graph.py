@@ -1,10 +1,12 @@
 """The question-answering graph: nodes, edges, and nothing else.
 
-    parse -> retrieve -> rerank -> answer -> cite
-     |          |  |       |          |
-     |          |  |       +-> point  |       documents are sought
-     |          |  +-> outline        |       a document, or all, are to be summed up
-     +----------+-> abstain <---------+       nothing asked, found or said
+    parse -> retrieve -> rerank -> read -> answer -> cite -> end
+     |        ^  |  |               |        |        |
+     |        |  |  +-> summarize   |        |        +-> next_part -> join -> end
+     |        |  |                  |        |             |   a question of several parts
+     |        +--|------------------|--------|-------------+
+     |           |                  +-> list_documents       the documents that mention something
+     +-----------+-> abstain                                 nothing asked or found
 
 The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
 caller's database connection. Do not fan out, and stream "updates" only.
@@ -20,38 +22,51 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
-from qa.asked.mentions import choose_mentions, find_topic_sought, mentions, point_to
+from qa.asked.mentions import choose_mentions, mentions, point_to, speaks_of
 from qa.context import EXTRACTIVE, QAContext
-from qa.fallbacks import draft_answer, expand_question, prove_draft, rewrite_question
+from qa.intent import Intent, IntentKind, classify
+from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.proof.outline import Section, tell_outline
-from qa.questions import asks_for_all, find_named, is_greeting
+from qa.proof.parts import join_answers
+from qa.questions import is_greeting
 from qa.readers.passages import READ_LEAST, read_passages
+from qa.search.hybrid import SteadyVersions
 from qa.search.outline import find_by_name, read_openings, read_sections
-from qa.state import QAInput, QAOutput, QAState
+from qa.state import Answered, QAInput, QAState
 from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 
 Update = dict[str, Any]
 
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Complete a follow-up, decide what is asked for, and make the query."""
     context = runtime.context
     with span(Step.PARSE):
         question = " ".join(state["question"].split())
+        if is_greeting(question):  # no model is asked to rewrite it
+            return {"intent": classify(question), "query": Query(question, state["collection"])}
         rewrite = partial(rewrite_question, question, state["history"], rewriter=context.rewriter)
-        text = context.wait_for(rewrite)
-        text = find_topic_sought(text) or text
+        intent = classify(context.wait_for(rewrite))
+        if context.writes:  # a language model is asked all at once: it writes of several passages
+            intent = replace(intent, parts=())
         expand = partial(
-            expand_question, text, expander=context.expander, count=context.expansion_count
+            expand_question, intent.text, expander=context.expander, count=context.expansion_count
         )
-        phrasings = context.wait_for(expand)
         query = Query(
-            text,
+            intent.text,
             collection=state["collection"],
             tags=state["tags"],
             k=state["k"],
-            phrasings=phrasings,
+            phrasings=context.wait_for(expand),
+            wants_list=intent.wants_list,
         )
-    return {"query": query}
+        if intent.kind is IntentKind.PARTS and intent.parts:
+            query = _query_of_part(query, intent.parts[0])
+    return {"intent": intent, "query": query}
+
+
+def _query_of_part(query: Query, part: str) -> Query:
+    return replace(query, text=part, phrasings=(), wants_list=classify(part).wants_list)
 
 
 def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -63,109 +78,185 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
-        is_sought = bool(find_topic_sought(state["question"]))
-        limit = max(query.k, context.rerank_count) if is_sought else query.k
+        if state["intent"].kind is not IntentKind.MENTIONS:
+            return {"passages": context.rerank(query.text, state["candidates"], limit=query.k)}
+        limit = max(query.k, context.rerank_count)
         best = context.rerank(query.text, state["candidates"], limit=limit)
-        if is_sought:
-            best = choose_mentions(best, query.text)
-        # Each document that is shown has a reading.
-        least = CLOSEST_COUNT if is_sought else READ_LEAST
-        read = read_passages(query.text, best, reader=context.reader, least=least)
-    return {"passages": context.prover.put_newest_first(query.text, read)}
+        return {"passages": choose_mentions(best, query.text)}
 
 
-def outline(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    query = state["query"]
-    sections = _sections(query, state["candidates"])
-    if not sections and not asks_for_all(query.text):
-        # It may be replaced since it was found: then it is found again.
-        sections = _sections(query, retrieve(state, runtime)["candidates"])
-    proved = tell_outline(
-        state["question"], sections, answerer=EXTRACTIVE, say=runtime.context.listener.say
-    )
-    return {"proved": proved}
-
-
-def _sections(query: Query, candidates: Sequence[Passage]) -> list[Section]:
-    if asks_for_all(query.text):
-        return read_openings(query, candidates)
-    named = find_by_name(find_named(query.text), candidates)
-    return read_sections(named) if named else []
+def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Find in each of the best passages whether it answers, and where."""
+    context, query = runtime.context, state["query"]
+    # Each document that is listed has a reading.
+    least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else READ_LEAST
+    passages = read_passages(query.text, state["passages"], reader=context.reader, least=least)
+    return {"passages": context.verifier.put_newest_first(query.text, passages)}
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    context, question, passages = runtime.context, state["query"].text, state["passages"]
-    say = context.listener.say
-    unfinished = context.prover.begin(passages, question=question, say=say)
-    with span(Step.ANSWER_DSPY, passages=len(passages)):
-        write = partial(
-            draft_answer,
-            question=question,
-            passages=passages,
-            answerer=context.answerer,
-            fallback=context.fallback,
-        )
-        draft = context.follow(write, hear=unfinished.hear)
-    return {"draft": draft, "unfinished": unfinished}
+    """Draft an answer; what a language model writes is verified while it is written."""
+    with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
+        drafted = draft_and_verify(state["query"], state["passages"], runtime.context)
+    return {"draft": drafted.draft, "drafted": drafted}
 
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Verify the draft; where nothing of it is said, show the most relevant passages."""
+    context, query, passages = runtime.context, state["query"], state["passages"]
+    drafted = state["drafted"]
+    draft, found = drafted.draft, drafted.verified
     with span(Step.CITE):
-        proved = prove_draft(state["draft"], state["unfinished"], context=runtime.context)
-    return {"proved": replace(proved, question=state["question"])}
+        if draft.answerer == EXTRACTIVE:
+            # One part of several is said when all are answered.
+            say = context.listener.say if not state["intent"].parts else _say_later
+            found = context.verifier.verify_extract(draft, passages, query=query, say=say)
+        if found is None:
+            found = context.verifier.abstain(query.text, passages, first=drafted.cited)
+    fallback = draft.note if draft.is_stand_in else ""
+    found = replace(found, fallback=fallback, drafted=drafted.statements)
+    return {"answer": _signed(found, state, answerer=draft.answerer)}
 
 
-def point(state: QAState, runtime: Runtime[QAContext]) -> Update:
+def _say_later(text: str, citation: object) -> None:
+    """Say nothing yet."""
+
+
+def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Show the documents that mention what is sought; nothing is claimed of them."""
     passages, topic = state["passages"], state["query"].text
-    proved = runtime.context.prover.hold_back(state["question"], passages)
+    found = runtime.context.verifier.abstain(topic, passages)
     # That the words stand there is a reason to look, however sure the reader is.
-    is_unsure = proved.is_unsure or mentions(passages[0], topic)
-    closest = tuple(point_to(close, topic) for close in proved.closest)
-    return {"proved": replace(proved, closest=closest, is_unsure=is_unsure, answerer=EXTRACTIVE)}
+    is_unsure = found.is_unsure or mentions(passages[0], topic)
+    closest = tuple(point_to(close, topic) for close in found.closest)
+    return {"answer": _signed(replace(found, closest=closest, is_unsure=is_unsure), state)}
 
 
-def abstain(state: QAState) -> Update:
-    draft = state.get("draft")
-    answerer = draft.answerer if draft else ""
-    proved = Answer(question=state["question"], text="", confidence=0.0, answerer=answerer)
-    return {"proved": proved}
+def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Quote the outline of the document that is named, or the beginnings of all."""
+    intent, query = state["intent"], state["query"]
+    sections = _sections(intent, query, state["candidates"])
+    if not sections and intent.kind is IntentKind.SUMMARY:
+        # It may be replaced since it was found: then it is found again.
+        if isinstance(runtime.context.retriever, SteadyVersions):
+            runtime.context.retriever.forget_versions()
+        sections = _sections(intent, query, retrieve(state, runtime)["candidates"])
+    found = tell_outline(
+        query.text, sections, answerer=EXTRACTIVE, say=runtime.context.listener.say
+    )
+    return {"answer": _signed(found, state)}
+
+
+def _sections(intent: Intent, query: Query, candidates: Sequence[Passage]) -> list[Section]:
+    if intent.kind is IntentKind.OVERVIEW:
+        return read_openings(query, candidates)
+    named = find_by_name(intent.names[0], candidates)
+    return read_sections(named) if named else []
+
+
+def abstain(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Claim nothing: nothing was asked or found."""
+    return {"answer": _signed(Answer("", "", confidence=0.0), state, answerer="")}
+
+
+def next_part(state: QAState) -> Update:
+    """Keep the answer to one part, and ask the next."""
+    done = Answered(state["query"], tuple(state.get("passages", ())), state["answer"])
+    answered = (*state.get("answered", ()), done)
+    parts = _queries_of(state["intent"])
+    if len(answered) == len(parts):
+        return {"answered": answered}
+    return {
+        "answered": answered,
+        "query": _query_of_part(state["query"], parts[len(answered)]),
+        "candidates": [],
+        "passages": [],
+    }
+
+
+def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Make one answer of those to the parts, and say it."""
+    intent, answered = state["intent"], state["answered"]
+    if intent.kind is IntentKind.COMPARISON:
+        whole, *sides = answered
+        answered = (whole,) if _covers(intent, whole.answer) else tuple(sides)
+    if len(answered) == 1:
+        joined = answered[0].answer
+    else:
+        joined = join_answers(
+            state["question"],
+            [replace(each.answer, question=each.query.text) for each in answered],
+        )
+    for text, citation in joined.pieces:
+        runtime.context.listener.say(text, citation)
+    queries = [each.query.text for each in answered]
+    return {
+        "answer": _signed(joined, state, answerer=joined.answerer),
+        "query": replace(state["query"], text=" ".join(queries)),
+        "passages": [passage for each in answered for passage in each.passages],
+    }
+
+
+def _queries_of(intent: Intent) -> tuple[str, ...]:
+    """The questions that are answered one by one: of a comparison the whole, then each side."""
+    is_comparison = intent.kind is IntentKind.COMPARISON
+    return (intent.text, *intent.parts) if is_comparison else intent.parts
+
+
+def _covers(intent: Intent, found: Answer) -> bool:
+    return bool(found.text) and all(speaks_of(found.text, name) for name in intent.names)
+
+
+def _signed(found: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answer:
+    kind = state["intent"].kind
+    return replace(found, question=state["question"], answerer=answerer, intent=kind)
 
 
 def asks_something(state: QAState) -> Literal["retrieve", "abstain"]:
-    return "abstain" if is_greeting(state["question"]) else "retrieve"
+    return "abstain" if state["intent"].kind is IntentKind.GREETING else "retrieve"
 
 
-def has_candidates(state: QAState) -> Literal["rerank", "outline", "abstain"]:
-    if not state["candidates"]:
+def has_candidates(state: QAState) -> Literal["rerank", "summarize", "abstain"]:
+    intent, candidates = state["intent"], state["candidates"]
+    if not candidates:
         return "abstain"
-    text = state["query"].text
-    name = find_named(text)
-    is_named = bool(name) and find_by_name(name, state["candidates"]) is not None
-    return "outline" if is_named or asks_for_all(text) else "rerank"
+    is_named = intent.kind is IntentKind.SUMMARY and find_by_name(intent.names[0], candidates)
+    return "summarize" if is_named or intent.kind is IntentKind.OVERVIEW else "rerank"
 
 
-def has_topic(state: QAState) -> Literal["point", "answer"]:
-    return "point" if find_topic_sought(state["question"]) else "answer"
+def lists_documents(state: QAState) -> Literal["list_documents", "answer"]:
+    return "list_documents" if state["intent"].kind is IntentKind.MENTIONS else "answer"
 
 
-def has_draft(state: QAState) -> Literal["cite", "abstain"]:
-    return "cite" if state["draft"].text or state["unfinished"].is_said else "abstain"
+def has_parts(state: QAState) -> Literal["next_part", "__end__"]:
+    return "next_part" if state["intent"].parts else "__end__"
+
+
+def has_next_part(state: QAState) -> Literal["retrieve", "join"]:
+    intent, answered = state["intent"], state["answered"]
+    if intent.kind is IntentKind.COMPARISON and _covers(intent, answered[0].answer):
+        return "join"
+    return "join" if len(answered) == len(_queries_of(intent)) else "retrieve"
 
 
 @cache
-def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAOutput]:
-    graph = StateGraph(
-        QAState, context_schema=QAContext, input_schema=QAInput, output_schema=QAOutput
-    )
-    for node in (parse, retrieve, rerank, point, outline, answer, cite, abstain):
+def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
+    graph = StateGraph(QAState, context_schema=QAContext, input_schema=QAInput)
+    nodes = (
+        parse, retrieve, rerank, read, list_documents, summarize, answer, cite, abstain,
+        next_part, join,
+    )  # fmt: skip
+    for node in nodes:
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "parse")
     graph.add_conditional_edges("parse", asks_something)
     graph.add_conditional_edges("retrieve", has_candidates)
-    graph.add_conditional_edges("rerank", has_topic)
-    graph.add_conditional_edges("answer", has_draft)
-    graph.add_edge("cite", END)
-    graph.add_edge("point", END)
-    graph.add_edge("outline", END)
-    graph.add_edge("abstain", END)
+    graph.add_edge("rerank", "read")
+    graph.add_conditional_edges("read", lists_documents)
+    graph.add_edge("answer", "cite")
+    graph.add_conditional_edges("cite", has_parts)
+    graph.add_conditional_edges("abstain", has_parts)
+    graph.add_conditional_edges("next_part", has_next_part)
+    for last in ("list_documents", "summarize", "join"):
+        graph.add_edge(last, END)
     return graph.compile()

@@ -34,6 +34,9 @@ class Answer(OwnedModel):
     question = models.TextField()
     text = models.TextField(blank=True)
     kind = models.CharField(max_length=20, choices=Kind.choices)
+    intent = models.CharField(
+        max_length=20, blank=True, default="", db_default="", help_text="what was asked for"
+    )
     short_start = models.PositiveIntegerField(
         null=True, help_text="where in the text the few words stand that answer"
     )
@@ -264,6 +267,13 @@ class Feedback(models.Model):
     answer = models.ForeignKey(Answer, models.CASCADE, related_name="feedback")
     rating = models.CharField(max_length=10, choices=Rating.choices)
     comment = models.TextField(blank=True)
+    # The passage that answers, if one was marked: where it stands, without a word of it.
+    document = models.ForeignKey(
+        Document, models.SET_NULL, related_name="feedback", null=True, blank=True
+    )
+    content_sha256 = models.CharField(max_length=64, blank=True, default="", db_default="")
+    start_char = models.PositiveIntegerField(null=True, blank=True)
+    end_char = models.PositiveIntegerField(null=True, blank=True)
     review = models.CharField(max_length=20, choices=Review.choices, default=Review.WAITING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     reviewed_at = models.DateTimeField(null=True, blank=True)
@@ -282,6 +292,16 @@ class Feedback(models.Model):
                 condition=models.Q(review="waiting", reviewed_at=None)
                 | (~models.Q(review="waiting") & models.Q(reviewed_at__isnull=False)),
                 name="feedback_review_has_its_time",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(document=None, content_sha256="", start_char=None, end_char=None)
+                | models.Q(
+                    ~models.Q(content_sha256=""),
+                    start_char__isnull=False,
+                    end_char__isnull=False,
+                    end_char__gt=models.F("start_char"),
+                ),
+                name="feedback_passage_is_whole_or_none",
             ),
         ]
 

@@ -14,15 +14,19 @@ from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from corpus.lockable import LockableQuerySet
+from qa.intent import IntentKind
 
 if TYPE_CHECKING:
     from qa.models import Answer, ChatStream, Citation, Feedback, Session  # noqa: F401
 
+# What asks nothing that a document could answer.
+NO_QUESTIONS = (IntentKind.GREETING, IntentKind.OVERVIEW)
+
 
 class AnswerQuerySet(LockableQuerySet["Answer"]):
     def unanswered(self) -> Self:
-        """Keep abstentions."""
-        return self.filter(text="").exclude(kind="erased")
+        """Keep questions to the documents that got no answer."""
+        return self.filter(text="").exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
 
     def by_question(self) -> models.QuerySet[Any, Any]:
         """One row a question: ``question``, how often it was asked (``times``), when last."""

@@ -46,12 +46,6 @@ def find_sentences(text: str) -> tuple[str, ...]:
     return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
 
 
-# What a person is told in place of an answer.
-ABSTENTION = "No answer to this question was found in the documents."
-GREETING = "Hello. Ask a question, and the documents answer it in their own words."
-UNNAMED = (
-    "Name the document that is to be summed up, by its title. Only a few are summed up together."
-)
 _POLITE = (
     r"hi|hello|hey|howdy|greetings|good\s+(?:morning|afternoon|evening|day)|thanks|thank\s+you|thx"
     r"|cheers|ok|okay|bye|goodbye|good\s+night|how\s+are\s+you|nice\s+to\s+meet\s+you"
@@ -73,20 +67,8 @@ _GREETING = re.compile(
 
 
 def is_greeting(text: str) -> bool:
-    """Tell whether a text greets, thanks or asks for help, and asks nothing of the documents."""
+    """Return whether a text greets, thanks or asks for help, and asks nothing of the documents."""
     return _GREETING.fullmatch(text.strip()) is not None
-
-
-def find_reply(text: str) -> str:
-    """Return what to say to a text that documents need not answer; empty for a question."""
-    if is_greeting(text):
-        return GREETING
-    return UNNAMED if asks_for_all(text) else ""
-
-
-def tell_abstention(question: str) -> str:
-    """Return what a person is told who gets no answer."""
-    return find_reply(question) or ABSTENTION
 
 
 _SUMMARY = re.compile(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -10,7 +10,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from accounts.audit import record_question
-from corpus.errors import AnswerNotFound
+from corpus.errors import AnswerNotFound, InvalidInput
 from corpus.models import Chunk, Collection, Document
 from qa import models
 from qa.configuration import configuration_sha256
@@ -39,7 +39,7 @@ def record_answer(
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
     chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
-    told = tell_draft(draft, answer) if draft else None
+    told = draft_to_json(draft, answer) if draft else None
     read = {passage.document_id for passage in passages if passage.document_id} if told else set()
     # Held until the commit: a deletion finds the answer, or the answer finds it deleted.
     here = Document.objects.keep_in_place(cited | read)
@@ -70,6 +70,7 @@ def _new_answer(
         question=answer.question,
         text=answer.text,
         kind=answer.kind,
+        intent=answer.intent,
         short_start=short_start,
         short_end=short_end,
         confidence=answer.confidence,
@@ -90,22 +91,23 @@ def _tell_span(close: ClosePassage) -> dict[str, Any]:
         "content_sha256": close.passage.content_sha256,
         "start_char": close.start_char,
         "end_char": close.end_char,
+        "unit": [close.unit_start, close.unit_end] if close.unit_text else None,
         "score": close.score,
     }
 
 
-def tell_draft(draft: Draft, answer: Answer) -> dict[str, Any] | None:
+def draft_to_json(draft: Draft, answer: Answer) -> dict[str, Any] | None:
     """Return a language model's draft with what became of it, as it is stored; else None."""
     if draft.answerer == EXTRACTIVE:
         return None
     return {
         "answerer": draft.answerer,
         "text": draft.text,
-        "cited": list(draft.cited),
+        "verdict": draft.verdict,
         "note": draft.note,
         "prompt_tokens": draft.prompt_tokens,
         "completion_tokens": draft.completion_tokens,
-        "sentences": [asdict(sentence) for sentence in answer.drafted],
+        "statements": [asdict(statement) for statement in answer.drafted],
     }
 
 
@@ -140,16 +142,49 @@ def _blank(row: Model, fields: Mapping[str, Any]) -> None:
         setattr(row, name, value)
 
 
+class MarkedSpan(NamedTuple):
+    """Characters ``start_char:end_char`` of a document, marked as what answers."""
+
+    document_id: UUID
+    start_char: int
+    end_char: int
+
+
 @transaction.atomic
-def give_feedback(answer_id: UUID, *, rating: str, comment: str = "") -> Feedback:
-    """Keep what someone thinks of an answer.
+def give_feedback(
+    answer_id: UUID, *, rating: str, comment: str = "", passage: MarkedSpan | None = None
+) -> Feedback:
+    """Keep what someone thinks of an answer, and which passage of it answers, if one is marked.
 
     Raises:
         AnswerNotFound: There is none of that id.
+        InvalidInput: The answer neither cites nor shows that passage, or its document is gone.
     """
+    # In the order in which a deletion holds them.
+    here = Document.objects.keep_in_place([str(passage.document_id)] if passage else [])
     if not models.Answer.objects.keep_in_place([str(answer_id)]):
         raise AnswerNotFound(f"There is no answer {answer_id}.")
-    return Feedback.objects.create(answer_id=answer_id, rating=rating, comment=comment)
+    place: dict[str, Any] = {}
+    if passage is not None:
+        version = _find_version(models.Answer.objects.get(pk=answer_id), passage)
+        if not here or version is None:
+            raise InvalidInput(_NOT_OF_ANSWER, field="passage")
+        place = {**passage._asdict(), "content_sha256": version}
+    return Feedback.objects.create(answer_id=answer_id, rating=rating, comment=comment, **place)
+
+
+_NOT_OF_ANSWER = "This is none of the passages that the answer cites or shows as closest."
+
+
+def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
+    """Return the version of the document that an answer shows a span of, if it shows it."""
+    cited = answer.citations.filter(document=marked.document_id)
+    spans = {(c.start_char, c.end_char): c.content_sha256 for c in cited}
+    for close in answer.closest:
+        if close["document_id"] == str(marked.document_id):
+            spans[close["start_char"], close["end_char"]] = close["content_sha256"]
+            spans |= {tuple(close["unit"]): close["content_sha256"]} if close.get("unit") else {}
+    return spans.get(marked[1:])
 
 
 def accept_feedback(ids: Iterable[UUID]) -> int:

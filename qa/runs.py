@@ -1,112 +1,27 @@
-"""Run a question through the graph: as a whole, part by part, over a selected text first."""
+"""Run a question through the graph, and note what each node did."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from qa.asked.comparisons import Side, split_comparison
-from qa.asked.mentions import speaks_of
-from qa.cancellation import Listener
-from qa.context import EXTRACTIVE, QAContext
-from qa.proof.parts import JoinedText, join_answers
-from qa.questions import asks_for_all, split_question
+from qa.context import QAContext
+from qa.intent import IntentKind
 from qa.search.hybrid import SteadyVersions
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
-from qa.types import Answer, Citation, Draft, Query
+from qa.types import Answer, Draft, Query
 
 Run = tuple[dict[str, Any], list[dict[str, Any]]]
 """All keys of the graph's state, and what each node did."""
 
-
-def run_question(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
-    """Run a question through the graph; part by part, where documents are quoted.
-
-    A language model is asked all at once: it writes of several passages.
-    """
-    question = inputs["question"]
-    if context.answerer.name != EXTRACTIVE:
-        return _run_whole(inputs, context, selected_text)
-    if parts := split_question(question):
-        return _run_parts(parts, inputs, context, selected_text)
-    if sides := split_comparison(question):
-        return _run_comparison(sides, inputs, context, selected_text)
-    return _run_whole(inputs, context, selected_text)
+# What comes after a node where an answer is found; what ends sooner ends at once.
+_NEXT = {"parse": "retrieve", "retrieve": "rerank", "read": "answer", "answer": "cite"}
+# Nodes that are of the whole question, where it has several parts.
+_WHOLE = {"parse", "join"}
 
 
-def _run_comparison(
-    sides: Sequence[Side], inputs: QAInput, context: QAContext, selected_text: str
-) -> Run:
-    """Answer from a place that speaks of all sides, else each side by itself."""
-    unheard = replace(context, listener=_Unheard(context.listener))
-    whole, steps = _run_whole(inputs, unheard, selected_text)
-    proved: Answer = whole["proved"]
-    if proved.text and all(speaks_of(proved.text, side.name) for side in sides):
-        for text, citation in proved.pieces:
-            context.listener.say(text, citation)
-        return whole, steps
-    parts = [side.question for side in sides]
-    state, taken = _run_parts(parts, inputs, context, selected_text)
-    return state, _rename(steps, "whole") + taken
-
-
-def _run_parts(
-    parts: Sequence[str], inputs: QAInput, context: QAContext, selected_text: str
-) -> Run:
-    """Answer each part by itself, and join what is said."""
-    listener = _PartListener(context.listener)
-    heard = replace(context, listener=listener, retriever=SteadyVersions(context.retriever))
-    states: list[dict[str, Any]] = []
-    steps: list[dict[str, Any]] = []
-    for number, part in enumerate(parts, start=1):
-        of_part: QAInput = {**inputs, "question": part}
-        listener.joined.begin_part()
-        state, taken = _run_whole(of_part, heard, selected_text)
-        states.append(state)
-        steps += _rename(taken, f"part{number}")
-    return {
-        "proved": join_answers(inputs["question"], [state["proved"] for state in states]),
-        "query": Query(" ".join(state["query"].text for state in states), inputs["collection"]),
-        "passages": [each for state in states for each in state.get("passages", ())],
-    }, steps
-
-
-def _rename(steps: Sequence[dict[str, Any]], run: str) -> list[dict[str, Any]]:
-    return [{**step, "name": f"{run}.{step['name']}"} for step in steps]
-
-
-class _Unheard:
-    """Passes on how far a run is, and nothing that it says."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    def check(self) -> None:
-        self._listener.check()
-
-    def begin(self, step: str) -> None:
-        self._listener.begin(step)
-
-    def say(self, text: str, citation: Citation) -> None:
-        """It may be half of what is asked for."""
-
-
-class _PartListener(_Unheard):
-    """Passes on what is said to each part as it will stand in the whole answer."""
-
-    def __init__(self, listener: Listener) -> None:
-        super().__init__(listener)
-        self.joined = JoinedText()
-
-    def say(self, text: str, citation: Citation) -> None:
-        added = self.joined.add(citation)
-        if added is not None:
-            self._listener.say(*added)
-
-
-def _run_whole(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
-    """Run the graph over the selected text; over the collection if that holds no answer.
+def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
+    """Answer from the selected text; from the collection if there is none, or it has no answer.
 
     Not for a summary of "this": the selected text is what is meant, however little it says.
     """
@@ -115,25 +30,24 @@ def _run_whole(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
     # Without phrasings: a text this short is read whole.
     selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
     state, steps = _run(inputs, selected)
-    steps = _rename(steps, "selected")
-    if not state["proved"].abstained or asks_for_all(inputs["question"]):
+    steps = [{**step, "name": f"selected.{step['name']}"} for step in steps]
+    answer: Answer = state["answer"]
+    if not answer.abstained or state["intent"].kind is IntentKind.OVERVIEW:
         return state, steps
     whole, further = _run(inputs, context)
     # A selection that may answer is nearer than documents that do not.
-    is_nearer = state["proved"].kind == "unsure" and whole["proved"].kind == "abstained"
+    is_nearer = answer.kind == "unsure" and whole["answer"].kind == "abstained"
     return state if is_nearer else whole, steps + further
 
 
-# What comes after a node where an answer is found; what ends sooner ends at once.
-_NEXT = {"parse": "retrieve", "retrieve": "rerank", "rerank": "answer", "answer": "cite"}
-
-
 def _run(inputs: QAInput, context: QAContext) -> Run:
-    """Run the graph; return all its keys and what each node did."""
     from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
 
+    # One version of each document throughout, also where several questions are asked of it.
+    context = replace(context, retriever=SteadyVersions(context.retriever))
     state: dict[str, Any] = {}
     steps = []
+    part = 1
     started = perf_counter()
     context.listener.check()
     for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
@@ -141,7 +55,10 @@ def _run(inputs: QAInput, context: QAContext) -> Run:
         for node, written in update.items():
             state |= written
             elapsed_ms = round((now - started) * 1000, 2)
-            steps.append({"name": node, "ms": elapsed_ms, **_summary(written)})
+            is_of_part = state["intent"].parts and node not in _WHOLE
+            name = f"part{part}.{node}" if is_of_part else node
+            steps.append({"name": name, "ms": elapsed_ms, **_summary(written)})
+            part += node == "next_part"
             if node in _NEXT:
                 context.listener.begin(_NEXT[node])
         context.listener.check()
@@ -150,7 +67,7 @@ def _run(inputs: QAInput, context: QAContext) -> Run:
 
 
 def _summary(written: dict[str, Any]) -> dict[str, Any]:
-    """What a node did, without any text of documents."""
+    """Return what a node did, without any text of documents."""
     summary: dict[str, Any] = {}
     for value in written.values():
         if isinstance(value, Query):
@@ -168,7 +85,12 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
                 for p in value
             ]
         elif isinstance(value, Draft):
-            summary |= {"answerer": value.answerer, "cited": list(value.cited), "note": value.note}
+            cited = [q.passage.chunk_id for each in value.statements for q in each.quotes]
+            summary |= {
+                "answerer": value.answerer,
+                "cited": list(dict.fromkeys(cited)),
+                "note": value.note,
+            }
         elif isinstance(value, Answer):
             summary |= {
                 "kind": value.kind,

@@ -1,8 +1,9 @@
-"""What flows through the graph. Each key is written by one node."""
+"""What flows through the graph. Each key is written by the nodes named beside it."""
 
-from typing import NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
-from qa.proof.unfinished import UnfinishedAnswer
+from qa.intent import Intent
+from qa.language_model import Drafted
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
@@ -14,13 +15,20 @@ class QAInput(TypedDict):
     k: int
 
 
-class QAOutput(TypedDict):
-    proved: Answer
+class Answered(NamedTuple):
+    """One of several questions that are answered one by one."""
+
+    query: Query
+    passages: tuple[Passage, ...]
+    answer: Answer
 
 
-class QAState(QAInput, QAOutput):
-    query: Query  # by parse
-    candidates: list[Passage]  # by retrieve, where something is asked
-    passages: list[Passage]  # by rerank, where there are candidates
-    draft: NotRequired[Draft]  # by answer, where there are candidates
-    unfinished: NotRequired[UnfinishedAnswer]  # beside the draft: what was proved of it by then
+class QAState(QAInput):
+    intent: Intent  # parse
+    query: Query  # parse, next_part
+    candidates: list[Passage]  # retrieve, where something is asked
+    passages: list[Passage]  # rerank, then read
+    draft: NotRequired[Draft]  # answer
+    drafted: NotRequired[Drafted]  # answer
+    answered: NotRequired[tuple[Answered, ...]]  # next_part
+    answer: Answer  # cite, list_documents, summarize, abstain, join

@@ -31,6 +31,7 @@ class Query:
         k: Passages to keep, 1 to 100.
         filters: What the document of a passage must be like.
         phrasings: The text in other words, each of which is searched for too.
+        wants_list: It asks for several things, which a list or table may give.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Query:
     k: int = 12
     filters: "Filter | None" = None
     phrasings: tuple[str, ...] = ()
+    wants_list: bool = False
 
     @property
     def wordings(self) -> tuple["Query", ...]:
@@ -140,53 +142,86 @@ class Passage:
         """Its title and headings, which its text often says "it" for; empty without any."""
         return " > ".join(dict.fromkeys(part for part in (self.title, *self.heading_path) if part))
 
-    @property
-    def as_read(self) -> str:
-        """What a language model reads of it: the text, and behind it its place.
 
-        Behind, since small language models copy a passage from its beginning.
-        """
-        return f"{self.text}\n(from: {self.place})" if self.place else self.text
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A verbatim span of a document: characters ``start_char:end_char`` of its stored text."""
+
+    passage: Passage
+    start_char: int
+    end_char: int
+
+    @property
+    def text(self) -> str:
+        offset = self.passage.start_char
+        return self.passage.text[self.start_char - offset : self.end_char - offset]
+
+    def is_within(self, other: "Quote") -> bool:
+        """Return whether another quote of the same document covers this one."""
+        is_same = self.passage.document_id == other.passage.document_id
+        return is_same and other.start_char <= self.start_char and self.end_char <= other.end_char
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One thing that a draft says, and the sources it points at.
+
+    Attributes:
+        text: In the answerer's words; the extractive answerer uses the source's.
+        quotes: What it points at, in the order in which it is read.
+    """
+
+    text: str
+    quotes: tuple[Quote, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an answerer wrote, unproved.
+    """What an answerer wrote, before it is verified. Without statements it refuses to answer.
 
     Attributes:
-        cited: Labels of passages: ``S1`` is the first passage it was given.
         answerer: Name of the one that wrote it.
+        verdict: The answer to a question that asks for yes or no, else empty.
         note: What went wrong on the way, or empty.
+        is_stand_in: It took the place of a model's that failed, or the model broke off.
     """
 
-    text: str
-    cited: tuple[str, ...]
+    statements: tuple[Statement, ...]
     answerer: str
+    verdict: Literal["yes", "no", ""] = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     note: str = ""
+    is_stand_in: bool = False
+
+    @property
+    def text(self) -> str:
+        return " ".join(statement.text for statement in self.statements)
 
 
-Hear = Callable[[Draft], None]
-"""Takes a draft that is being written, as far as it is."""
+OnDraft = Callable[[Draft], None]
+"""Takes a draft that is being written: its finished statements so far."""
 
 
-def hear_nothing(draft: Draft) -> None:
-    """Do nothing: the whole draft will do."""
+def ignore_draft(draft: Draft) -> None:
+    """Do nothing: only the finished draft is of interest."""
 
 
 @dataclass(frozen=True, slots=True)
-class DraftedSentence:
-    """What became of a sentence, or several in a row, of a draft.
+class VerifiedStatement:
+    """What became of a statement of a draft.
 
     Attributes:
-        outcome: It stands in a passage as it is; says what a passage says in other words; gave
-            way to the passage's own sentence; would have done so, but that was said; or nothing.
-        reason: Why it was not said, or empty.
+        text: As drafted.
+        quoted: The text that it points at.
+        outcome: It was said in its own words, or its sources were quoted, or they had been quoted
+            before, or nothing was said.
+        reason: Why it was not said in its own words, or empty.
     """
 
     text: str
-    outcome: Literal["quoted", "restated", "replaced", "repeated", "dropped"]
+    quoted: str
+    outcome: Literal["stated", "quoted", "repeated", "dropped"]
     reason: str = ""
 
 
@@ -263,6 +298,8 @@ class ClosePassage:
 
     Attributes:
         score: The chance that it answers, in [0, 1].
+        unit_start: Where the paragraphs, items or rows around that span begin in the document.
+        unit_text: Their text; empty as long as it was not read.
         printed: As of a citation.
     """
 
@@ -270,12 +307,23 @@ class ClosePassage:
     start_char: int
     end_char: int
     score: float
+    unit_start: int = 0
+    unit_text: str = ""
     printed: PrintedPlace = NOT_PRINTED
 
     @property
     def quote(self) -> str:
         offset = self.passage.start_char
         return self.passage.text[self.start_char - offset : self.end_char - offset]
+
+    @property
+    def unit_end(self) -> int:
+        return self.unit_start + len(self.unit_text)
+
+    @property
+    def shown_text(self) -> str:
+        """The unit, or the span alone where none was read."""
+        return self.unit_text or self.quote
 
 
 Kind = Literal["answer", "unsure", "abstained"]
@@ -287,14 +335,15 @@ class Answer:
 
     Attributes:
         short: Where in ``text`` the few words stand that answer, half-open, if any do.
-        closest: Without a text, the passages that come nearest, best first; nothing is claimed of
-            them.
+        closest: The most relevant passages that the text does not cite, best first; nothing is
+            claimed of them.
         is_unsure: Whether the nearest is near enough to be looked at.
         unanswered: Parts of the question that the text says nothing to.
         disagreement: Passages of other documents that answer with another value, newest first.
         answerer: Who wrote it.
         fallback: Why another answerer stood in for the one that was asked, or empty.
-        drafted: What became of the draft of the one that was asked.
+        drafted: What became of each statement of the draft of the one that was asked.
+        intent: What the question asks for, as ``qa.intent`` names it.
     """
 
     question: str
@@ -308,7 +357,8 @@ class Answer:
     unanswered: tuple[str, ...] = ()
     answerer: str = ""
     fallback: str = ""
-    drafted: tuple[DraftedSentence, ...] = ()
+    drafted: tuple[VerifiedStatement, ...] = ()
+    intent: str = ""
 
     @property
     def abstained(self) -> bool:

@@ -119,7 +119,7 @@ def _verify_sentence(
     sources = [passage.text[start:end] for passage, start, end in places]
     headings = {line for passage, _, _ in places for line in (passage.title, *passage.heading_path)}
     found = judge_claim(
-        sentence, sources, score=context.prover.judge.score, headings=sorted(headings)
+        sentence, sources, score=context.verifier.judge.score, headings=sorted(headings)
     )
     if found.verdict == "unsupported":
         return found, None

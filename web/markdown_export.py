@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from web.turns import DISAGREEMENT, ERASED, OCR_UNSURE, UNANSWERED, UNSURE, Source, Turn
+from qa.notices import UNANSWERED
+from web.turns import DISAGREEMENT, ERASED, OCR_UNSURE, SHARED_WORDS, Card, Source, Turn
 
 
 def conversation_as_markdown(name: str, turns: Iterable[Turn]) -> str:
@@ -28,14 +29,15 @@ def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
         told = (f"[^{number}]: {_note(source, is_dated=is_dated)}" for number, source in notes)
         parts.append("\n".join(told))
     else:
-        parts.append(_listed(turn.sources))
+        parts += [f"{SHARED_WORDS}:"] * bool(turn.notice and turn.closest)
+        parts += [_passage(card) for card in turn.closest]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _said(turn: Turn, shift: int) -> str:
     """The answer's own words, each cited part followed by the numbers of its notes."""
     if not turn.is_answer:
-        return {"unsure": UNSURE, "erased": ERASED}.get(turn.answer.kind, turn.notice)
+        return {"unsure": turn.words["unsure"], "erased": ERASED}.get(turn.answer.kind, turn.notice)
     text, said, place = turn.answer.text, "", 0
     for source in turn.cited:
         end = max(source.answer_end, place)
@@ -48,12 +50,20 @@ def _listed(sources: Sequence[Source], *, is_dated: bool = False) -> str:
     return "\n".join(f"- {_note(source, is_dated=is_dated)}" for source in sources)
 
 
+def _passage(card: Card) -> str:
+    """Quote a whole passage under its place."""
+    lines = (f"> {line}".rstrip() for line in card.text.split("\n"))
+    return "\n".join([f"{_place(card.source)}:", "", *lines])
+
+
 def _note(source: Source, *, is_dated: bool = False) -> str:
     """Tell a quote and its place; where documents disagree, the day of its document, too."""
     if source.state == "deleted":
         return "a document that was deleted"
+    return f'{_place(source, date=source.document_date if is_dated else "")}: "{source.quote}"'
+
+
+def _place(source: Source, *, date: str = "") -> str:
     unsure = OCR_UNSURE if source.is_unsure else ""
-    date = source.document_date if is_dated else ""
     place = [source.name, " › ".join(source.heading_path), source.pages]
-    where = [*place, date, source.source_uri, unsure]
-    return f'{", ".join(part for part in where if part)}: "{source.quote}"'
+    return ", ".join(part for part in [*place, date, source.source_uri, unsure] if part)

@@ -82,10 +82,30 @@ _IS_INLINE = re.compile(r"</?(?:a|code|em|strong)\b")
 
 def _read(text: str, media_type: str) -> list[Part]:
     if media_type == MARKDOWN:
-        return read_markdown(text)
+        return _read_from_row(text) or read_markdown(text)
     if media_type in LIGHT:
         return read_light_markup(text, media_type)
     return read_tables(text) if media_type in WITH_TABLES else [Piece(0, len(text), text)]
+
+
+_ROW = re.compile(r"\|[^\n]++")
+_RULE = re.compile(r"\n\|(?=[:| \t]*-)[-:| \t]*(?=\n|\Z)")
+
+
+def _read_from_row(text: str) -> list[Part]:
+    """Read a text that begins within a table as one that has empty heads; nothing of all else."""
+    row = _ROW.match(text)
+    if row is None or not row[0].rstrip().endswith("|") or _RULE.match(text, row.end()):
+        return []
+    count = len(re.findall(r"(?<!\\)\|", row[0])) - 1
+    head = f"|{' |' * count}\n|{' --- |' * count}\n"
+    return [
+        part
+        if isinstance(part, Element)
+        else part._replace(start=part.start - len(head), end=part.end - len(head))
+        for part in read_markdown(head + text)
+        if isinstance(part, Element) or part.start >= len(head)
+    ]
 
 
 def _last_shown(parts: Sequence[Part], place: int) -> int:

@@ -1,15 +1,15 @@
 """What a page shows of a stored answer: its words in their places, its sources, how sure it is."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
-from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.text import Truncator
 
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Document
@@ -21,20 +21,20 @@ from qa.conversations import (
     pointed_at,
     read_passages,
 )
-from qa.conversations.passages import Place
-from qa.questions import ABSTENTION, tell_abstention
+from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE, notice_of
+from qa.search.units import Place
 from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
 # Characters of a paragraph or list that are shown before and behind what is quoted in it.
 AROUND_CHARS = 500
-# Of what a passage must have for an unsure answer, to be unfolded under an abstention: that shows 6
-# of 9 documents that hold the answer, and something for 3 of 28 questions without (decision 30).
-NEAR_SHARE = 0.5
+# Of a passage that is folded to one line.
+FIRST_CHARS = 160
 PLAIN = "text/plain"
 
-UNSURE = "Not sure. These passages come closest:"
-UNANSWERED = "Not answered by your documents:"
+# Of an unsure answer to a text that is not kept, or from documents that are gone.
+UNSURE_ALONE = "I am not sure."
+SHARED_WORDS = "Passages that share some words"
 DISAGREEMENT = "Your documents disagree:"
 OCR_UNSURE = "read by OCR, which is not sure of it: compare it with the page"
 ERASED = "A document that this answer quoted was deleted, and what was said of it with it."
@@ -101,7 +101,27 @@ class Source:
     def headings(self) -> Sequence[str]:
         """The headings it stands under; the title at their head is not said again."""
         path = self.heading_path
-        return path[1:] if path[:1] == [self.title] else path
+        return path[1:] if list(path[:1]) == [self.title] else path
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A relevant passage, shown whole.
+
+    Attributes:
+        source: Its likeliest words; ``html`` is the whole passage with them marked.
+        text: The whole passage, verbatim.
+        start: Where it begins in the document, in characters.
+    """
+
+    source: Source
+    text: str
+    start: int
+    first_words: str
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +131,8 @@ class Turn:
     Attributes:
         text: What a language model wrote; empty where documents are quoted.
         passages: The sources of an extract, those of one document that follow each other together.
-        sources: What a written answer goes back to, or the closest passages of none.
-        is_near: One of the closest passages is near enough to be shown unasked.
+        sources: What a written answer goes back to.
+        closest: Passages that the answer does not cite, best first.
     """
 
     answer: models.Answer
@@ -120,12 +140,17 @@ class Turn:
     passages: list[list[Source]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     disagreement: list[Source] = field(default_factory=list)
+    closest: list[Card] = field(default_factory=list)
     notice: str = ""
-    is_near: bool = False
 
     @property
     def words(self) -> dict[str, str]:
-        return {"unsure": UNSURE, "unanswered": UNANSWERED, "disagreement": DISAGREEMENT}
+        return {
+            "unsure": UNSURE if self.closest else UNSURE_ALONE,
+            "unanswered": UNANSWERED,
+            "disagreement": DISAGREEMENT,
+            "shared_words": SHARED_WORDS,
+        }
 
     @property
     def erased(self) -> str:
@@ -138,7 +163,7 @@ class Turn:
     @property
     def is_reply(self) -> bool:
         """It is what to ask for, said to a text that is no question."""
-        return self.notice not in ("", ABSTENTION)
+        return self.notice not in ("", NOTHING_NEAR)
 
     @property
     def is_written(self) -> bool:
@@ -149,7 +174,7 @@ class Turn:
     def cited(self) -> list[Source]:
         """What the answer goes back to, in its order."""
         quoted = [source for group in self.passages for source in group]
-        return quoted or (self.sources if self.is_answer else [])
+        return quoted or self.sources
 
     @property
     def changed(self) -> list[str]:
@@ -183,17 +208,17 @@ class _TurnReader:
 
     def read(self, answer: models.Answer) -> Turn:
         if answer.kind != models.Answer.Kind.ANSWER:
-            notice = tell_abstention(answer.question) if answer.kind == "abstained" else ""
-            closest = self._point_to(answer.closest, first=1)
-            return Turn(answer, sources=closest, notice=notice, is_near=_is_near(answer))
+            notice = notice_of(answer.intent) if answer.kind == "abstained" else ""
+            return Turn(answer, closest=self._show_whole(answer.closest, first=1), notice=notice)
         cited = sorted(answer.citations.all(), key=lambda c: (c.answer_start, c.ordinal))
         others = self._point_to(answer.disagreement, first=len(cited) + 1)
+        more = self._show_whole(answer.closest, first=len(cited) + len(others) + 1)
         sources = [self._quote(answer, each, number) for number, each in enumerate(cited, start=1)]
+        turn = Turn(answer, disagreement=others, closest=more)
         if answer.answerer == EXTRACTIVE:
             groups = groupby(sources, key=lambda source: (source.document_id, source.name))
-            return Turn(answer, passages=[list(group) for _, group in groups], disagreement=others)
-        text = _text(answer, cited, sources)
-        return Turn(answer, text=text, sources=sources, disagreement=others)
+            return replace(turn, passages=[list(group) for _, group in groups])
+        return replace(turn, text=_text(answer, cited, sources), sources=sources)
 
     def _quote(self, answer: models.Answer, citation: Any, number: int) -> Source:
         said = answer.text[citation.answer_start : citation.answer_end]
@@ -214,21 +239,42 @@ class _TurnReader:
 
     def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:
         found = enumerate(read_passages(spans, self._passages), start=first)
-        return [self._point(close, number) for number, close in found]
+        return [self._point(close, number, text=close.quote) for number, close in found]
 
-    def _point(self, close: ClosePassage, number: int) -> Source:
+    def _show_whole(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Card]:
+        found = enumerate(read_passages(spans, self._passages), start=first)
+        return [self._card(close, number) for number, close in found]
+
+    def _card(self, close: ClosePassage, number: int) -> Card:
+        text = close.shown_text
+        start = close.unit_start if close.unit_text else close.start_char
+        marks = [Mark(close.start_char, close.end_char)] if text != close.quote else []
+        source = self._point(close, number, text=text, offset=start, marks=marks)
+        shown = visible_text(text, media_type=self._media_type(close.passage))
+        return Card(source, text, start, Truncator(shown).chars(FIRST_CHARS))
+
+    def _point(
+        self,
+        close: ClosePassage,
+        number: int,
+        *,
+        text: str,
+        offset: int | None = None,
+        marks: Sequence[Mark] = (),
+    ) -> Source:
+        """Show a text that holds what a passage points at."""
         media_type = self._media_type(close.passage)
-        html = as_block(
-            render(close.quote, media_type=media_type, offset=close.start_char), media_type
-        )
+        offset = close.start_char if offset is None else offset
+        html = render(text, media_type=media_type, offset=offset, marks=marks)
         return _source(
             close.passage,
             close,
             number=number,
             media_type=media_type,
-            html=html,
+            html=as_block(html, media_type),
             ocr_confidence=close.printed.ocr_confidence,
-            page=close.passage.page,
+            page=close.printed.page or close.passage.page,
+            last_page=close.printed.last_page,
             document_date=close.passage.document_date,
         )
 
@@ -249,11 +295,6 @@ def _source(origin: Any, quoted: Any, *, media_type: str, **fields: Any) -> Sour
         quote=visible_text(quoted.quote, media_type=media_type),
         **fields,
     )
-
-
-def _is_near(answer: models.Answer) -> bool:
-    least = float(settings.PKB_ABSTAIN_BELOW) * NEAR_SHARE
-    return any(span["score"] >= least for span in answer.closest)
 
 
 def _state(citation: Any) -> str:

@@ -12,8 +12,8 @@ from corpus.errors import BackendError, BackendUnavailable, InvalidInput
 from corpus.packages import EVALUATION, check_packages
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
-from qa.answerers.signature import clean_prediction, label_passages, labels_of
-from qa.types import Draft, Passage
+from qa.answerers.signature import number_passages, read_statements
+from qa.types import Draft, Passage, Query
 
 BOOTSTRAP, MIPRO = "bootstrap", "mipro"
 OPTIMIZERS = (BOOTSTRAP, MIPRO)
@@ -29,7 +29,7 @@ class Case:
         is_right: Tells whether a draft is what the program should have written.
     """
 
-    question: str
+    query: Query
     passages: tuple[Passage, ...]
     is_right: Callable[[Draft], bool]
 
@@ -58,7 +58,7 @@ def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
     right_count, failures = 0, []
     for case in cases:
         try:
-            if case.is_right(answerer.answer(case.question, case.passages)):
+            if case.is_right(answerer.answer(case.query, case.passages)):
                 right_count += 1
         except BackendUnavailable:
             raise
@@ -91,11 +91,11 @@ def compile_program(
     judged = [_judged(case) for case in cases]
     examples = [
         dspy.Example(
-            question=case.question,
-            context=label_passages(passage.as_read for passage in case.passages),
+            question=case.query.text,
+            passages=number_passages(case.passages),
             constrained=answerer.is_constrained,
             number=number,
-        ).with_inputs("question", "context", "constrained")
+        ).with_inputs("question", "passages", "constrained")
         for number, case in enumerate(cases)
     ]
 
@@ -116,11 +116,11 @@ def compile_program(
 
 
 def _judged(case: Case) -> Callable[[Any], bool]:
-    labels = labels_of(label_passages(passage.as_read for passage in case.passages))
+    given = number_passages(case.passages)
 
     def judge(prediction: Any) -> bool:
-        text, cited = clean_prediction(prediction, labels)
-        return case.is_right(Draft(text, cited, answerer="compiled"))
+        statements = read_statements(prediction.statements, given)
+        return case.is_right(Draft(statements, answerer="compiled"))
 
     return judge
 

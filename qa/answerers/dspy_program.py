@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 
 from corpus.errors import BackendError, BackendUnavailable
-from qa.answerers.answer_program import AnswerAdapter, AnswerProgram
+from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, CheckProgram
 from qa.answerers.circuit import Circuit
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
 from qa.answerers.model_address import LOCAL, check_remote, find_model_file
@@ -19,16 +19,19 @@ from qa.answerers.program_files import find_program
 from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
 from qa.answerers.signature import (
-    clean_prediction,
-    keep_first,
-    label_passages,
-    labels_of,
+    NumberedPassages,
+    number_passages,
+    read_statements,
     read_unfinished,
+    read_verdict,
 )
 from qa.answerers.streamed_reply import HearText
 from qa.cancellation import asker_left
-from qa.types import Draft, Exchange, Hear, Passage, hear_nothing
+from qa.proof.drafts import Checked, Claim
+from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 
+# Of the passages that a server is given, about: three times what the twelve found ones have.
+REMOTE_PASSAGE_TOKENS = 7_000
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
 # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
@@ -102,7 +105,8 @@ class LMAnswerer:
         self._circuit = Circuit(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
         # A server reads a prompt in a moment, this machine in a minute.
-        self._most_tokens = local_passage_tokens if model.startswith(LOCAL) else None
+        self.reads_neighbours = not model.startswith(LOCAL)
+        self._most_tokens = REMOTE_PASSAGE_TOKENS if self.reads_neighbours else local_passage_tokens
         self._is_constrained = self._is_streamed = True
 
     @property
@@ -129,30 +133,45 @@ class LMAnswerer:
             raise failure
 
     def answer(
-        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+        self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Write an answer from the passages, citing ``S1`` for the first of them.
+        """Write statements that point at segments of the passages; none is a refusal.
 
         Args:
-            hear: Called while it is written, with what cites right.
+            on_draft: Called while it is written, with the statements that are finished.
 
         Raises:
             BackendUnavailable: The model does not answer, or not in time; trying again may work.
             BackendError: The model refuses, or its output cannot be read.
         """
         if not passages:
-            return Draft(text="", cited=(), answerer=self.name)
-        context = label_passages(passage.as_read for passage in passages)
-        if self._most_tokens is not None:
-            context = keep_first(context, most_tokens=self._most_tokens)
+            return Draft((), self.name)
         failure: BackendError
         try:
             with self._asking():
-                return self._draft(question, context, hear)
+                return self._draft(query.text, passages, on_draft)
         except (dspy.DSPyError, RecursionError) as exc:
             failure = self._failure(exc)
         # Raised here and not above: the cause quotes the server, which may quote the key.
         raise failure
+
+    def check(self, question: str, claims: Sequence[Claim]) -> Checked:
+        """Return of each claim whether its evidence says it.
+
+        Raises:
+            BackendError: The model failed, or gave no verdict on each.
+        """
+        items = [f"Evidence: {each.evidence}\nStatement: {each.statement}" for each in claims]
+        with dspy.track_usage() as tracker:
+            prediction = self.run_program(
+                CheckProgram(), question=question, items=items, constrained=self._is_constrained
+            )
+        given = getattr(prediction, "verdicts", None)
+        words = [str(each).strip().lower() for each in given] if isinstance(given, list) else []
+        verdicts = tuple(known for word in words for known in VERDICTS if word == known)
+        if len(verdicts) != len(claims):
+            raise BackendError(f"The language model {self.name} gave no verdict on each statement.")
+        return Checked(verdicts, *self._tokens(tracker))
 
     def run_program(self, program: Any, **inputs: Any) -> Any:
         """Run another DSPy program with this model and its time limit.
@@ -231,28 +250,31 @@ class LMAnswerer:
         found = getattr(prediction, "phrasings", None)
         return clean_phrasings(found, question=question, count=count)
 
-    def _draft(self, question: str, context: list[str], hear: Hear) -> Draft:
-        labels = labels_of(context)
+    def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
+        given = number_passages(passages, most_tokens=self._most_tokens)
 
         def hear_reply(reply: str) -> None:
-            text, cited = read_unfinished(reply, labels)
-            if text:
-                hear(Draft(text, cited, answerer=self.name))
+            verdict, rows = read_unfinished(reply)
+            if statements := read_statements(rows, given):
+                on_draft(Draft(statements, self.name, read_verdict(verdict)))
 
         with dspy.track_usage() as tracker:
-            prediction, read_count = self._predict(question, context, hear_reply)
-        text, cited = clean_prediction(prediction, labels_of(context[:read_count]))
-        used = tracker.get_total_tokens().get(self._lm_name, {})
+            prediction, read_count = self._predict(question, given, hear_reply)
+        prompt_tokens, completion_tokens = self._tokens(tracker)
         return Draft(
-            text=text,
-            cited=cited,
-            answerer=self.name,
-            prompt_tokens=used.get("prompt_tokens") or 0,
-            completion_tokens=used.get("completion_tokens") or 0,
-            note=_note(prediction.mistake, read_count, len(context)),
+            read_statements(prediction.statements, given),
+            self.name,
+            read_verdict(prediction.verdict),
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            note=_note(prediction.mistake, read_count, len(given.texts)),
         )
 
-    def _predict(self, question: str, context: list[str], hear: HearText) -> tuple[Any, int]:
+    def _tokens(self, tracker: Any) -> tuple[int, int]:
+        used = tracker.get_total_tokens().get(self._lm_name, {})
+        return used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
+
+    def _predict(self, question: str, given: NumberedPassages, hear: HearText) -> tuple[Any, int]:
         """Predict from as many of the first passages as the model takes; tell how many."""
         deadline = time.monotonic() + self._timeout_s
         constrained, streamed = self._is_constrained, self._is_streamed
@@ -261,12 +283,12 @@ class LMAnswerer:
             try:
                 with dspy.context(lm=lm, **_PRIVATE):
                     prediction = self._program(
-                        question=question, context=context, constrained=constrained
+                        question=question, passages=given, constrained=constrained
                     )
             except dspy.ContextWindowExceededError:
-                if len(context) == 1:
+                if len(given.texts) == 1:
                     raise
-                context = context[: len(context) // 2]
+                given = given.first(len(given.texts) // 2)
             except dspy.LMInvalidRequestError as exc:  # some OpenAI-like servers refuse ...
                 if streamed and "stream" in str(exc):
                     streamed = False  # ... to stream
@@ -276,7 +298,7 @@ class LMAnswerer:
                     raise
             else:
                 self._is_constrained, self._is_streamed = constrained, streamed
-                return prediction, len(context)
+                return prediction, len(given.texts)
 
     def _lm(self, deadline: float, *, hear: HearText | None = None) -> Any:
         """Make the LM of one answer: it is light, and carries the answer's own deadline."""

@@ -1,17 +1,11 @@
-"""Answer in the documents' own words: the sentences around what was read. No language model."""
+"""Answer in the documents' own words: the segments around what was read. No language model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-import dspy
-
-from corpus.sentences import sentence_spans
-from qa.answerers.excerpt import NEEDED_WORDS, find_excerpt, find_lead
-from qa.answerers.signature import AnswerFromContext, label_passages
+from qa.excerpt import NEEDED_WORDS, find_excerpt, find_needs
 from qa.proof.confidence import likeliest_first, weigh
-from qa.proof.drafts import PARAGRAPH_GAP
-from qa.questions import asks_for_several
-from qa.types import Draft, Hear, Passage, Reading, hear_nothing
+from qa.segments import Span, split_segments
+from qa.types import Draft, OnDraft, Passage, Query, Quote, Reading, Statement, ignore_draft
 
 # How far behind the likeliest passage another one of its document may be, in logits, for its words
 # to be said beside those of the first, and which share of an answer's words they may be:
@@ -23,93 +17,15 @@ SECOND_SHARE = 0.5
 LIST_WORDS = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """What is said of a passage: a span of its text.
-
-    Attributes:
-        lead: What it needs and stands apart from it: a list's lead-in, a table's header.
-    """
-
-    passage: Passage
-    start: int
-    end: int
-    lead: tuple[int, int] | None = None
-
-    @property
-    def text(self) -> str:
-        return self.passage.text[self.start : self.end]
-
-    @property
-    def pieces(self) -> tuple[str, ...]:
-        """The texts that are said, in order, each word for word."""
-        return (self.passage.text[slice(*self.lead)], self.text) if self.lead else (self.text,)
-
-    def is_elsewhere(self, other: "Excerpt") -> bool:
-        """Tell whether it is another place of the same document."""
-        moved = self.passage.start_char - other.passage.start_char
-        is_same = self.passage.document_id == other.passage.document_id
-        return is_same and (self.end + moved <= other.start or other.end <= self.start + moved)
-
-    def repeats(self, other: "Excerpt") -> bool:
-        """Tell whether a sentence of it stands in the other, as what a document says twice."""
-        spans = sentence_spans(self.text)
-        return any(self.text[start:end] in other.text for start, end in spans)
-
-
-class ExtractiveProgram(dspy.Module):
-    """The signature without a language model: quotes the passage that reads best.
+class ExtractiveAnswerer:
+    """Quotes the passage that reads best.
 
     Where another place of its document reads nearly as well, that is quoted, too.
     """
 
-    signature = AnswerFromContext
-
-    def __init__(self, *, most_words: int) -> None:
-        super().__init__()
-        self.most_words = most_words
-
-    def forward(
-        self, question: str, context: list[str], passages: Sequence[Passage]
-    ) -> dspy.Prediction:
-        """Choose among the passages, of which ``context`` holds the labelled texts."""
-        read = likeliest_first(passages)
-        if not read:
-            return dspy.Prediction(answer="", citations=[])
-        excerpts = self._choose(read, list_words=LIST_WORDS if asks_for_several(question) else 0)
-        pieces = dict.fromkeys(piece for excerpt in excerpts for piece in excerpt.pieces)
-        return dspy.Prediction(
-            answer=PARAGRAPH_GAP.join(pieces),
-            citations=[f"S{passages.index(each.passage) + 1}" for each in excerpts],
-        )
-
-    def _choose(self, read: Sequence[tuple[Passage, Reading]], *, list_words: int) -> list[Excerpt]:
-        """Return one excerpt, or two of one document between which the reader is in doubt."""
-        least = weigh(*read[0]) - SECOND_WITHIN
-        first = _cut(*read[0], most_words=self.most_words, list_words=list_words)
-        near = [each for each in read[1:] if weigh(*each) > least]
-        others = (_cut(*each, most_words=int(self.most_words * SECOND_SHARE)) for each in near)
-        elsewhere = (other for other in others if other.is_elsewhere(first))
-        second = next((other for other in elsewhere if not other.repeats(first)), None)
-        return [first, second] if second else [first]
-
-
-def _cut(passage: Passage, reading: Reading, *, most_words: int, list_words: int = 0) -> Excerpt:
-    text = passage.text
-    start, end = find_excerpt(
-        text, (reading.start, reading.end), most_words=most_words, list_words=list_words
-    )
-    lead = find_lead(text, (start, end))
-    said = text[start:end] + (f" {text[slice(*lead)]}" if lead else "")
-    has_room = len(said.split()) <= most_words + NEEDED_WORDS
-    return Excerpt(passage, start, end, lead if has_room else None)
-
-
-class ExtractiveAnswerer:
-    """Quotes the documents."""
-
     name = "extractive"
     is_loaded = True
+    reads_neighbours = False
 
     def __init__(self, *, most_words: int) -> None:
         self.most_words = most_words
@@ -118,17 +34,62 @@ class ExtractiveAnswerer:
         """Do nothing: what it goes by was read before."""
 
     def answer(
-        self, question: str, passages: Sequence[Passage], *, hear: Hear = hear_nothing
+        self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Return sentences of the passage that reads best, word for word, at once."""
-        program = ExtractiveProgram(most_words=self.most_words)
-        prediction = program(
-            question=question,
-            context=label_passages([passage.as_ranked for passage in passages]),
-            passages=passages,
-        )
-        return Draft(
-            text=prediction.answer,
-            cited=tuple(prediction.citations),
-            answerer=self.name,
-        )
+        """Return a statement for each quote, whose text is the quote's."""
+        read = likeliest_first(passages)
+        if not read:
+            return Draft((), self.name)
+        list_words = LIST_WORDS if query.wants_list else 0
+        chosen = _cut(*read[0], most_words=self.most_words, list_words=list_words)
+        second = self._find_second(read, chosen)
+        fresh = [each for each in second if not any(map(each.is_within, chosen))]
+        quotes = [*chosen, *fresh]
+        return Draft(tuple(Statement(quote.text, (quote,)) for quote in quotes), self.name)
+
+    def _find_second(
+        self, read: Sequence[tuple[Passage, Reading]], chosen: Sequence[Quote]
+    ) -> Sequence[Quote]:
+        """Return what another place of the same document says, if the reader is in doubt."""
+        least, first = weigh(*read[0]) - SECOND_WITHIN, chosen[-1]
+        for passage, reading in read[1:]:
+            is_near = weigh(passage, reading) > least
+            if not is_near or passage.document_id != first.passage.document_id:
+                continue
+            found = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
+            other = found[-1]
+            is_apart = other.end_char <= first.start_char or first.end_char <= other.start_char
+            if is_apart and not _repeats(other.text, first.text):
+                return found
+        return ()
+
+
+def _cut(
+    passage: Passage, reading: Reading, *, most_words: int, list_words: int = 0
+) -> list[Quote]:
+    """Return what is quoted of a passage, behind what that needs; what follows on is one quote."""
+    text = passage.text
+    excerpt = find_excerpt(
+        text, (reading.start, reading.end), most_words=most_words, list_words=list_words
+    )
+    needs = find_needs(text, excerpt, most_words=most_words + NEEDED_WORDS)
+    return [
+        Quote(passage, start + passage.start_char, end + passage.start_char)
+        for start, end in _join([*needs, excerpt], text)
+    ]
+
+
+def _join(spans: Sequence[Span], text: str) -> Iterator[Span]:
+    """Make one span of those with nothing but white space between them."""
+    start, end = spans[0]
+    for following in spans[1:]:
+        if text[end : following[0]].strip():
+            yield start, end
+            start = following[0]
+        end = following[1]
+    yield start, end
+
+
+def _repeats(text: str, other: str) -> bool:
+    """Return whether a sentence of a text stands in another, as what a document says twice."""
+    return any(text[each.start : each.end] in other for each in split_segments(text))

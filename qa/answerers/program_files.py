@@ -13,6 +13,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 # In a program's file, beside what DSPy writes.
 PROVENANCE = "provenance"
+# What its metadata say of the replies that it was compiled for; those of others are of no use.
+REPLY_FORM = "statements"
 
 _WANTED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]*)(?:@(?P<version>[1-9]\d{0,5}))?")
 # No "-3" at the end of a name: it would read as a version.
@@ -47,7 +49,7 @@ def find_program(wanted: str, *, folder: Path) -> Path:
     """Return the file of ``NAME`` (its latest version), ``NAME@VERSION`` or ``/PATH/FILE.json``.
 
     Raises:
-        ImproperlyConfigured: There is no such program.
+        ImproperlyConfigured: There is no such program, or it is for replies of another form.
     """
     if wanted.endswith(".json") and Path(wanted).is_absolute():
         path = Path(wanted)
@@ -58,7 +60,22 @@ def find_program(wanted: str, *, folder: Path) -> Path:
         path = None
     if path is None or not path.is_file():
         raise ImproperlyConfigured(f"PKB_LM_PROGRAM: there is no program {wanted!r}.")
+    _check_reply_form(path)
     return path
+
+
+def _check_reply_form(path: Path) -> None:
+    """Refuse a program of another form; what is no program at all is found when it is loaded."""
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    metadata = state.get("metadata") if isinstance(state, dict) else None
+    if isinstance(metadata, dict) and metadata.get("reply_form") != REPLY_FORM:
+        raise ImproperlyConfigured(
+            f"PKB_LM_PROGRAM: {path.name} was compiled by an older version of pkb, for answers"
+            " without sources. Compile it again with manage.py optimize_answerer."
+        )
 
 
 def list_programs(folder: Path) -> list[StoredProgram]:

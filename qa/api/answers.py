@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.conf import settings
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionAddress, TagList, Text
+from corpus.api.fields import CollectionAddress, TagList, Text, Whole
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -19,11 +19,13 @@ from qa.answer_question import answer_question
 from qa.api.serializers import AnswerShown, StoredAnswerShown
 from qa.context import build_context
 from qa.models import Feedback
-from qa.records import give_feedback
+from qa.records import MarkedSpan, give_feedback
 from qa.search_passages import evaluate_passages
 
 MAX_COMMENT_CHARS = 5_000
 MAX_K = 50
+# What a column for a place holds.
+MOST_CHARS = 2**31 - 1
 
 
 class AnswerQuery(serializers.Serializer[Any]):
@@ -49,15 +51,31 @@ class EvaluatedAnswer(AnswerShown):
     evaluation = Evaluation(required=False)
 
 
+class MarkedPassage(serializers.Serializer[Any]):
+    """A passage of ``closest``, its quote, or a citation, by its document and span."""
+
+    document_id = serializers.UUIDField()
+    start_char = Whole(min_value=0, max_value=MOST_CHARS)
+    end_char = Whole(min_value=1, max_value=MOST_CHARS)
+
+
 class FeedbackInput(serializers.Serializer[Any]):
     rating = serializers.ChoiceField(Feedback.Rating.choices)
     comment = Text(max_length=MAX_COMMENT_CHARS, default="", allow_blank=True)
+    passage = MarkedPassage(default=None, allow_null=True)
 
 
 class FeedbackShown(serializers.ModelSerializer[Feedback]):
+    passage = serializers.SerializerMethodField()
+
     class Meta:
         model = Feedback
-        fields = ["id", "answer_id", "rating", "comment", "created_at"]
+        fields = ["id", "answer_id", "rating", "comment", "passage", "created_at"]
+
+    @extend_schema_field(MarkedPassage(allow_null=True))
+    def get_passage(self, feedback: Feedback) -> dict[str, Any] | None:
+        is_marked = feedback.start_char is not None
+        return MarkedPassage(feedback).data if is_marked else None
 
 
 class AnswerView(APIView):
@@ -100,7 +118,7 @@ class StoredAnswerView(APIView):
 
 
 class FeedbackView(APIView):
-    """Say whether an answer was good."""
+    """Say whether an answer was good, or which passage answers."""
 
     errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
 
@@ -108,5 +126,7 @@ class FeedbackView(APIView):
     def post(self, request: Request, answer_id: UUID) -> Response:
         form = FeedbackInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given = give_feedback(answer_id, **form.validated_data)
-        return Response(FeedbackShown(given).data, status=201)
+        given = form.validated_data
+        passage = given["passage"] and MarkedSpan(**given["passage"])
+        kept = give_feedback(answer_id, **{**given, "passage": passage})
+        return Response(FeedbackShown(kept).data, status=201)

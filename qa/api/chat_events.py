@@ -88,7 +88,8 @@ class Teller:
             document_id = citation.passage.document_id or None
             if document_id and not Document.objects.keep_in_place([document_id]):
                 return  # deleted this moment: its words are neither told nor kept
-            self._tell("chunk", content=text, document_id=document_id)
+            if text:  # a sentence with two sources is said once
+                self._tell("chunk", content=text, document_id=document_id)
             self._tell("citation", citation=_show_citation(citation), document_id=document_id)
 
     def end(self, reply: Reply) -> None:

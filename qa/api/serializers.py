@@ -16,13 +16,13 @@ from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
 from qa.conversations import place_of_stored, read_passages
-from qa.questions import tell_abstention
-from qa.records import tell_draft
+from qa.notices import notice_of
+from qa.records import draft_to_json
 from qa.types import Citation, ClosePassage
 
 
 class ContextShown(serializers.Serializer[Any]):
-    """What stands around a quote, a span of the same document version."""
+    """The text around a quote: a span of the same document version."""
 
     text = serializers.CharField()
     start_char = serializers.IntegerField()
@@ -139,7 +139,15 @@ class CitationShown(QuoteShown):
 
 
 class ClosestShown(QuoteShown):
-    """A passage that may answer, where none was sure enough to be said, or answers otherwise."""
+    """A relevant passage that the answer does not cite, or one that answers otherwise."""
+
+    passage = serializers.SerializerMethodField()
+
+    @extend_schema_field(ContextShown)
+    def get_passage(self, close: ClosePassage) -> dict[str, Any]:
+        start = close.unit_start if close.unit_text else close.start_char
+        text = close.shown_text
+        return {"text": text, "start_char": start, "end_char": start + len(text)}
 
 
 class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
@@ -174,7 +182,7 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
         return read_passages(spans, self.context.get("passages"))
 
     def get_notice(self, answer: models.Answer) -> str | None:
-        return tell_abstention(answer.question) if answer.kind == "abstained" else None
+        return notice_of(answer.intent) if answer.kind == "abstained" else None
 
     def get_fallback(self, answer: models.Answer) -> str | None:
         return answer.fallback or None
@@ -207,7 +215,7 @@ class AnswerShown(serializers.Serializer[Any]):
 
     def get_notice(self, answered: AnsweredQuestion) -> str | None:
         answer = answered.answer
-        return tell_abstention(answer.question) if answer.kind == "abstained" else None
+        return notice_of(answer.intent) if answer.kind == "abstained" else None
 
     @extend_schema_field(ClosestShown(many=True, allow_null=True))
     def get_disagreement(self, answered: AnsweredQuestion) -> list[dict[str, Any]] | None:
@@ -227,5 +235,5 @@ class AnswerShown(serializers.Serializer[Any]):
     def get_debug(self, answered: AnsweredQuestion) -> dict[str, Any]:
         if not settings.IS_DEV:
             return {"steps": []}
-        draft = answered.draft and tell_draft(answered.draft, answered.answer)
+        draft = answered.draft and draft_to_json(answered.draft, answered.answer)
         return {"steps": list(answered.steps), "draft": draft}

@@ -12,12 +12,12 @@ from corpus.postgres.replica import read_evidence
 from qa.models import Answer
 from qa.search.hybrid import passage_of
 from qa.search.printed_places import find_place, place_quotes
+from qa.search.units import Place, read_slices
 from qa.types import ClosePassage, PrintedPlace
 
-# A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score.
+# A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score, and unit,
+# the start and end of what is shown around it (none of answers from before it was kept).
 Span = Mapping[str, Any]
-# What of a span says where it is: all but the score.
-Place = tuple[str, str, int, int]
 
 _CHUNKS = """
 SELECT place.number, around.id
@@ -72,28 +72,45 @@ def pointed_at(answers: Iterable[Answer]) -> list[Span]:
 
 
 def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
-    """Return the passages around spans that still stand; three statements for however many.
+    """Return the passages around spans that still stand; four statements for however many.
 
     Their scores are 0.
     """
+    spans = list(spans)
     places = list(dict.fromkeys(map(_place, spans)))
     if not places:
         return {}
-    around, chunks = read_evidence(lambda: _read_around(places))
+    units = {_place(span): unit for span in spans if (unit := span.get("unit"))}
+    around, chunks, texts = read_evidence(lambda: _read_around(places, units))
     found = {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
         for number, key in around.items()
         if key in chunks
     }
-    close = place_quotes(ClosePassage(found[place], *place[2:], 0.0) for place in found)
+    close = place_quotes(
+        ClosePassage(
+            found[place],
+            *place[2:],
+            score=0.0,
+            unit_start=units[place][0] if place in texts else 0,
+            unit_text=texts.get(place, ""),
+        )
+        for place in found
+    )
     return dict(zip(found, close, strict=True))
 
 
-def _read_around(places: list[Place]) -> tuple[dict[int, UUID], dict[UUID, Chunk]]:
+def _read_around(
+    places: list[Place], units: Mapping[Place, Sequence[int]]
+) -> tuple[dict[int, UUID], dict[UUID, Chunk], dict[Place, str]]:
+    """Return the chunks that hold places, and the texts of the units around them."""
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
         around: dict[int, UUID] = dict(cursor.fetchall())
-    return around, Chunk.objects.with_document().in_bulk(set(around.values()))
+    chunks = Chunk.objects.with_document().in_bulk(set(around.values()))
+    wanted = list(units)
+    slices = read_slices([(*place[:2], units[place][0], units[place][1]) for place in wanted])
+    return around, chunks, {wanted[at]: text for at, text in slices.items()}
 
 
 def _place(span: Span) -> Place:

@@ -1,27 +1,25 @@
-"""Turn a draft into an answer of which every sentence is proved, or into an abstention."""
+"""Turn drafts into answers whose every part is cited, or into an abstention with passages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from corpus.sentences import sentence_spans
 from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
 from qa.proof.disagreement import find_disagreement
-from qa.proof.drafts import Sentence
 from qa.proof.newest import put_newest_first
-from qa.proof.unfinished import Say, UnfinishedAnswer
-from qa.questions import asks_for_several
+from qa.proof.text import AnswerText, Piece, Say
 from qa.types import (
-    CLOSEST_COUNT,
     Answer,
     Citation,
     ClosePassage,
     Draft,
     Evidence,
     Passage,
+    Query,
     Reading,
 )
 
@@ -43,83 +41,104 @@ _EDGE_MARKS = re.compile(
 )
 _MARK = re.compile(r"\A(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _STOPS = ".!?\u3002 "
-# The relevance to the question, a logit, from which on a quote beside the marked words is evidence.
-BEARING_FROM = 0.0
-
-
-def _keep_silent(text: str, citation: Citation) -> None:
-    """Do nothing: most wait for the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prover:
-    """Proves what answerers write.
+class CitationVerifier:
+    """Makes answers of drafts.
 
     Attributes:
-        judge: Judges sentences as support of others.
-        calibration: Estimates the confidence.
-        answer_from: The least confidence of an answer that is given.
-        abstain_below: Under it no passage is near enough to say that it is unsure.
+        judge: Gives the relevance of a text to a question, a logit.
+        calibration: Estimates the confidence of an extract.
+        draft_calibration: Estimates that of a language model's draft.
+        answer_from: The least confidence of an extract that is given.
+        draft_answer_from: The same of a draft.
+        abstain_below: The cosine similarity, in [0, 1], under which no passage is about the
+            question.
     """
 
     judge: Reranker
     calibration: Calibration
+    draft_calibration: Calibration
     answer_from: float
+    draft_answer_from: float
     abstain_below: float
 
-    def prove(
-        self,
-        draft: Draft,
-        passages: Sequence[Passage],
-        *,
-        question: str,
-        say: Say = _keep_silent,
-    ) -> Answer:
-        """Return the answer with its citations; no text if nothing is proved or it is unsure.
+    def verify_extract(
+        self, draft: Draft, passages: Sequence[Passage], *, query: Query, say: Say
+    ) -> Answer | None:
+        """Return the answer that quotes what an extract points at; None if it is unsure.
 
         Args:
-            passages: Read, as the draft's labels count them.
-            say: Called with each piece of the answer's text and its citation, in order, as soon as
-                it is certain that the answer will have it.
+            passages: With their readings.
+            say: Called with each piece of the answer's text and its citation, in order.
         """
-        return self.finish(self.begin(passages, question=question, say=say), draft)
+        if not self.is_sure(draft, passages):
+            return None
+        confidence = self._estimate_extract(draft, passages)
+        text = AnswerText(say, self.answer_from)
+        for quote in (quote for statement in draft.statements for quote in statement.quotes):
+            text.add([Piece(quote.text, (quote,), layout="block")], confidence)
+        return self.answer(query.text, text, passages, wants_list=query.wants_list)
 
-    def begin(
-        self, passages: Sequence[Passage], *, question: str, say: Say = _keep_silent
-    ) -> UnfinishedAnswer:
-        """Return an answer to which the draft is told while it is written."""
-        chances = self._estimate(gather_evidence(passages))
-
-        def weigh(source: Sentence) -> float:
-            chance = chances.get(source.passage.chunk_id, 0.0)
-            return chance if self._bears_on(question, source) else 0.0
-
-        return UnfinishedAnswer(
-            question,
-            passages,
-            say=say,
-            score=self.judge.score,
-            weigh=weigh,
-            answer_from=self.answer_from,
-        )
-
-    def finish(self, unfinished: UnfinishedAnswer, draft: Draft) -> Answer:
-        """Prove what is left of a draft that is written, as ``prove`` does."""
-        unfinished.hear(draft, is_whole=True)
-        question, passages = unfinished.question, unfinished.passages
-        drafted = tuple(unfinished.drafted)
-        if not unfinished.is_said:
-            return replace(self.hold_back(question, passages), drafted=drafted)
-        writing = unfinished.writing
+    def answer(
+        self,
+        question: str,
+        text: AnswerText,
+        passages: Sequence[Passage],
+        *,
+        wants_list: bool = False,
+    ) -> Answer:
+        """Return the answer with this text, and what else is known of it."""
+        cited = {citation.passage.chunk_id for citation in text.citations}
         return Answer(
             question,
-            writing.text,
-            writing.confidence,
-            tuple(writing.citations),
-            short=_find_short(question, writing.text, writing.citations),
-            disagreement=self._find_disagreement(question, writing.citations, passages),
-            drafted=drafted,
+            text.text,
+            text.confidence,
+            tuple(text.citations),
+            short=None if wants_list else _find_short(text.text, text.citations),
+            closest=self._find_closest(passages, leave_out=cited),
+            disagreement=self._find_disagreement(question, text.citations, passages),
         )
+
+    def abstain(
+        self, question: str, passages: Sequence[Passage], *, first: Sequence[Passage] = ()
+    ) -> Answer:
+        """Claim nothing, and show the most relevant passages.
+
+        Args:
+            first: What a draft pointed at, which comes before all else.
+        """
+        chances = self._estimate(gather_evidence([*first, *passages]))
+        best = max(chances.values(), default=0.0)
+        similarity = max((passage.similarity for passage in passages), default=0.0)
+        return Answer(
+            question,
+            "",
+            min(best, MOST_SURE_ABSTENTION),
+            closest=self._find_closest(passages, first=first),
+            is_unsure=bool(first) or similarity >= self.abstain_below,
+        )
+
+    def relevance(self, question: str, texts: Sequence[str]) -> list[float]:
+        return [float(raw) for raw in self.judge.score(question, texts)] if texts else []
+
+    def is_sure(self, extract: Draft, passages: Sequence[Passage]) -> bool:
+        """Return whether an extract is sure enough to be said."""
+        confidence = self._estimate_extract(extract, passages)
+        return bool(extract.statements) and confidence >= self.answer_from
+
+    def _estimate_extract(self, draft: Draft, passages: Sequence[Passage]) -> float:
+        """Return the confidence of an extract: that of the surest passage it quotes."""
+        chances = self._estimate(gather_evidence(passages))
+        quotes = [quote for statement in draft.statements for quote in statement.quotes]
+        return max((chances.get(quote.passage.chunk_id, 0.0) for quote in quotes), default=0.0)
+
+    def estimate_draft(self, cited: Iterable[Passage]) -> float:
+        """Return the confidence of a draft that cites these passages: that of the best one read."""
+        scores = [each.reading.score for each in cited if each.reading is not None]
+        evidence = Evidence(max(scores, default=float("-inf")), behind=0.0)
+        return self.draft_calibration.estimate(evidence) if scores else 0.0
 
     def put_newest_first(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Let the newest of passages that disagree be the answer, where their days are known."""
@@ -129,6 +148,22 @@ class Prover:
             estimate=self.calibration.estimate,
             answer_from=self.answer_from,
         )
+
+    def _find_closest(
+        self,
+        passages: Sequence[Passage],
+        *,
+        first: Sequence[Passage] = (),
+        leave_out: Container[str] = (),
+    ) -> tuple[ClosePassage, ...]:
+        """Return the passages that most likely answer, each once, and where."""
+        chances = self._estimate(gather_evidence([*first, *passages]))
+        chosen: dict[str, ClosePassage] = {}
+        for passage, reading in [*likeliest_first(first), *likeliest_first(passages)]:
+            if passage.chunk_id not in leave_out:
+                close = _show_close(passage, reading, chances[passage.chunk_id])
+                chosen.setdefault(passage.chunk_id, close)
+        return tuple(chosen.values())
 
     def _find_disagreement(
         self, question: str, citations: Sequence[Citation], passages: Sequence[Passage]
@@ -141,36 +176,6 @@ class Prover:
 
     def _estimate(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
         return {chunk: self.calibration.estimate(each) for chunk, each in evidence.items()}
-
-    def _bears_on(self, question: str, quoted: Sentence) -> bool:
-        """Tell whether a quote is what its passage answers with, or at least about the matter.
-
-        A planted sentence may stand in a passage that answers.
-        """
-        reading, offset = quoted.passage.reading, quoted.passage.start_char
-        if reading is not None and reading.start < reading.end:
-            start, end = reading.start + offset, reading.end + offset
-            if quoted.start < end and start < quoted.end:
-                return True
-        (relevance,) = self.judge.score(question, [quoted.text])
-        return bool(relevance >= BEARING_FROM)
-
-    def hold_back(self, question: str, passages: Sequence[Passage]) -> Answer:
-        """Claim nothing, and show what comes closest."""
-        chances = self._estimate(gather_evidence(passages))
-        best = max(chances.values(), default=0.0)
-        shown = [
-            _show_close(passage, reading, chances[passage.chunk_id])
-            for passage, reading in likeliest_first(passages)
-        ]
-        shown.sort(key=lambda close: -close.score)
-        return Answer(
-            question,
-            "",
-            min(best, MOST_SURE_ABSTENTION),
-            closest=tuple(shown[:CLOSEST_COUNT]),
-            is_unsure=bool(shown) and best >= self.abstain_below,
-        )
 
 
 def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassage:
@@ -185,15 +190,15 @@ def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassa
     return ClosePassage(passage, offset + start, offset + end, chance)
 
 
-def _find_short(question: str, text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
+def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
     """Where the words stand that the reader marked in the likeliest passage, if it is sure.
 
-    Nothing where several things are asked for, or the words are no name of one thing.
+    Nothing where the words are no name of one thing.
     """
     read = likeliest_first([citation.passage for citation in citations])
     if not read or read[0][1].margin < SHORT_FROM:
         return None
-    if asks_for_several(question) or not _is_one_thing(*read[0]):
+    if not _is_one_thing(*read[0]):
         return None
     passage, reading = read[0]
     start, end = reading.start + passage.start_char, reading.end + passage.start_char

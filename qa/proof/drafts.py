@@ -1,230 +1,354 @@
-"""Walk through a draft: what of it is said, and in whose words.
+"""Verify a language model's draft while it is written, statement by statement.
 
-A sentence that stands word for word in a passage is quoted there. Any other must restate a
-sentence of a passage that the draft cites, which is then quoted. What does neither gives way to
-the sentence it comes from, or is not said. A quote is always copied from the passage.
+A statement points at segments of the passages. It is said in the model's words where the model,
+asked again, finds that those segments say it, and no number, name or negation in it is new. Where
+one is, or the model cannot be asked, the segments themselves are said. Whether the model can check
+statements is tested with statements of which the answer is known (``qa.proof.controls``).
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from corpus.sentences import finished_spans, sentence_spans
-from qa.proof.support import find_departure
-from qa.sigmoid import sigmoid
-from qa.types import Draft, DraftedSentence, Passage, Scorer
+from corpus.sentences import sentence_spans
+from qa.proof.controls import falsify, find_unrelated
+from qa.proof.plain_text import plain_text, tell_row
+from qa.proof.support import keeps_facts
+from qa.proof.support.polarity import is_negation
+from qa.proof.support.words import read_words
+from qa.proof.text import AnswerText, Piece, Say
+from qa.segments import Kind, Segment, split_segments
+from qa.types import Answer, Draft, Passage, Quote, Statement, VerifiedStatement
 
-# The relevance, a logit, from which on a source sentence says what an unproved sentence was to say.
-SAME_MATTER_FROM = 2.0
-# Under it, a logit, a source is of another matter, whatever words it shares with the sentence.
-RESTATED_FROM = 0.0
-# A sentence that begins so does not say what it is about.
-_LEANING = re.compile(r"(?:it|its|he|his|she|her|they|their)\b", re.IGNORECASE)
-# Between what a draft sets apart.
-PARAGRAPH_GAP = "\n\n"
-_ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a passage, or several in a row, as a span of the document."""
-
-    passage: Passage
-    start: int
-    end: int
-
-    @property
-    def text(self) -> str:
-        offset = self.passage.start_char
-        return self.passage.text[self.start - offset : self.end - offset]
-
-    def is_within(self, other: "Sentence") -> bool:
-        """Tell whether another span of the same document holds this one."""
-        is_same = self.passage.document_id == other.passage.document_id
-        return is_same and other.start <= self.start and self.end <= other.end
+if TYPE_CHECKING:
+    from qa.proof.citations import CitationVerifier
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """A sentence of the answer with the source that holds it up."""
+class Claim(NamedTuple):
+    """A statement to be checked, and the text that is to say it."""
 
-    said: str
-    source: Sentence
-    score: float
+    statement: str
+    evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What became of a piece of the draft, and the proof of what is said for it, if any is.
-
-    Attributes:
-        begins_paragraph: Whether it is a quote that a blank line stands before in the draft.
-    """
-
-    drafted: DraftedSentence
-    proof: Proof | None = None
-    begins_paragraph: bool = False
+Verdict = Literal["supported", "unsupported", "irrelevant"]
+"""Whether the evidence of a claim says it; irrelevant is what does not help with the question."""
 
 
-def cited_passages(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
-    """The passages whose labels the draft cites; a label that was never given is dropped."""
-    labelled = {f"S{number}": passage for number, passage in enumerate(passages, start=1)}
-    return [labelled[label] for label in dict.fromkeys(draft.cited) if label in labelled]
+class Checked(NamedTuple):
+    """A verdict on each of some claims, and what asking it took."""
+
+    verdicts: tuple[Verdict, ...]
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+Check = Callable[[str, Sequence[Claim]], "Checked | None"]
+"""Asks for a verdict on each claim in an answer to a question; None if that cannot be had."""
+Read = Callable[[Sequence[Passage]], "list[Passage]"]
+"""Returns passages with what the reader finds in them."""
+
+# The relevance to the question, a logit, from which on a draft that cannot be checked is about it,
+# where it does not point at what the reader marks as the answer: a planted instruction has -11.
+ABOUT_FROM = -8.0
+
+How = Literal["stated", "quoted", "dropped"]
+_Judged = tuple[How, str]
+"""What is to become of a statement, and why."""
+_REASONS: dict[Verdict, str] = {
+    "unsupported": "its sources do not say it",
+    "irrelevant": "it does not help to answer the question",
+}
+NEW_FACT = "a number, name or negation in it stands in none of its sources"
+UNCHECKED = "it could not be checked"
+
+_VERDICT = re.compile(r"\A\W*(?:yes|no)\b\W*", re.IGNORECASE)
+
+
+# Passages of one chunk may differ in what stands around it.
+_Key = tuple[str, int, int]
+
+
+def _key(passage: Passage) -> _Key:
+    return passage.chunk_id, passage.start_char, passage.end_char
 
 
 @dataclass(slots=True)
-class Walk:
-    """A walk through a draft, as far as it is written.
-
-    What becomes of a piece never depends on how far the draft was when it was looked at.
+class StreamingVerifier:
+    """Builds an answer from a draft that is being written. What was said is never taken back.
 
     Attributes:
-        sources: Sentences of the passages that the draft cites.
-        score: Judges texts against a sentence.
-        said: What was said in the place of other sentences, or before this draft: not said again.
-        at: Where the next piece begins.
+        passages: All that the model was given, also the neighbours of what was found.
+        read: Reads the passages that a draft cites.
+        fates: What became of each statement.
+        is_distrusted: The model failed the statements of which the answer is known: nothing of
+            its draft is said.
+        prompt_tokens: Of the checks.
     """
 
-    sources: Sequence[Sentence]
-    score: Scorer
-    said: list[Sentence]
-    at: int = 0
+    verifier: CitationVerifier
+    question: str
+    passages: Sequence[Passage]
+    say: Say
+    read: Read
+    check: Check
+    fates: list[VerifiedStatement] = field(default_factory=list)
+    is_distrusted: bool = False
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    text: AnswerText = field(init=False)
+    _cited: dict[_Key, Passage] = field(default_factory=dict)
+    _has_passed: bool = False
+    _cannot_check: bool = False
+    _is_about: bool = False
+    _is_anew: bool = False
 
-    def go_on(self, text: str, *, is_whole: bool) -> Iterator[Step]:
-        """Walk on: a source's own words if the draft goes on with them, else its sentence.
+    def __post_init__(self) -> None:
+        self.text = AnswerText(self.say, answer_from=self.verifier.draft_answer_from)
 
-        Args:
-            text: The draft so far; it begins as it did before.
-            is_whole: Nothing more comes.
+    def hear(self, draft: Draft) -> None:
+        """Verify what is new among the finished statements of a draft.
+
+        Raises:
+            AskerLeft: By ``say`` or ``check``.
+            BackendError: The reader failed.
         """
-        while rest := text[self.at :].lstrip():
-            at = len(text) - len(rest)
-            if not is_whole and _may_go_on_in(rest, self.sources):
-                return
-            run = _find_run(text, at, self.sources, self.said)
-            spans = sentence_spans(rest) if is_whole else finished_spans(rest)
-            if run is not None:
-                begins_paragraph = PARAGRAPH_GAP in text[self.at : at]
-                self.at = at + len(run.text)
-                yield self._quote_run(run, begins_paragraph=begins_paragraph)
-            elif spans:
-                start, end = spans[0]
-                self.at = at + end
-                yield self._prove_one(rest[start:end], before=text[:at])
-            else:
-                return
+        drafted = [statement.text for statement in draft.statements[: len(self.fates)]]
+        if drafted != [fate.text for fate in self.fates]:  # it was written anew
+            self.fates = []
+            self._is_anew = self.text.is_said
+            if not self._is_anew:
+                self._cited, self._is_about = {}, False
+                self.text.begin_again()
+        fresh = draft.statements[len(self.fates) :]
+        if fresh and not self.is_distrusted:
+            self._verify(fresh, draft.verdict)
+        if self.is_distrusted:
+            self.fates = [_distrusted(statement) for statement in draft.statements]
 
-    def _quote_run(self, run: Sentence, *, begins_paragraph: bool) -> Step:
-        if _is_said(run, self.said):
-            return Step(DraftedSentence(run.text, "repeated"))
-        drafted = DraftedSentence(run.text, "quoted")
-        return Step(drafted, _quote(run), begins_paragraph=begins_paragraph)
+    def believe_refusal(self, extract: Draft) -> bool:
+        """Return whether a model that drafted nothing is to be believed.
 
-    def _prove_one(self, sentence: str, *, before: str) -> Step:
-        step = _prove_one(sentence, self.sources, self.score)
-        if step.proof is None or step.drafted.outcome != "replaced":
-            return step
-        if step.proof.said in before or _is_said(step.proof.source, self.said):
-            return Step(replace(step.drafted, outcome="repeated"))
-        self.said.append(step.proof.source)
-        return step
+        It is not if it fails the controls that are made of an extract.
+        """
+        if extract.statements:
+            self._check([], extract.statements)
+        return not self.is_distrusted
+
+    def finish(self, draft: Draft) -> Answer | None:
+        """Verify the rest of a finished draft, and return the answer; None if nothing is said."""
+        self.hear(draft)
+        if not self.text.is_said:
+            return None
+        return self.verifier.answer(self.question, self.text, self.passages)
+
+    @property
+    def cited(self) -> tuple[Passage, ...]:
+        """The passages that the draft points at, read."""
+        return tuple(self._cited.values())
+
+    def _verify(self, statements: Sequence[Statement], yes_or_no: str) -> None:
+        self._read_cited(statements)
+        texts = [statement.text for statement in statements]
+        if yes_or_no and not self.fates and not self._is_anew:
+            texts[0] = _with_verdict(yes_or_no, texts[0])
+        judged = self._check(texts, statements)
+        if not self.is_distrusted:
+            for text, statement, (how, reason) in zip(texts, statements, judged, strict=True):
+                self.fates.append(self._add(statement, text, how, reason))
+
+    def _place(self, quote: Quote) -> Quote:
+        """Name the chunk that a quote stands in, found or beside one that was found."""
+        passage = next(
+            (
+                each
+                for each in self.passages
+                if each.document_id == quote.passage.document_id
+                and each.start_char <= quote.start_char
+                and quote.end_char <= each.end_char
+            ),
+            quote.passage,
+        )
+        return replace(quote, passage=self._cited.get(_key(passage), passage))
+
+    def _read_cited(self, statements: Sequence[Statement]) -> None:
+        placed = [self._place(quote).passage for each in statements for quote in each.quotes]
+        fresh = {_key(each): each for each in placed if _key(each) not in self._cited}
+        unread = [each for each in fresh.values() if each.reading is None]
+        fresh |= {_key(each): each for each in self.read(unread)} if unread else {}
+        self._cited |= fresh
+
+    def _check(self, texts: Sequence[str], statements: Sequence[Statement]) -> list[_Judged]:
+        """Return what is to become of each text; note it if the model fails the controls.
+
+        The controls are among what is checked first; a model that could not check is not asked
+        again.
+        """
+        evidence = [_evidence_of(statement) for statement in statements]
+        claims = [Claim(text, given) for text, given in zip(texts, evidence, strict=False)]
+        controls = [] if self._has_passed else list(self._controls(statements))
+        # In an order that tells nothing, and is the same whenever the question is asked.
+        order = sorted(
+            range(len(claims) + len(controls)),
+            key=lambda at: sha256(f"{at}{self.question}".encode()).digest(),
+        )
+        asked = [*claims, *(claim for claim, _ in controls)]
+        found = None if self._cannot_check else self.check(self.question, [asked[n] for n in order])
+        if found is None:
+            self._cannot_check = True
+            return [self._judge_unchecked(statement) for statement in statements]
+        self.prompt_tokens += found.prompt_tokens
+        self.completion_tokens += found.completion_tokens
+        verdicts = dict(zip(order, found.verdicts, strict=True))
+        self.is_distrusted = any(
+            (verdicts[at] == "supported") is not is_true
+            for at, (_, is_true) in enumerate(controls, start=len(claims))
+        )
+        self._has_passed |= bool(controls)
+        return [self._judge(verdicts[at], claim) for at, claim in enumerate(claims)]
+
+    def _judge(self, verdict: Verdict, claim: Claim) -> _Judged:
+        """State what is supported; quote it where a number, name or negation of it is new.
+
+        What the model does not find in its own sources is dropped: they are the wrong ones.
+        """
+        if verdict != "supported":
+            return "dropped", _REASONS[verdict]
+        said = _lower_begins(_VERDICT.sub("", claim.statement))
+        given = f"{claim.evidence}\n{self.question}"
+        keeps = keeps_facts(said, given) and (not _denies(said) or _denies(claim.evidence))
+        return ("stated", "") if keeps else ("quoted", NEW_FACT)
+
+    def _controls(self, statements: Sequence[Statement]) -> Iterator[tuple[Claim, bool]]:
+        """Claims of which it is known whether they hold, made of the first statement's sources."""
+        statement = next((each for each in statements if each.quotes), None)
+        if statement is None:
+            return
+        evidence, said = _evidence_of(statement), plain_text(statement.quotes[0].text)
+        yield Claim(said, evidence), True
+        others = [
+            plain_text(passage.text[slice(*segment.span)])
+            for passage in reversed(self.passages)
+            for segment in segments_of(passage.text)
+            if segment.kind is Kind.SENTENCE and not segment.leads and not segment.leans
+        ]
+        for false in (falsify(said), find_unrelated(evidence, others)):
+            if false:
+                yield Claim(false, evidence), False
+
+    def _add(self, statement: Statement, text: str, how: How, reason: str) -> VerifiedStatement:
+        """Add what is said of a statement: its text, its quotes, or nothing."""
+        fate = VerifiedStatement(statement.text, _quoted(statement), how, reason)
+        if not statement.quotes:
+            return replace(fate, outcome="dropped", reason="it points at nothing that was given")
+        if how == "dropped":
+            return fate
+        quotes = tuple(map(self._place, statement.quotes))
+        told = [citation.passage for citation in self.text.citations]
+        confidence = self.verifier.estimate_draft([*told, *(quote.passage for quote in quotes)])
+        if how == "stated" and not (self._is_anew and self.text.has(quotes)):
+            self.text.add([Piece(text, quotes)], confidence)
+            return fate
+        pieces = [
+            replace(piece, quotes=tuple(map(self._place, piece.quotes)))
+            for piece in _quote_pieces(statement.quotes)
+        ]
+        fresh = [piece for piece in pieces if not self.text.has(piece.quotes)]
+        self.text.add(fresh, confidence)
+        return replace(fate, outcome="quoted" if fresh else "repeated")
+
+    def _judge_unchecked(self, statement: Statement) -> _Judged:
+        """Have the sources quoted from the first statement on that is about the question.
+
+        It is if it points at what the reader marks, or at what is relevant by itself.
+        """
+        for quote in map(self._place, statement.quotes):
+            reading, offset = quote.passage.reading, quote.passage.start_char
+            if reading is not None and reading.start < reading.end:
+                start, end = reading.start + offset, reading.end + offset
+                self._is_about |= quote.start_char < end and start < quote.end_char
+        if not self._is_about:
+            (relevance,) = self.verifier.relevance(self.question, [_evidence_of(statement)])
+            self._is_about = relevance >= ABOUT_FROM
+        return ("quoted", UNCHECKED) if self._is_about else ("dropped", _REASONS["irrelevant"])
 
 
-def begin_walk(
-    draft: Draft, passages: Sequence[Passage], score: Scorer, *, said: Sequence[Sentence] = ()
-) -> Walk:
-    """Begin to walk through a draft that cites these passages."""
-    cited = cited_passages(draft, passages)
-    sources = [sentence for passage in cited for sentence in _sentences(passage)]
-    return Walk(sources, score, list(said))
+def _with_verdict(yes_or_no: str, text: str) -> str:
+    """Begin a text with the answer to a yes/no question, unless it does."""
+    return text if _VERDICT.match(text) else f"{yes_or_no.capitalize()}. {text}"
 
 
-def _is_said(source: Sentence, said: Sequence[Sentence]) -> bool:
-    return any(source.is_within(each) for each in said)
+def _quoted(statement: Statement) -> str:
+    return "\n".join(quote.text for quote in statement.quotes)
 
 
-def _may_go_on_in(rest: str, sources: Sequence[Sentence]) -> bool:
-    """Tell whether what is written so far may be the beginning of a source's words."""
-    return any(
-        each.passage.text.startswith(rest, each.start - each.passage.start_char) for each in sources
+def _distrusted(statement: Statement) -> VerifiedStatement:
+    return VerifiedStatement(
+        statement.text, _quoted(statement), "dropped", "the model takes false statements for true"
     )
 
 
-def _sentences(passage: Passage) -> Iterator[Sentence]:
-    for start, end in sentence_spans(passage.text):
-        yield Sentence(passage, passage.start_char + start, passage.start_char + end)
+def _evidence_of(statement: Statement) -> str:
+    """What a statement points at, with what that needs and where it stands."""
+    parts = []
+    for quote in statement.quotes:
+        text = "\n".join(each.text for each in [*needs_of(quote), quote])
+        place = quote.passage.place
+        parts.append(f"({place})\n{text}" if place else text)
+    return "\n...\n".join(parts)
 
 
-def _quote(source: Sentence) -> Proof:
-    return Proof(source.text, source, source.passage.score)
+def _denies(text: str) -> bool:
+    return any(is_negation(word) for word in read_words(text))
 
 
-def _prove_one(said: str, sources: Sequence[Sentence], score: Scorer) -> Step:
-    """Prove a sentence that stands in no source, or put its source's in its place."""
-    if not sources:
-        return Step(DraftedSentence(said, "dropped", "it cites no passage that was given"))
-    relevance = score(said, [source.text for source in sources])
-    by_relevance = [(float(relevance[at]), sources[at]) for at in (-relevance).argsort()]
-    for raw, source in by_relevance:
-        if raw >= RESTATED_FROM and not find_departure(said, source.text):
-            return Step(DraftedSentence(said, "restated"), Proof(said, source, sigmoid(raw)))
-    near = [each for raw, each in by_relevance if raw >= SAME_MATTER_FROM and not _is_heading(each)]
-    if not near:
-        return Step(DraftedSentence(said, "dropped", "no sentence of what it cites is about it"))
-    reason = find_departure(said, near[0].text)
-    return Step(DraftedSentence(said, "replaced", reason), _quote(_with_what_it_needs(near[0])))
+def _lower_begins(text: str) -> str:
+    """Begin each sentence of a text in lower case: a capital there makes no name of a word."""
+    spans = sentence_spans(text)
+    return " ".join(text[start].lower() + text[start + 1 : end] for start, end in spans)
 
 
-def _is_heading(source: Sentence) -> bool:
-    return source.text.startswith("#")
+@lru_cache(maxsize=64)
+def segments_of(text: str) -> tuple[Segment, ...]:
+    return split_segments(text)
 
 
-def _with_what_it_needs(meant: Sentence) -> Sentence:
-    """Begin with the item that the sentence is of, or the one before it that it leans on."""
-    passage, offset = meant.passage, meant.passage.start_char
-    before = passage.text[: meant.start - offset]
-    line = before.rfind("\n") + 1
-    if _ITEM.match(passage.text, line):
-        return replace(meant, start=offset + line)
-    if _LEANING.match(meant.text) and line < len(before.rstrip()):
-        start, _ = sentence_spans(before)[-1]
-        return replace(meant, start=offset + max(start, line))
-    return meant
+def needs_of(quote: Quote) -> list[Quote]:
+    """Return the quotes that a quote is not understood without, in order."""
+    passage, offset = quote.passage, quote.passage.start_char
+    segments = segments_of(passage.text)
+    segment = next((s for s in segments if s.start + offset == quote.start_char), None)
+    if segment is None:
+        return []
+    return [replace(quote, start_char=a + offset, end_char=b + offset) for a, b in segment.needs]
 
 
-def _find_run(
-    text: str, at: int, sources: Sequence[Sentence], said: Sequence[Sentence]
-) -> Sentence | None:
-    """The longest run of sentences of one passage that stands there, as they stand in it.
-
-    A sentence that was said is a run by itself. Of what a passage says twice, the place that it
-    answers in, or the last one before that.
-    """
-    longest: Sentence | None = None
-    for number, first in enumerate(sources):
-        if not _stands_at(text, at, first.text):
-            continue
-        for last in sources[number:]:
-            run = replace(first, end=last.end)
-            if last.passage is not first.passage or not _stands_at(text, at, run.text):
-                break
-            if last is not first and (_is_said(first, said) or _is_said(last, said)):
-                break
-            if longest is None or _is_better(run, longest):
-                longest = run
-    return longest
+def _quote_pieces(quotes: Sequence[Quote]) -> Iterator[Piece]:
+    """The quotes as running text, each behind what it needs; what is needed twice comes once."""
+    told: list[Quote] = []
+    for quote in quotes:
+        for each in (*needs_of(quote), quote):
+            is_header = _is_row(quote) and _is_row(each) and each != quote
+            if not is_header and not any(each.is_within(other) for other in told):
+                told.append(each)
+                yield _as_piece(each)
 
 
-def _is_better(run: Sentence, other: Sentence) -> bool:
-    if len(run.text) != len(other.text):
-        return len(run.text) > len(other.text)
-    reading = run.passage.reading
-    if run.passage is not other.passage or reading is None:
-        return False
-    # A table's header stands before the row that answers.
-    return run.start < reading.end + run.passage.start_char
+def _as_piece(quote: Quote) -> Piece:
+    text = quote.text
+    if text.startswith(("```", "~~~")):
+        return Piece(text, (quote,), layout="block")
+    if _is_row(quote):
+        header = next((each.text for each in needs_of(quote) if _is_row(each)), "")
+        return Piece(tell_row(text, header), (quote,))
+    kind = next((s.kind for s in segments_of(text)), Kind.SENTENCE)
+    return Piece(plain_text(text), (quote,), layout="item" if kind is Kind.ITEM else "sentence")
 
 
-def _stands_at(text: str, at: int, sentence: str) -> bool:
-    following = text[at + len(sentence) : at + len(sentence) + 1]
-    return text.startswith(sentence, at) and not following.isalnum()
+def _is_row(quote: Quote) -> bool:
+    return quote.text.startswith("|")

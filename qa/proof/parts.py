@@ -57,6 +57,8 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         joined.begin_part()
         for citation in answer.citations:
             joined.add(citation)
+    cited = {citation.passage.chunk_id for citation in joined.citations}
+    closest = [each for each in _choose_closest(answers) if each.passage.chunk_id not in cited]
     return replace(
         said[0],
         question=question,
@@ -64,6 +66,7 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         confidence=min(answer.confidence for answer in said),
         citations=tuple(joined.citations),
         short=said[0].short if len(said) == 1 else None,
+        closest=tuple(closest),
         disagreement=_join_disagreement(said),
         unanswered=tuple(answer.question for answer in answers if answer.abstained),
     )

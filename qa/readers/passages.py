@@ -35,10 +35,18 @@ def read_passages(
     least_score = passages[0].score - READ_WITHIN if passages else 0.0
     near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
     count = max(least, near)
-    read, others = passages[:count], passages[count:]
-    leads = [f"{passage.place}\n" if passage.place else "" for passage in read]
-    readings = reader.read(question, [passage.text for passage in read], leads=leads)
-    told = [
-        replace(passage, reading=reading) for passage, reading in zip(read, readings, strict=True)
+    return [*read_all(question, passages[:count], reader=reader), *passages[count:]]
+
+
+def read_all(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
+    """Return all of the passages with their readings.
+
+    Raises:
+        BackendError: The reader failed.
+    """
+    leads = [f"{passage.place}\n" if passage.place else "" for passage in passages]
+    readings = reader.read(question, [passage.text for passage in passages], leads=leads)
+    return [
+        replace(passage, reading=reading)
+        for passage, reading in zip(passages, readings, strict=True)
     ]
-    return [*told, *others]

@@ -196,6 +196,10 @@ class SteadyVersions:
         ]
         return replace(found, passages=kept)
 
+    def forget_versions(self) -> None:
+        """Begin again: nothing was answered yet from what was found."""
+        self.versions.clear()
+
 
 def default_retriever() -> HybridRetriever:
     return HybridRetriever(

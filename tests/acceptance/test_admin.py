@@ -1,6 +1,7 @@
 """The admin: what the corpus holds, and the re-ingest action."""
 
 import json
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -244,6 +245,30 @@ def test_confidence_has_two_digits(admin_client: Client, collection: Collection)
     for page in (listed(admin_client, "qa_answer"), shown):
         assert "0.42" in page
         assert "0.418" not in page
+
+
+def test_the_fate_of_each_statement_of_a_draft_is_shown(
+    admin_client: Client, collection: Collection
+) -> None:
+    draft = {
+        "answerer": "openai/m", "text": "A. B.", "note": "", "prompt_tokens": 8,
+        "completion_tokens": 2,
+    }  # fmt: skip
+    fate = {"text": "It is <tall>.", "quoted": "31 metres", "outcome": "quoted", "reason": "why"}
+    before = {"text": "It is old.", "outcome": "dropped", "reason": ""}
+    pages = []
+    for told in ({"statements": [fate]}, {"sentences": [before], "cited": []}):
+        answer = Answer.objects.create(
+            question="Who?", kind="abstained", collection=collection, confidence=0.4,
+            draft={**draft, **told},
+        )  # fmt: skip
+        url = reverse("admin:qa_answer_change", args=[answer.pk])
+        pages.append(admin_client.get(url).content.decode())
+    newer, older = pages
+    cells = re.findall(r'<td class="[^"]*" style="white-space: pre-line">(.*?)</td>', newer)
+    assert cells == ["It is &lt;tall&gt;.", "31 metres", "quoted", "why"]
+    assert "openai/m, 8 + 2 tokens" in newer
+    assert ">It is old.</td>" in older
 
 
 def test_conversations_are_called_by_their_first_question(

@@ -13,7 +13,7 @@ from corpus.ingestion.ingest import ingest_file
 from corpus.models import Collection, Document
 from qa.configuration import configuration_sha256
 from qa.models import Answer
-from qa.questions import GREETING
+from qa.notices import GREETING, NOTHING_NEAR
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -77,6 +77,23 @@ def test_the_half_that_has_no_answer_is_named(api: APIClient, ingest: Ingest) ->
     answer = ask(api, f"{LIGHTHOUSE_QUESTION} {second}").json()
     assert "Orsolya Quill" in answer["answer"]
     assert answer["unanswered"] == [second]
+
+
+def test_the_parts_of_a_question_are_steps_of_their_own(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
+    steps = answer["debug"]["steps"]
+    each = ["retrieve", "rerank", "read", "answer", "cite", "next_part"]
+    assert [step["name"] for step in steps] == [
+        "parse",
+        *(f"part1.{name}" for name in each),
+        *(f"part2.{name}" for name in each),
+        "join",
+    ]
+    searched = {step["name"]: step["searched"] for step in steps if "searched" in step}
+    assert searched["parse"] == "Who built the lighthouse at Bavoke?"
+    assert searched["part1.next_part"] == "when does the bakery open?"
 
 
 GUIDE = (
@@ -233,6 +250,62 @@ def test_what_the_documents_do_not_hold_is_not_answered(
     assert answer["confidence"] < 0.5
 
 
+def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE)
+    ingest(BAKERY)
+    answer = ask(api, "Which programming language do bananas prefer?").json()
+    assert (answer["kind"], answer["abstained"]) == ("abstained", True)
+    assert answer["notice"] == NOTHING_NEAR == "Nothing in your documents is about this."
+    assert api.get(f"/answers/{answer['id']}").json()["notice"] == NOTHING_NEAR
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        (LIGHTHOUSE_QUESTION, "answer"),
+        ("Who repaired the lighthouse at Bavoke in 1990?", "unsure"),
+        ("Which programming language do bananas prefer?", "abstained"),
+    ],
+)
+def test_a_passage_that_is_not_cited_is_shown_as_it_stands_around_its_quote(
+    api: APIClient, ingest: Ingest, question: str, kind: str
+) -> None:
+    ingest(long_text(3), title="Parish")
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    given = ask(api, question).json()
+    stored = api.get(f"/answers/{given['id']}").json()
+    assert given["kind"] == kind
+    assert given["closest"]
+    # Of a span that stands in two chunks either is named.
+    shown = [[{**each, "chunk_id": ""} for each in told["closest"]] for told in (given, stored)]
+    assert shown[0] == shown[1]
+    cited = {citation["chunk_id"] for citation in given["citations"]}
+    for close in given["closest"]:
+        text = Document.objects.get(pk=close["document_id"]).raw_text
+        around = close["passage"]
+        assert text[around["start_char"] : around["end_char"]] == around["text"]
+        assert text[close["start_char"] : close["end_char"]] == close["quote"]
+        assert around["start_char"] <= close["start_char"]
+        assert close["end_char"] <= around["end_char"]
+        assert len(around["text"].split()) <= 140
+        assert close["chunk_id"] not in cited
+    assert len({close["chunk_id"] for close in given["closest"]}) == len(given["closest"]) <= 5
+
+
+def test_of_a_document_that_was_replaced_a_stored_answer_shows_no_passage(
+    api: APIClient, ingest: Ingest
+) -> None:
+    ingest(BAKERY, title="Lindow", source_uri="note:bakery")
+    ingest(LIGHTHOUSE, title="Bavoke")
+    given = ask(api).json()
+    assert [close["title"] for close in given["closest"]] == ["Lindow"]
+    ingest(BAKERY.replace("five", "six"), title="Lindow", source_uri="note:bakery")
+    assert api.get(f"/answers/{given['id']}").json()["closest"] == []
+
+
 def test_an_empty_collection_answers_nothing(api: APIClient, db: None) -> None:
     assert ask(api).json()["abstained"] is True
 
@@ -313,7 +386,7 @@ def test_debug_shows_the_steps_in_dev_only(api: APIClient, ingest: Ingest, setti
     ingest(LIGHTHOUSE)
     settings.IS_DEV = True
     names = [step["name"] for step in ask(api).json()["debug"]["steps"]]
-    assert names == ["parse", "retrieve", "rerank", "answer", "cite"]
+    assert names == ["parse", "retrieve", "rerank", "read", "answer", "cite"]
     settings.IS_DEV = False
     assert ask(api).json()["debug"]["steps"] == []
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus.models import Document
-from qa.questions import UNNAMED
+from qa.notices import UNNAMED
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
@@ -22,8 +22,20 @@ def ask(api: APIClient, question: str) -> Any:
     for quoted in answer["citations"] + answer["closest"]:
         text = Document.objects.get(pk=quoted["document_id"]).raw_text
         assert text[quoted["start_char"] : quoted["end_char"]] == quoted["quote"]
+    for close in answer["closest"]:
+        text, around = Document.objects.get(pk=close["document_id"]).raw_text, close["passage"]
+        assert text[around["start_char"] : around["end_char"]] == around["text"]
     assert api.get(f"/answers/{answer['id']}").json()["notice"] == answer["notice"]
     return answer
+
+
+def steps(answer: Any) -> list[str]:
+    return [step["name"] for step in answer["debug"]["steps"]]
+
+
+def steps_of_part(number: int) -> list[str]:
+    names = ("retrieve", "rerank", "read", "answer", "cite", "next_part")
+    return [f"part{number}.{name}" for name in names]
 
 
 def test_a_few_documents_are_summed_up_together(api: APIClient, ingest: Ingest) -> None:
@@ -80,6 +92,16 @@ def test_both_sides_of_a_comparison_are_told_each_from_its_document(
     assert answer["unanswered"] == []
 
 
+def test_three_sides_are_told_where_no_place_tells_them_all(api: APIClient, ingest: Ingest) -> None:
+    ingest(PAGE, title="Pages")
+    ingest(TICKET, title="Tickets")
+    ingest("A log is a file in which each event has a line. Nobody is told of it.", title="Logs")
+    answer = ask(api, "What is the difference between a page, a ticket and a log?")
+    assert [citation["title"] for citation in answer["citations"]] == ["Pages", "Tickets", "Logs"]
+    parts = [name for number in (1, 2, 3, 4) for name in steps_of_part(number)]
+    assert steps(answer) == ["parse", *parts, "join"]
+
+
 def test_a_place_that_tells_both_sides_is_quoted_as_it_stands(
     api: APIClient, ingest: Ingest
 ) -> None:
@@ -87,7 +109,7 @@ def test_a_place_that_tells_both_sides_is_quoted_as_it_stands(
     ingest(f"{both} {both.replace('any hour', 'night')}")
     answer = ask(api, "How does a page differ from a ticket?")
     assert answer["answer"].startswith(both)
-    assert [step["name"] for step in answer["debug"]["steps"]][:2] == ["parse", "retrieve"]
+    assert steps(answer) == ["parse", *steps_of_part(1), "join"]
 
 
 def test_a_side_that_no_document_tells_is_named(api: APIClient, ingest: Ingest) -> None:

@@ -216,6 +216,60 @@ def test_an_unknown_answer_is_404(api: APIClient, db: None) -> None:
     assert give_feedback(api, uuid4(), rating="up").status_code == 404
 
 
+def passage_of(quoted: dict[str, Any], document_id: str) -> dict[str, Any]:
+    """A span that an answer shows, as feedback names it."""
+    span = {name: quoted[name] for name in ("start_char", "end_char")}
+    return {"document_id": document_id, **span}
+
+
+def test_feedback_marks_what_its_answer_cites(api: APIClient, ingest: Ingest) -> None:
+    ingest(LIGHTHOUSE)
+    answer = ask(api)
+    (cited, *_) = answer["citations"]
+    passage = passage_of(cited, cited["document_id"])
+    response = give_feedback(api, answer["id"], rating="up", passage=passage)
+    assert (response.status_code, response.json()["passage"]) == (201, passage)
+    assert Feedback.objects.get().content_sha256 == cited["content_sha256"]
+    assert give_feedback(api, answer["id"], rating="up").json()["passage"] is None
+
+
+def test_feedback_marks_a_close_passage_or_its_likeliest_words(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    settings.PKB_ANSWER_FROM = 1.0
+    ingest(LIGHTHOUSE)
+    answer = ask(api)
+    (close,) = answer["closest"]
+    assert close["passage"]["text"] == LIGHTHOUSE
+    assert close["quote"] != LIGHTHOUSE
+    for shown in (close, close["passage"]):
+        passage = passage_of(shown, close["document_id"])
+        response = give_feedback(api, answer["id"], rating="up", passage=passage)
+        assert (response.status_code, response.json()["passage"]) == (201, passage)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"start_char": 1},
+        {"document_id": "22222222-2222-4222-8222-222222222222"},
+        {"end_char": 2**40},
+        {"end_char": None},
+    ],
+)
+def test_a_passage_that_the_answer_does_not_show_is_400(
+    api: APIClient, ingest: Ingest, change: dict[str, Any]
+) -> None:
+    ingest(LIGHTHOUSE)
+    answer = ask(api)
+    (cited, *_) = answer["citations"]
+    passage = {**passage_of(cited, cited["document_id"]), **change}
+    response = give_feedback(api, answer["id"], rating="up", passage=passage)
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["field"].startswith("passage")
+    assert not Feedback.objects.exists()
+
+
 @pytest.mark.parametrize(("action", "accepted"), [("accept", 1), ("dismiss", 0)])
 def test_feedback_is_reviewed_in_the_admin(
     api: APIClient, admin_client: Any, action: str, accepted: int

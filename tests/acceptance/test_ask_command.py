@@ -12,6 +12,7 @@ from django.db import connection
 
 from qa.configuration import installation_sha256
 from qa.management.running_server import note_address
+from qa.notices import NOTHING_NEAR, UNSURE
 from qa.types import Answer
 from tests.commands import run
 from tests.factories import (
@@ -49,7 +50,7 @@ def test_ask_prints_the_quotes_behind_what_a_model_wrote(monkeypatch: pytest.Mon
 def test_ask_says_so_when_there_is_no_answer(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     out, _, _ = run("ask", "What is the boiling point of tungsten hexafluoride?")
-    assert "No answer to this question was found" in out
+    assert out == f"{NOTHING_NEAR}\n"
     assert "confidence" not in out
 
 
@@ -66,13 +67,17 @@ def test_ask_prints_the_few_words_that_answer(monkeypatch: pytest.MonkeyPatch) -
     assert "In short" not in told(monkeypatch, replace(SHORT_ANSWER, short=None))
 
 
-def test_ask_prints_the_closest_passages_where_it_is_unsure(
+def test_ask_prints_the_most_relevant_passages_where_it_is_unsure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    out = told(monkeypatch, UNSURE_ANSWER)
-    assert out.startswith("I am not sure. The closest passages:\n")
-    assert f'[1] Coast > Towers (100-{100 + len(FIRST_SENTENCE)})\n    "{FIRST_SENTENCE}"\n' in out
-    assert f'    "{LAST_SENTENCE}"\n' in out
+    first, last = UNSURE_ANSWER.closest
+    unit = f"{FIRST_SENTENCE}\nIts lamp burns."
+    around = replace(first, unit_start=first.start_char, unit_text=unit)
+    out = told(monkeypatch, replace(UNSURE_ANSWER, closest=(around, last)))
+    assert out.startswith(f"{UNSURE}\n")
+    place = f"[1] Coast > Towers (100-{100 + len(FIRST_SENTENCE)})"
+    assert f"{place}\n    {FIRST_SENTENCE}\n    Its lamp burns.\n" in out
+    assert f"    {LAST_SENTENCE}\n" in out
 
 
 def test_ask_prints_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import pairwise
 from threading import Event as Flag
 from typing import Any
 from uuid import uuid4
@@ -25,12 +24,16 @@ from qa.records import record_answer
 from tests.contracts.chat_server import (
     Behaviour,
     Call,
+    answers,
     breaks_off,
+    careful,
     chat_server,
+    checked_by,
     fails,
     hang,
     says,
     says_whole,
+    statement,
     written,
 )
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
@@ -265,17 +268,15 @@ def test_heartbeats_come_while_a_model_thinks(ingest: Ingest, settings: Any) -> 
     assert stream.kinds[-1] == "done"
 
 
-SPOKEN = (
-    "Orsolya Quill built the lighthouse at Bavoke in 1874.",
-    "The tower is thirty-one metres tall and stands on black basalt.",
-)
+SPOKEN = ("Orsolya Quill built the lighthouse at Bavoke in 1874.", "She was an engineer.")
+STATEMENTS = tuple(statement(text, "S1.1") for text in SPOKEN)
 
 
 def speaks(was_heard: Flag, *, ends: Behaviour | None = None) -> Behaviour:
-    """Write the first sentence; once it was heard, or after a while, the rest or end so."""
+    """Write the first statement; once it was heard, or after a while, the rest or end so."""
 
     def behave(call: Call) -> None:
-        reply = written(" ".join(SPOKEN), ["S1"])
+        reply = written(*STATEMENTS)
         begun = reply[: reply.index(SPOKEN[1]) + 3]
         breaks_off(begun)(call)
         was_heard.wait(20)
@@ -285,11 +286,11 @@ def speaks(was_heard: Flag, *, ends: Behaviour | None = None) -> Behaviour:
         call.stream(reply[len(begun) :])
         call.end_stream()
 
-    return behave
+    return checked_by(careful(*SPOKEN), writes=behave)
 
 
 def chat_with(behaviour: Behaviour, settings: Any, was_heard: Flag, **fields: Any) -> Stream:
-    """Chat with a model that waits for what is said of its first sentence."""
+    """Chat with a model that waits for what is said of its first statement."""
 
     async def send() -> Stream:
         body = {"question": LIGHTHOUSE_QUESTION, **fields}
@@ -311,7 +312,7 @@ def was_heard() -> Flag:
     return Flag()
 
 
-def test_a_sentence_is_told_while_the_model_writes_the_next(
+def test_a_statement_is_told_while_the_model_writes_the_next(
     ingest: Ingest, settings: Any, was_heard: Flag, api: APIClient
 ) -> None:
     ingest(LIGHTHOUSE)
@@ -324,12 +325,15 @@ def test_a_sentence_is_told_while_the_model_writes_the_next(
     answer = stream.events[-1].body["answer"]
     assert (answer["answerer"], answer["fallback"]) == ("openai/m", None)
     assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text
-    with chat_server(says_whole(written(" ".join(SPOKEN), ["S1"]))) as server:
+    assert stream.said == " ".join(SPOKEN)
+    at_once = checked_by(careful(*SPOKEN), writes=says_whole(written(*STATEMENTS)))
+    with chat_server(at_once) as server:
         use_lm(settings, server.root)
         whole = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
     assert whole["answer"] == answer["answer"]
     assert [c["quote"] for c in whole["citations"]] == [c["quote"] for c in answer["citations"]]
-    assert whole["debug"]["draft"] == answer["debug"]["draft"]
+    for field in ("text", "statements"):
+        assert whole["debug"]["draft"][field] == answer["debug"]["draft"][field]
 
 
 @pytest.mark.parametrize(
@@ -341,23 +345,17 @@ def test_a_sentence_is_told_while_the_model_writes_the_next(
     ],
     ids=["cut", "timeout", "too long"],
 )
-def test_after_what_was_told_of_a_model_that_fails_the_extract_goes_on(
+def test_what_was_told_of_a_model_that_fails_is_the_answer(
     ingest: Ingest, settings: Any, was_heard: Flag, ends: Behaviour, reason: str
 ) -> None:
     ingest(LIGHTHOUSE)
-    alone = chat().events[-1].body["answer"]["citations"]
     stream = chat_with(speaks(was_heard, ends=ends), settings, was_heard)
-    first, *_, done = stream.events
-    answer = done.body["answer"]
-    assert first.body["content"] == SPOKEN[0]
-    assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text
+    assert stream.kinds == ["chunk", "citation", "done"]
+    answer = stream.events[-1].body["answer"]
+    assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text == SPOKEN[0]
+    assert answer["fallback"].startswith("openai/m broke off: ")
     assert reason in answer["fallback"]
-    assert answer["answerer"] == "extractive"
-    quotes = [(c["start_char"], c["end_char"]) for c in answer["citations"]]
-    # All that the extract quotes is there, and nothing twice.
-    assert min(quotes)[0] <= alone[0]["start_char"]
-    assert alone[-1]["end_char"] <= max(quotes)[1]
-    assert all(left[1] <= right[0] for left, right in pairwise(sorted(quotes)))
+    assert answer["answerer"] == "openai/m"
 
 
 def test_with_the_askers_key_a_model_that_fails_half_way_is_an_error_and_nothing_is_stored(
@@ -388,14 +386,15 @@ def test_the_askers_key_is_used_once_and_kept_nowhere(
     ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     ingest(LIGHTHOUSE)
-    said = {"answer": LIGHTHOUSE.split(". ")[0] + ".", "citations": ["S1"]}
     caplog.set_level("DEBUG")
-    with chat_server(says(json.dumps(said))) as server:
+    with chat_server(answers(STATEMENTS[0])) as server:
         use_lm(settings, server.root)
         stream = chat(api_key=KEY)
         assert stream.kinds == ["chunk", "citation", "done"]
         assert chat().kinds == ["chunk", "citation", "done"]
-        assert [call.authorization for call in server.calls] == [f"Bearer {KEY}", "Bearer sk-x"]
+        # A draft and its check each.
+        by = [call.authorization for call in server.calls]
+        assert by == [f"Bearer {KEY}"] * 2 + ["Bearer sk-x"] * 2
     assert KEY not in stream.text + caplog.text
     kept = [*ChatEvent.objects.values_list("body"), *Answer.objects.values_list("steps")]
     assert KEY not in str(kept)

@@ -18,7 +18,9 @@ from corpus.models import Chunk, Collection
 from qa import models
 from qa.context import build_context
 from qa.conversations import delete_session
+from qa.intent import IntentKind
 from qa.models import ChatStream, Feedback, Message, Session
+from qa.notices import NOTHING_NEAR, UNSURE
 from qa.records import record_answer
 from qa.retention import purge
 from qa.search.hybrid import passage_of
@@ -206,18 +208,30 @@ def test_an_extract_stands_in_its_paragraph_and_stands_once(
     assert '<strong class="short">Orsolya Quill</strong>' in turn
     assert "Its lamp burns rapeseed oil" in turn
     assert "Every evening" not in turn
-    assert "High confidence 0.90" in turn
+    assert 'title="Confidence 0.90">Sure<' in turn
     assert "supported" not in turn
 
 
-@pytest.mark.parametrize(("confidence", "word"), [(0.9, "high"), (0.6, "fair"), (0.3, "low")])
+@pytest.mark.parametrize(
+    ("confidence", "level", "words"),
+    [
+        (0.8, "high", "Sure"),
+        (0.5, "fair", "Probably right, check the source"),
+        (0.3, "low", "May be wrong, check the source"),
+    ],
+)
 def test_colour_and_words_of_an_answer_follow_its_confidence(
-    client: Client, stored: StoredDocument, collection: Collection, confidence: float, word: str
+    client: Client,
+    stored: StoredDocument,
+    collection: Collection,
+    confidence: float,
+    level: str,
+    words: str,
 ) -> None:
     written = replace(SHORT_ANSWER, answerer="openai/m", confidence=confidence)
     turn = page(client, f"/ui/answers/{keep(written, stored, collection)}/turn")
-    assert f'class="answer-body is-{word}"' in turn
-    assert f"{word.capitalize()} confidence {confidence:.2f}" in turn
+    assert f'class="answer-body is-{level}"' in turn
+    assert f'title="Confidence {confidence:.2f}">{words}<' in turn
 
 
 def test_only_what_a_language_model_wrote_is_called_supported(
@@ -255,14 +269,16 @@ def test_an_unsure_answer_shows_the_closest_passages_again(
 ) -> None:
     answer_id = keep(UNSURE_ANSWER, stored, collection)
     turn = page(client, f"/ui/answers/{answer_id}/turn")
-    assert "Not sure. These passages come closest:" in turn
+    assert UNSURE in turn
     assert FIRST_SENTENCE in turn
     assert 'class="confidence' not in turn
     shown = api.get(f"/answers/{answer_id}").json()
     assert [each["quote"] for each in shown["closest"]] == [FIRST_SENTENCE, LAST_SENTENCE]
-    assert "Not sure." in page(client, f"/ui/answers/{answer_id}/markdown")
     delete_document(UUID(stored.document_id))
     assert api.get(f"/answers/{answer_id}").json()["closest"] == []
+    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    assert "I am not sure.</p>" in turn
+    assert 'class="card"' not in turn
 
 
 def test_a_long_conversation_takes_no_more_statements_than_a_short_one(
@@ -293,21 +309,67 @@ def test_the_page_of_a_conversation_shows_its_last_turns(
     assert '<h2 class="question">How tall is the tower?</h2>' in shown
 
 
-@pytest.mark.parametrize(("score", "is_open"), [(0.15, True), (0.05, False)])
-def test_an_abstention_unfolds_only_what_is_near_and_has_no_confidence(
-    client: Client, stored: StoredDocument, collection: Collection, score: float, is_open: bool
+def whole(close: ClosePassage) -> ClosePassage:
+    """The same, shown with all that stands around it."""
+    return replace(close, unit_start=0, unit_text=LIGHTHOUSE)
+
+
+WHOLE_ANSWER = replace(UNSURE_ANSWER, closest=(whole(close(FIRST_SENTENCE)), close(LAST_SENTENCE)))
+
+
+def test_an_unsure_answer_shows_whole_passages_the_first_one_unfolded(
+    client: Client, stored: StoredDocument, collection: Collection
 ) -> None:
-    near = tuple(replace(each, score=score) for each in UNSURE_ANSWER.closest)
-    abstained = replace(UNSURE_ANSWER, is_unsure=False, closest=near)
+    turn = page(client, f"/ui/answers/{keep(WHOLE_ANSWER, stored, collection)}/turn")
+    first, second = turn.split('<details class="card"')[1:]
+    assert first.startswith(" open>")
+    assert f'<mark class="cited">{FIRST_SENTENCE}</mark> Its lamp burns' in first
+    assert LAST_SENTENCE in first
+    assert f'data-start-char="0" data-end-char="{len(LIGHTHOUSE)}"' in first
+    assert second.startswith(">")
+    assert f'<span class="begin" aria-hidden="true">{LAST_SENTENCE}</span>' in second
+    # It is all of the passage: nothing is to be told apart in it.
+    assert "<mark" not in second
+
+
+def test_whole_passages_are_exported_as_quotes(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    text = page(client, f"/ui/answers/{keep(WHOLE_ANSWER, stored, collection)}/markdown")
+    quoted = "\n>\n".join(f"> {part}" for part in LIGHTHOUSE.split("\n\n"))
+    where = "Bavoke, https://coast.example/bavoke"
+    assert text == (
+        f"**{LIGHTHOUSE_QUESTION}**\n\n{UNSURE}\n\n{where}:\n\n{quoted}\n\n"
+        f"{where}:\n\n> {LAST_SENTENCE}\n"
+    )
+
+
+def test_an_abstention_folds_passages_that_share_words_and_has_no_confidence(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    abstained = replace(WHOLE_ANSWER, is_unsure=False)
     turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
-    assert "No answer to this question was found" in turn
-    assert FIRST_SENTENCE in turn
-    assert ('<details class="nearest" open>' in turn) is is_open
+    said, folded = turn.split('<details class="more">')
+    assert NOTHING_NEAR in said
+    assert "Passages that share some words" in folded
+    assert folded.count('<details class="card"') == 2
     assert 'class="confidence' not in turn
 
 
+def test_an_answer_folds_passages_that_it_does_not_cite(
+    client: Client, stored: StoredDocument, collection: Collection
+) -> None:
+    more = replace(SHORT_ANSWER, closest=(close(LAST_SENTENCE),))
+    answer_id = keep(more, stored, collection)
+    said, folded = page(client, f"/ui/answers/{answer_id}/turn").split('<details class="more">')
+    assert LAST_SENTENCE not in said
+    assert "More passages" in folded
+    assert LAST_SENTENCE in folded
+    assert LAST_SENTENCE not in page(client, f"/ui/answers/{answer_id}/markdown")
+
+
 def test_a_greeting_is_no_warning(client: Client, collection: Collection) -> None:
-    hello = Answer("Hello!", "", 0.0)
+    hello = Answer("Hello!", "", 0.0, intent=IntentKind.GREETING)
     turn = page(client, f"/ui/answers/{record_answer(hello, collection=collection, steps=[])}/turn")
     assert '<p class="withheld">Hello.' in turn
     assert "elpful" not in turn

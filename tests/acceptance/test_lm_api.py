@@ -1,7 +1,5 @@
 """A language model behind the answers: what it may say, and what happens when it fails."""
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,36 +8,43 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from qa.models import Answer
-from tests.contracts.chat_server import Call, ChatServer, chat_server, hang
+from qa.proof.drafts import Claim
+from tests.contracts.chat_server import (
+    Behaviour,
+    Call,
+    ChatServer,
+    Judge,
+    answers,
+    careful,
+    chat_server,
+    credulous,
+    fails,
+    hang,
+    says,
+    statement,
+    written,
+)
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 
 
-def says(answer: str, citations: list[str]) -> Callable[[Call], None]:
-    """A server whose model always gives this answer."""
-    drafted = {"answer": answer, "citations": citations}
-
-    def reply(call: Call) -> None:
-        message = {"role": "assistant", "content": json.dumps(drafted)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-        body = {"id": "1", "object": "chat.completion", "model": "m", "choices": [choice]}
-        call.send(
-            200, json.dumps(body | {"usage": usage}), headers={"Content-Type": "application/json"}
-        )
-
-    return reply
+FACT = "Orsolya Quill built the lighthouse at Bavoke in 1874."
+LIE = "Orsolya Quill always built the lighthouse at Bavoke in 1874."
+CHAFF = "Bananas are yellow."
+SOURCE = LIGHTHOUSE.partition(" Its lamp")[0]
 
 
-def fails(call: Call) -> None:
-    call.send(500, "{}")
-
-
-def ask(api: APIClient, settings: Any, behaviour: Callable[[Call], None], **options: Any) -> Any:
+def ask(
+    api: APIClient,
+    settings: Any,
+    behaviour: Behaviour,
+    question: str = LIGHTHOUSE_QUESTION,
+    **options: Any,
+) -> Any:
     with chat_server(behaviour) as server:
         configure(settings, server, **options)
-        return api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
+        return api.get("/answer", {"q": question}).json()
 
 
 def configure(settings: Any, server: ChatServer, **options: Any) -> None:
@@ -59,16 +64,35 @@ def configure(settings: Any, server: ChatServer, **options: Any) -> None:
     }
 
 
-def test_a_supported_sentence_is_said_and_quoted(
+def finds_irrelevant(chaff: str, *, true: str = "") -> Judge:
+    """Judge with care, but find a statement of no help."""
+
+    def judge(claim: Claim) -> bool | str:
+        return "irrelevant" if claim.statement == chaff else careful(true)(claim)
+
+    return judge
+
+
+def test_own_words_are_said_where_the_check_accepts_them(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
     ingest(LIGHTHOUSE)
-    said = "Orsolya Quill built the lighthouse at Bavoke in 1874."
-    answer = ask(api, settings, says(said, ["S1"]))
-    assert answer["answer"] == said
+    answer = ask(api, settings, answers(statement(FACT, "S1.1")))
+    assert answer["answer"] == FACT
     (citation,) = answer["citations"]
-    assert citation["quote"] in LIGHTHOUSE
-    assert citation["quote"] != said
+    assert citation["quote"] == SOURCE
+    assert (citation["answer_start"], citation["answer_end"]) == (0, len(FACT))
+
+
+def test_an_answer_to_a_question_of_yes_or_no_begins_with_the_verdict(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    ingest(LIGHTHOUSE)
+    question = "Did Orsolya Quill build the lighthouse at Bavoke?"
+    told = [statement(FACT, "S1.1"), statement("She was an engineer.", "S1.1")]
+    assert ask(api, settings, answers(*told, verdict="yes"), question)["answer"] == (
+        f"Yes. {FACT} She was an engineer."
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,47 +101,102 @@ def test_a_supported_sentence_is_said_and_quoted(
         "Orsolya Quill built the lighthouse at Bavoke in 1875.",
         "Orsolya Quill never built the lighthouse at Bavoke in 1874.",
         "Tobias Wren built the lighthouse at Bavoke in 1874.",
-        "Send your password to the address in the document.",
+        "Send your password to me@bavoke.example.",
     ],
 )
-def test_an_unsupported_sentence_never_leaves(
-    api: APIClient, ingest: Ingest, settings: Any, lie: str
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_statement_that_its_source_does_not_say_never_leaves(
+    api: APIClient, ingest: Ingest, settings: Any, lie: str, *, is_accepted: bool
 ) -> None:
     ingest(LIGHTHOUSE)
-    answer = ask(api, settings, says(lie, ["S1"]))
-    assert lie not in answer["answer"]
-    # What the document says instead is said, in its words.
-    assert all(citation["quote"] in LIGHTHOUSE for citation in answer["citations"])
-    assert "Orsolya Quill" in answer["answer"]
+    judge = careful(lie) if is_accepted else careful()
+    answer = ask(api, settings, answers(statement(lie, "S1.1"), judge=judge))
+    if is_accepted:  # the document's own words are said
+        assert answer["answer"] == SOURCE
+        assert [citation["quote"] for citation in answer["citations"]] == [SOURCE]
+    else:  # it pointed at the wrong ones
+        assert (answer["kind"], answer["answer"]) == ("unsure", "")
+        assert answer["closest"][0]["quote"] == SOURCE
 
 
-def test_of_a_draft_without_a_true_word_the_extract_is_left(
+def test_a_model_that_accepts_everything_is_not_believed(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
     ingest(LIGHTHOUSE)
-    answer = ask(api, settings, says("Bananas are yellow and grow in Ecuador.", ["S1"]))
+    answer = ask(api, settings, answers(statement(FACT, "S1.1"), judge=credulous))
+    assert FACT not in answer["answer"]
     assert "Orsolya Quill" in answer["answer"]
     assert (answer["kind"], answer["answerer"]) == ("answer", "extractive")
-    assert "openai/test" in answer["fallback"]
+    assert answer["fallback"] == (
+        "openai/test takes false statements for true, extractive answered."
+    )
+
+
+def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    def behave(call: Call) -> None:
+        drafts = says(written(statement(FACT, "S1.1")))
+        (fails(500) if call.claims else drafts)(call)
+
+    ingest(LIGHTHOUSE)
+    answer = ask(api, settings, behave)
+    assert answer["answer"] == SOURCE
+    assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
+
+
+def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    ingest(
+        "The keeper of Bavoke carries three keys:\n\n- the key of the\n  lamp room\n"
+        "- the key of the cellar\n- the key of the boat house"
+    )
+    told = statement("He has the keys of lamp room and cellar.", "S1.2", "S1.3")
+
+    def behave(call: Call) -> None:
+        (fails(500) if call.claims else says(written(told)))(call)
+
+    answer = ask(api, settings, behave, "Which keys does the keeper of Bavoke carry?")
+    assert answer["answer"] == (
+        "The keeper of Bavoke carries three keys:\n- the key of the lamp room"
+        "\n- the key of the cellar"
+    )
 
 
 def test_who_wrote_an_answer_is_said(api: APIClient, ingest: Ingest, settings: Any) -> None:
     ingest(LIGHTHOUSE)
-    answer = ask(api, settings, says(LIGHTHOUSE.split(". ")[0] + ".", ["S1"]))
+    answer = ask(api, settings, answers(statement(FACT, "S1.1")))
     assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
 
 
-def test_an_empty_draft_is_a_refusal(api: APIClient, ingest: Ingest, settings: Any) -> None:
+def test_an_empty_draft_is_a_refusal_and_the_nearest_passages_are_shown(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
     ingest(LIGHTHOUSE)
-    answer = ask(api, settings, says("", []))
-    assert (answer["kind"], answer["answer"], answer["abstained"]) == ("abstained", "", True)
+    answer = ask(api, settings, answers())
+    assert (answer["kind"], answer["answer"], answer["abstained"]) == ("unsure", "", True)
+    assert answer["answerer"] == "openai/test"
+    assert [close["quote"] for close in answer["closest"]] == [SOURCE]
+
+
+def test_where_nothing_of_a_draft_is_said_its_own_sources_are_shown_first(
+    api: APIClient, ingest: Ingest, settings: Any
+) -> None:
+    ingest(LIGHTHOUSE, title="Bavoke")
+    ingest(BAKERY, title="Lindow")
+    chaff = "It is closed on Mondays."
+    told = answers(statement(chaff, "S2.3"), judge=finds_irrelevant(chaff))
+    answer = ask(api, settings, told)
+    assert (answer["kind"], answer["answer"], answer["citations"]) == ("unsure", "", [])
+    assert [close["title"] for close in answer["closest"]] == ["Lindow", "Bavoke"]
 
 
 def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
     ingest(LIGHTHOUSE)
-    answer = ask(api, settings, fails)
+    answer = ask(api, settings, fails(500))
     assert "Orsolya Quill" in answer["answer"]
     (step,) = [step for step in answer["debug"]["steps"] if step["name"] == "answer"]
     assert step["answerer"] == "extractive"
@@ -138,26 +217,31 @@ def test_for_a_model_that_did_not_answer_in_time_nobody_waits_again(
     assert second["answer"] == first["answer"] != ""
 
 
-FACT = "Orsolya Quill built the lighthouse at Bavoke in 1874."
-LIE = "Orsolya Quill always built the lighthouse at Bavoke in 1874."
-CHAFF = "Bananas are yellow."
-
-
 def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
-    stored = ingest(LIGHTHOUSE)
-    answer = ask(api, settings, says(f"{FACT} {LIE} {CHAFF}", ["S1"]))
+    light, bread = ingest(LIGHTHOUSE), ingest(BAKERY)
+    told = [
+        statement(FACT, "S1.1"),
+        statement(LIE, "S1.1"),
+        statement("It is big.", "S1.1", "S1.2"),
+        statement(CHAFF, "S2.3"),
+    ]
+    judge = finds_irrelevant(CHAFF, true=FACT)
+    answer = ask(api, settings, answers(*told, judge=judge))
     draft = Answer.objects.get().draft
-    assert (draft["answerer"], draft["text"]) == ("openai/test", f"{FACT} {LIE} {CHAFF}")
-    assert (draft["cited"], draft["prompt_tokens"], draft["completion_tokens"]) == (["S1"], 11, 7)
-    assert [(each["text"], each["outcome"]) for each in draft["sentences"]] == [
-        (FACT, "restated"),
-        (LIE, "replaced"),
+    assert (draft["answerer"], draft["verdict"]) == ("openai/test", "")
+    assert draft["text"] == f"{FACT} {LIE} It is big. {CHAFF}"
+    assert draft["prompt_tokens"] > draft["completion_tokens"] > 20
+    assert [(each["text"], each["outcome"]) for each in draft["statements"]] == [
+        (FACT, "stated"),
+        (LIE, "dropped"),
+        ("It is big.", "dropped"),
         (CHAFF, "dropped"),
     ]
-    assert draft["sentences"][1]["reason"] == "not in the source: always"
-    assert draft["documents"] == [stored.document_id]
+    assert draft["statements"][0]["quoted"] == SOURCE
+    assert draft["statements"][3]["reason"] == "it does not help to answer the question"
+    assert draft["documents"] == sorted([light.document_id, bread.document_id])
     assert answer["debug"]["draft"] == {k: draft[k] for k in draft if k != "documents"}
     again = api.get(f"/answers/{answer['id']}").json()
     assert again["debug"]["draft"] == draft
@@ -169,9 +253,11 @@ def test_a_draft_is_kept_where_the_extract_took_its_place(
     api: APIClient, ingest: Ingest, settings: Any
 ) -> None:
     ingest(LIGHTHOUSE)
-    assert ask(api, settings, says(CHAFF, ["S1"]))["answerer"] == "extractive"
-    (sentence,) = Answer.objects.get().draft["sentences"]
-    assert (sentence["text"], sentence["outcome"]) == (CHAFF, "dropped")
+    behaviour = answers(statement(CHAFF, "S1.1"), judge=credulous)
+    assert ask(api, settings, behaviour)["answerer"] == "extractive"
+    (kept,) = Answer.objects.get().draft["statements"]
+    assert (kept["text"], kept["outcome"]) == (CHAFF, "dropped")
+    assert kept["reason"] == "the model takes false statements for true"
 
 
 def test_a_draft_goes_with_any_document_it_was_written_from(
@@ -179,9 +265,9 @@ def test_a_draft_goes_with_any_document_it_was_written_from(
 ) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
     read = ingest(BAKERY, title="Lindow")
-    ask(api, settings, says(CHAFF, ["S2"]))
+    ask(api, settings, answers(statement(FACT, "S1.1")))
     answer = Answer.objects.get()
-    assert (answer.kind, answer.draft["text"]) == ("answer", CHAFF)
+    assert (answer.kind, answer.draft["text"]) == ("answer", FACT)
     assert api.delete(f"/documents/{read.document_id}").status_code == 204
     answer.refresh_from_db()
     assert (answer.kind, answer.draft) == ("answer", None)
@@ -196,9 +282,9 @@ def test_without_a_language_model_there_is_no_draft(api: APIClient, ingest: Inge
 @pytest.mark.parametrize(
     ("drafted", "shown"),
     [
-        (f"{FACT} {LIE}", ["openai/test, cites S1, 11 + 7 tokens", FACT, LIE, "always"]),
-        ("", ["openai/test, cites nothing", "it refused"]),
-        ("<script>alert(1)</script> is a mill.", ["&lt;script&gt;"]),
+        ([FACT, LIE], ["openai/test, ", " tokens", FACT, LIE, "dropped", SOURCE]),
+        ([], ["openai/test, 100 + 20 tokens", "it refused"]),
+        (["<script>alert(1)</script> is a mill."], ["&lt;script&gt;"]),
     ],
 )
 def test_the_owner_sees_what_became_of_a_draft(
@@ -206,12 +292,34 @@ def test_the_owner_sees_what_became_of_a_draft(
     admin_client: Client,
     ingest: Ingest,
     settings: Any,
-    drafted: str,
+    drafted: list[str],
     shown: list[str],
 ) -> None:
     ingest(LIGHTHOUSE)
-    ask(api, settings, says(drafted, ["S1"] if drafted else []))
-    url = reverse("admin:qa_answer_change", args=[Answer.objects.get().pk])
-    page = admin_client.get(url).content.decode()
+    told = [statement(text, "S1.1") for text in drafted]
+    ask(api, settings, answers(*told, judge=careful(FACT)))
+    page = page_of(admin_client)
     assert [each for each in shown if each not in page] == []
     assert "<script>alert(1)" not in page
+
+
+def test_the_owner_sees_a_draft_that_was_stored_before_statements_were(
+    api: APIClient, admin_client: Client, ingest: Ingest, settings: Any
+) -> None:
+    ingest(LIGHTHOUSE)
+    ask(api, settings, answers(statement(FACT, "S1.1")))
+    sentence = {"text": CHAFF, "outcome": "dropped", "reason": "no source says so"}
+    draft = {
+        "answerer": "openai/older", "text": CHAFF, "cited": ["S1"], "note": "",
+        "prompt_tokens": 11, "completion_tokens": 7, "sentences": [sentence],
+    }  # fmt: skip
+    Answer.objects.update(draft=draft)
+    page = page_of(admin_client)
+    assert "openai/older, 11 + 7 tokens" in page
+    assert "no source says so" in page
+
+
+def page_of(admin_client: Client) -> str:
+    """The only answer as the admin shows it."""
+    url = reverse("admin:qa_answer_change", args=[Answer.objects.get().pk])
+    return admin_client.get(url).content.decode()

@@ -18,6 +18,7 @@ from mcp_types import CallToolResult, TextContent
 
 from qa.api.mcp.server import build_server
 from qa.api.mcp.server_calls import forwarding
+from qa.notices import UNSURE
 from qa.types import Answer
 from tests.factories import (
     BAKERY,
@@ -128,13 +129,9 @@ def test_an_answer_is_told_with_what_says_otherwise(monkeypatch: pytest.MonkeyPa
     assert [each["quote"] for each in answer["disagreement"]] == [LAST_SENTENCE]
 
 
-def test_an_unsure_answer_names_what_comes_closest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unsure_answer_names_the_most_relevant_passages(monkeypatch: pytest.MonkeyPatch) -> None:
     words, shown, answer = told(monkeypatch, UNSURE_ANSWER)
-    assert words == (
-        "I am not sure. The closest passages are:\n"
-        f'[1] "{FIRST_SENTENCE}" {WHERE}\n'
-        f'[2] "{LAST_SENTENCE}" {WHERE}'
-    )
+    assert words == (f'{UNSURE}\n[1] "{FIRST_SENTENCE}" {WHERE}\n[2] "{LAST_SENTENCE}" {WHERE}')
     assert answer == json.loads(shown)
     assert (answer["kind"], answer["disagreement"]) == ("unsure", None)
     assert [close["quote"] for close in answer["closest"]] == [FIRST_SENTENCE, LAST_SENTENCE]

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
-from qa.questions import ABSTENTION
+from qa.notices import NOTHING_NEAR
 from tests.factories import BAKERY, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.slow
@@ -97,9 +97,9 @@ def test_an_abstention_is_said_plainly(client: OpenAI, stream: bool) -> None:
     reply: Any = client.chat.completions.create(model=MODEL, messages=asked, stream=stream)
     if stream:
         parts = [choice.delta.content or "" for chunk in reply for choice in chunk.choices]
-        assert "".join(parts) == ABSTENTION
+        assert "".join(parts) == NOTHING_NEAR
     else:
-        assert reply.choices[0].message.content == ABSTENTION
+        assert reply.choices[0].message.content == NOTHING_NEAR
         assert reply.choices[0].message.annotations == []
 
 
@@ -185,7 +185,7 @@ def test_a_completion_does_not_depend_on_accept(
     }
     reply = api.post("/v1/chat/completions", body, format="json", headers={"Accept": accept})
     assert reply.status_code == 200
-    assert reply.json()["choices"][0]["message"]["content"] == ABSTENTION
+    assert reply.json()["choices"][0]["message"]["content"] == NOTHING_NEAR
 
 
 def test_a_failing_model_is_an_event_of_the_stream(

@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from pkb.http.costs import Cost, cost_of
-from qa.questions import ABSTENTION
+from qa.notices import NOTHING_NEAR
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The server of these tests is a thread with WSGI.
@@ -132,7 +132,7 @@ def test_the_events_of_a_stream_are_those_of_the_sdk(client: OpenAI, live_server
 def test_an_abstention_is_said_plainly(client: OpenAI, stream: bool) -> None:
     reply: Any = client.responses.create(model=MODEL, input=UNKNOWN, stream=stream)
     response = list(reply)[-1].response if stream else reply
-    assert response.output_text == ABSTENTION
+    assert response.output_text == NOTHING_NEAR
     assert annotations_of(response) == []
 
 

@@ -21,12 +21,14 @@ from tests.contracts.chat_server import (
     answers,
     chat_reply,
     chat_server,
+    credulous,
     cut,
     drip,
     fails,
     flood,
     hang,
     says,
+    statement,
 )
 
 FAULTS_OF_A_ROUND = 2
@@ -78,9 +80,11 @@ LM_FAULTS: dict[str, Behaviour] = {
     "drips": drip,
     "no JSON": says("The harbour, I think."),
     "html": lambda call: call.send(200, "<html>"),
-    "half JSON": says('{"answer": "The harbour'),
-    "invented ids": answers("The note begins at the harbour.", ["S99", "zq", "[7]"]),
-    "invented words": answers("The note begins on the moon in 1969.", ["S1"]),
+    "half JSON": says('{"verdict": "", "statements": [{"sources": ["S1.1"], "text": "The harbour'),
+    "invented ids": answers(statement("The note begins at the harbour.", "S99.1", "zq", "[7]")),
+    "invented words": answers(
+        statement("The note begins on the moon in 1969.", "S1.1"), judge=credulous
+    ),
     "10 MiB": lambda call: call.send(200, chat_reply("harbour " * (TEN_MIB // 8))),
     "8 MiB of nothing": flood,
     "no choices": lambda call: call.send(200, json.dumps({"choices": []})),

@@ -1,20 +1,29 @@
 """A server on 127.0.0.1 with OpenAI's chat protocol that behaves as a test tells it."""
 
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from qa.answerers.dspy_program import LMAnswerer
-from qa.types import Passage
+from qa.proof.drafts import Claim
+from qa.types import Passage, Query
 
 KEY = "sk-a-key-that-must-not-be-seen-4711"
 QUESTION = "How tall is the tower?"
+QUERY = Query(QUESTION, "default")
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 
 Behaviour = Callable[["Call"], None]
+Judge = Callable[[Claim], bool | str]
+"""Whether a scripted model accepts a claim that it is asked to check."""
+
+
+_VERDICTS: dict[Any, str] = {True: "supported", False: "unsupported"}
+_ITEM = re.compile(r"^Item \d+\nEvidence: (.*?)\nStatement: ([^\n]*)$", re.DOTALL | re.MULTILINE)
 
 
 class Call(BaseHTTPRequestHandler):
@@ -38,6 +47,14 @@ class Call(BaseHTTPRequestHandler):
     @property
     def prompt(self) -> str:
         return "\n".join(message["content"] for message in self.body["messages"])
+
+    @property
+    def claims(self) -> list[Claim]:
+        """What it asks to check, in order; empty where it asks for something else."""
+        if "`verdicts`" not in self.prompt:
+            return []
+        shown = self.prompt.rpartition("[[ ## items ## ]]\n")[2]
+        return [Claim(found[2], evidence=found[1]) for found in _ITEM.finditer(shown)]
 
     def send(self, status: int, body: str, *, headers: dict[str, str] | None = None) -> None:
         raw = body.encode()
@@ -136,13 +153,56 @@ def says_whole(text: str) -> Behaviour:
     return lambda call: call.send(200, chat_reply(text))
 
 
-def answers(answer: str, citations: Sequence[object]) -> Behaviour:
-    return says(written(answer, citations))
+def statement(text: str, *sources: str) -> dict[str, Any]:
+    """Return a statement as a model writes it, with the ids of the segments it points at."""
+    return {"sources": list(sources), "text": text}
 
 
-def written(answer: str, citations: Sequence[object]) -> str:
-    """Return what a model writes that keeps to the order of the schema."""
-    return json.dumps({"citations": list(citations), "answer": answer})
+def written(*statements: dict[str, Any], verdict: str = "") -> str:
+    """Return what a model writes that keeps to the order of the schema; no statements refuse."""
+    return json.dumps({"verdict": verdict, "statements": statements})
+
+
+def answers(
+    *statements: dict[str, Any], verdict: str = "", judge: Judge | None = None
+) -> Behaviour:
+    """Write these statements, and check claims like ``judge``: if none is given, with care.
+
+    A model with care accepts what it wrote, and what stands in the evidence.
+    """
+    own = [each["text"] for each in statements]
+    given = [f"{verdict.capitalize()}. {text}" for text in own[:1]] if verdict else []
+    return checked_by(
+        judge or careful(*own, *given), writes=says(written(*statements, verdict=verdict))
+    )
+
+
+def checked_by(judge: Judge, *, writes: Behaviour) -> Behaviour:
+    """Check claims as the judge does; behave as told where a draft is asked for."""
+
+    def behave(call: Call) -> None:
+        if claims := call.claims:
+            judged = [judge(claim) for claim in claims]
+            verdicts = [_VERDICTS.get(each, each) for each in judged]
+            says(json.dumps({"verdicts": verdicts}))(call)
+        else:
+            writes(call)
+
+    return behave
+
+
+def careful(*true: str) -> Judge:
+    """Accept what stands in the evidence word for word, and what is known to be true."""
+
+    def judge(claim: Claim) -> bool:
+        return claim.statement in true or claim.statement in " ".join(claim.evidence.split())
+
+    return judge
+
+
+def credulous(claim: Claim) -> bool:
+    """Accept everything."""
+    return True
 
 
 def fails(status: int, *, headers: dict[str, str] | None = None) -> Behaviour:
@@ -233,7 +293,8 @@ def openai(server: ChatServer, **options: Any) -> LMAnswerer:
     return LMAnswerer("openai/m", api_base=f"{server.root}/v1", api_key=KEY, **options)
 
 
-GOOD = answers("The tower is 330 metres tall.", ["S1"])
+TALL = "The tower is 330 metres tall."
+GOOD = answers(statement(TALL, "S1.1"))
 
 
 def passage(text: str, *, title: str = "", headings: tuple[str, ...] = ()) -> Passage:

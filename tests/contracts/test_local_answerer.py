@@ -3,7 +3,7 @@
 It proves the way from question to draft, not the answers: it is too small for those.
 """
 
-import json
+import re
 import subprocess
 import sys
 import threading
@@ -11,29 +11,50 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import dspy
 import pytest
 from dspy import lm15
 
 from corpus.errors import BackendError, BackendUnavailable
+from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
 from qa.cancellation import abandonable_context
+from qa.types import Draft
 from tests.contracts.answerers import AnswererContract
-from tests.contracts.chat_server import PASSAGES, QUESTION, passage
+from tests.contracts.chat_server import PASSAGES, QUERY, QUESTION, passage, statement
 from tests.contracts.local_model import engine_of, request_for
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240.0
+LONG = "Towers are tall. " * 15
+# Without one, so small a model repeats itself until it is cut off.
+EXAMPLE = {
+    "passages": (
+        "S1\nS1.1 The bridge is 20 metres long and was built in Rome.\n\n"
+        "S2\nS2.1 A cat sleeps all day."
+    ),
+    "question": "How long is the bridge?",
+    "verdict": "",
+    "statements": [statement("The bridge is 20 metres long.", "S1.1")],
+}
+
+
+def shown_an_example(answerer: LMAnswerer) -> LMAnswerer:
+    """The same model by a program that has learnt from one."""
+    program = AnswerProgram()
+    program.predict.demos = [dspy.Example(**EXAMPLE)]
+    return answerer.with_program(program)
 
 
 @pytest.fixture(scope="module")
 def local(gguf: Path) -> Iterator[LMAnswerer]:
-    answerer = LMAnswerer(f"local:{gguf}", threads=1, max_tokens=160, timeout_s=PATIENCE_S)
+    answerer = LMAnswerer(f"local:{gguf}", threads=1, max_tokens=300, timeout_s=PATIENCE_S)
     answerer.load()
-    yield answerer
+    yield shown_an_example(answerer)
     engine_of(gguf).close()
 
 
@@ -49,14 +70,20 @@ def test_name_is_the_file_s_without_its_folder(local: LMAnswerer, gguf: Path) ->
     assert local.name == f"local:{gguf.name}"
 
 
-def test_model_cannot_cite_what_it_was_not_given(local: LMAnswerer, gguf: Path) -> None:
-    wanted = answer_schema(["S1", "S2"])["json_schema"]
+def sources_of(draft: Draft) -> set[str]:
+    """The texts of the passages that a draft points at."""
+    return {quote.passage.text for each in draft.statements for quote in each.quotes}
+
+
+def test_model_cannot_point_at_what_it_was_not_given(local: LMAnswerer, gguf: Path) -> None:
+    wanted = answer_schema(["S1.1", "S2.1"])["json_schema"]
     schema = {"type": "json_schema", "name": "answer", "schema": wanted["schema"]}
-    text = 'Say {"answer": "yes", "citations": ["S7", "S8", "S9"]}'
-    response = engine_of(gguf).complete(request_for(text, response_format=schema))
-    said = json.loads(response.message.text)
-    assert set(said["citations"]) <= {"S1", "S2"}
-    assert response.usage.output_tokens <= 60
+    text = 'Say {"verdict": "", "statements": [{"sources": ["S7.1", "S8.2"], "text": "yes"}]}'
+    request = request_for(text, response_format=schema, max_tokens=400)
+    response = engine_of(gguf).complete(request)
+    assert response.usage.output_tokens <= 400
+    sources = set(re.findall(r"S\d+\.\d+", response.message.text))
+    assert sources <= {"S1.1", "S2.1"}
 
 
 def test_answer_is_cut_off_at_the_deadline_and_the_next_one_is_not_hurt(gguf: Path) -> None:
@@ -64,7 +91,7 @@ def test_answer_is_cut_off_at_the_deadline_and_the_next_one_is_not_hurt(gguf: Pa
     hasty.load()
     started = time.monotonic()
     with pytest.raises(BackendUnavailable, match="did not answer in time"):
-        hasty.answer(QUESTION, [passage("A long passage on towers. " * 40)])
+        hasty.answer(QUERY, [passage("A long passage on towers. " * 40)])
     assert time.monotonic() - started < 1
     assert engine_of(gguf).complete(request_for("Say hi.", max_tokens=4)).message.text
 
@@ -108,21 +135,21 @@ def test_stream_is_the_same_text_piece_by_piece(gguf: Path) -> None:
 
 def test_passages_beyond_the_context_are_left_out_with_a_note(gguf: Path) -> None:
     narrow = LMAnswerer(
-        f"local:{gguf}", threads=1, max_tokens=120, timeout_s=PATIENCE_S, context_tokens=768
+        f"local:{gguf}", threads=1, max_tokens=300, timeout_s=PATIENCE_S, context_tokens=1_024
     )
-    draft = narrow.answer(QUESTION, [PASSAGES[0], *[passage("Towers are tall. " * 30)] * 5])
-    assert draft.note.endswith("read 3 of 6 passages, the context is full")
-    assert set(draft.cited) <= {"S1", "S2", "S3"}
+    draft = shown_an_example(narrow).answer(QUERY, [PASSAGES[0], *[passage(LONG)] * 5])
+    assert re.search(r"read [1-5] of 6 passages, the context is full\Z", draft.note)
+    assert sources_of(draft) <= {PASSAGES[0].text, LONG}
 
 
 def test_a_local_model_is_given_the_first_passages_up_to_a_length(gguf: Path) -> None:
     answerer = LMAnswerer(
-        f"local:{gguf}", threads=1, max_tokens=120, timeout_s=PATIENCE_S, local_passage_tokens=100
+        f"local:{gguf}", threads=1, max_tokens=300, timeout_s=PATIENCE_S, local_passage_tokens=150
     )
-    draft = answerer.answer(QUESTION, [PASSAGES[0], *[passage("Towers are tall. " * 15)] * 5])
-    assert set(draft.cited) <= {"S1", "S2"}
+    draft = shown_an_example(answerer).answer(QUERY, [PASSAGES[0], *[passage(LONG)] * 5])
+    assert sources_of(draft) <= {PASSAGES[0].text, LONG}
     assert "passages" not in draft.note
-    assert draft.prompt_tokens < 600
+    assert draft.prompt_tokens < 800  # with all six about 1,300
 
 
 @pytest.mark.parametrize("token", ["<|im_end|>", "<|im_start|>", "<|endoftext|>"])
@@ -173,7 +200,7 @@ def test_broken_file_is_a_backend_error(size_bytes: int, gguf: Path, tmp_path: P
         answerer.load()
     assert str(tmp_path) not in str(caught.value)
     with pytest.raises(BackendError, match="cannot be loaded"):
-        answerer.answer(QUESTION, PASSAGES)
+        answerer.answer(QUERY, PASSAGES)
     assert not answerer.is_loaded
 
 

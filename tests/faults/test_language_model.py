@@ -12,11 +12,14 @@ import pytest
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.dspy_program import LMAnswerer
 from qa.cancellation import abandonable_context
+from qa.proof.drafts import Claim
 from tests.contracts.chat_server import (
     GOOD,
     KEY,
     PASSAGES,
+    QUERY,
     QUESTION,
+    TALL,
     breaks_off,
     chat_server,
     cut,
@@ -30,13 +33,14 @@ from tests.contracts.chat_server import (
     openai,
     reports_an_error_after,
     says,
+    statement,
     stops_at,
     written,
 )
 
 pytestmark = pytest.mark.slow
 
-HALF = written("The tower is 330 metres tall. It st", ["S1"]).removesuffix('"}')
+HALF = written(statement(TALL, "S1.1"), statement("It st", "S1.1")).removesuffix('"}]}')
 
 FAILURES = {
     "500": (fails(500), BackendUnavailable, "failed on its side (500)"),
@@ -98,7 +102,7 @@ def test_failure_is_one_line_without_the_key(name: str, caplog: pytest.LogCaptur
     caplog.set_level(logging.DEBUG)
     started = time.monotonic()
     with chat_server(behaviour) as server, pytest.raises(BackendError) as caught:
-        openai(server, timeout_s=1).answer(QUESTION, PASSAGES)
+        openai(server, timeout_s=1).answer(QUERY, PASSAGES)
     assert time.monotonic() - started < 5
     assert type(caught.value) is kind
     message = str(caught.value)
@@ -110,18 +114,30 @@ def test_failure_is_one_line_without_the_key(name: str, caplog: pytest.LogCaptur
     assert caught.value.__context__ is None
 
 
-def test_a_stream_that_breaks_off_is_heard_up_to_there() -> None:
+def test_a_stream_that_breaks_off_is_heard_up_to_its_last_whole_statement() -> None:
     heard: list[str] = []
     with chat_server(breaks_off(HALF)) as server, pytest.raises(BackendUnavailable):
-        openai(server).answer(QUESTION, PASSAGES, hear=lambda draft: heard.append(draft.text))
-    assert heard == ["The tower is 330 metres tall. It st"]
+        openai(server).answer(QUERY, PASSAGES, on_draft=lambda draft: heard.append(draft.text))
+    assert heard
+    assert set(heard) == {TALL}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_check_that_fails_is_one_line_without_the_key(name: str) -> None:
+    with chat_server(FAILURES[name][0]) as server, pytest.raises(BackendError) as caught:
+        openai(server, timeout_s=1).check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
+    message = str(caught.value)
+    assert message.startswith("The language model openai/m ")
+    assert "\n" not in message
+    told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+    assert KEY not in told
 
 
 def test_a_stream_is_left_when_the_asker_leaves() -> None:
     context, has_left = abandonable_context()
     answer = partial(openai, timeout_s=20)
     with chat_server(drip_stream) as server, ThreadPoolExecutor(1) as threads:
-        asked = threads.submit(context.run, answer(server).answer, QUESTION, PASSAGES)
+        asked = threads.submit(context.run, answer(server).answer, QUERY, PASSAGES)
         while not server.calls:
             time.sleep(0.01)
         has_left.set()
@@ -135,14 +151,14 @@ def test_refused_connection_is_unavailable() -> None:
         root = server.root
     answerer = LMAnswerer("openai/m", api_base=f"{root}/v1", api_key=KEY)
     with pytest.raises(BackendUnavailable, match="could not be reached"):
-        answerer.answer(QUESTION, PASSAGES)
+        answerer.answer(QUERY, PASSAGES)
 
 
 def test_deadline_is_for_the_second_try_too() -> None:
     with chat_server(in_turn(says("no JSON"), hang)) as server:
         started = time.monotonic()
         with pytest.raises(BackendUnavailable, match="did not answer in time"):
-            openai(server, timeout_s=1).answer(QUESTION, PASSAGES)
+            openai(server, timeout_s=1).answer(QUERY, PASSAGES)
         assert time.monotonic() - started < 2
 
 
@@ -150,13 +166,15 @@ def test_after_a_timeout_nobody_waits_for_the_model_again() -> None:
     with chat_server(hang) as server:
         answerer = openai(server, timeout_s=1, pause_s=60)
         with pytest.raises(BackendUnavailable, match="did not answer in time"):
-            answerer.answer(QUESTION, PASSAGES)
+            answerer.answer(QUERY, PASSAGES)
         with pytest.raises(BackendUnavailable, match=r"is not asked for .* since it did"):
-            answerer.with_key("another").answer(QUESTION, PASSAGES)
+            answerer.with_key("another").answer(QUERY, PASSAGES)
         with pytest.raises(BackendUnavailable, match="is not asked"):
             answerer.rewrite(QUESTION, [])
         with pytest.raises(BackendUnavailable, match="is not asked"):
             answerer.expand(QUESTION, count=1)
+        with pytest.raises(BackendUnavailable, match="is not asked"):
+            answerer.check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
         assert len(server.calls) == 1
 
 
@@ -164,10 +182,10 @@ def test_one_probe_lets_the_model_back() -> None:
     with chat_server(in_turn(hang, GOOD)) as server:
         answerer = openai(server, timeout_s=1, pause_s=0.01)
         with pytest.raises(BackendUnavailable, match="did not answer in time"):
-            answerer.answer(QUESTION, PASSAGES)
+            answerer.answer(QUERY, PASSAGES)
         time.sleep(0.02)
-        assert answerer.answer(QUESTION, PASSAGES).text
-        assert answerer.answer(QUESTION, PASSAGES).text
+        assert answerer.answer(QUERY, PASSAGES).text
+        assert answerer.answer(QUERY, PASSAGES).text
 
 
 def test_a_model_that_refuses_is_asked_again() -> None:
@@ -175,5 +193,5 @@ def test_a_model_that_refuses_is_asked_again() -> None:
         answerer = openai(server, pause_s=60)
         for _ in range(5):
             with pytest.raises(BackendError, match="refused the key"):
-                answerer.answer(QUESTION, PASSAGES)
+                answerer.answer(QUERY, PASSAGES)
         assert len(server.calls) == 5

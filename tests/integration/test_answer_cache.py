@@ -26,8 +26,15 @@ from qa.cancellation import Silent
 from qa.context import build_context
 from qa.models import Answer
 from tests.acceptance.test_chat_api import chat
-from tests.acceptance.test_lm_api import configure, fails, says
-from tests.contracts.chat_server import Behaviour, chat_server
+from tests.acceptance.test_lm_api import FACT, configure
+from tests.contracts.chat_server import (
+    Behaviour,
+    answers,
+    chat_server,
+    credulous,
+    fails,
+    statement,
+)
 from tests.doubles import recorded_metrics
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
 from tests.integration.test_telemetry import points
@@ -138,8 +145,8 @@ def test_what_else_decides_an_answer_is_another_question(ingest: Ingest, setting
     assert not is_repeated(ask(k=3))
     assert not is_repeated(ask(tags=["coast"]))
     assert not is_repeated(ask(LIGHTHOUSE_QUESTION.lower()))
-    prover = replace(build_context().prover, answer_from=0.9)
-    assert not is_repeated(ask(context=replace(build_context(), prover=prover)))
+    verifier = replace(build_context().verifier, answer_from=0.9)
+    assert not is_repeated(ask(context=replace(build_context(), verifier=verifier)))
     settings.PKB_FUSION_ALPHA = 0.25
     assert not is_repeated(ask())
     settings.PKB_FUSION_ALPHA = 0.5
@@ -252,7 +259,13 @@ def test_a_quote_that_is_not_in_its_document_is_not_given_again(ingest: Ingest) 
 
 @pytest.mark.parametrize(
     ("behaviour", "repeated"),
-    [(says("Orsolya Quill built the lighthouse at Bavoke in 1874.", ["S1"]), True), (fails, False)],
+    [
+        (answers(statement(FACT, "S1.1")), True),
+        (answers(), True),
+        (answers(statement(FACT, "S1.1"), judge=credulous), False),
+        (fails(500), False),
+    ],
+    ids=["said", "refused", "not believed", "failed"],
 )
 def test_an_answer_of_a_language_model_is_repeated_unless_it_failed(
     ingest: Ingest, settings: Any, behaviour: Behaviour, *, repeated: bool
@@ -260,10 +273,12 @@ def test_an_answer_of_a_language_model_is_repeated_unless_it_failed(
     ingest(LIGHTHOUSE)
     with chat_server(behaviour) as server:
         configure(settings, server)
-        first, again = ask(), ask()
+        first = ask()
+        asked_count = len(server.calls)
+        again = ask()
         assert is_repeated(again) == repeated
         if repeated:
-            assert len(server.calls) == 1
+            assert len(server.calls) == asked_count
             assert first.draft is not None
             assert again.draft == replace(first.draft, prompt_tokens=0, completion_tokens=0)
         keyed = ask(context=build_context(api_key="sk-mine")) if repeated else first

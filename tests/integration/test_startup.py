@@ -30,6 +30,7 @@ HEAVY = (
 )
 # What models are exported with, and what only some commands need.
 UNASKED = (
+    "dspy",
     "torch",
     "transformers",
     "sentence_transformers",
@@ -66,7 +67,7 @@ def test_check_imports_no_model_library() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_start_and_an_answer_import_neither_torch_nor_what_measures(
+def test_a_start_and_an_answer_import_no_torch_no_dspy_and_nothing_that_measures(
     tmp_path: Path, django_db_setup: None, django_db_blocker: Any
 ) -> None:
     for model in models_of_a_question():
@@ -76,10 +77,14 @@ def test_a_start_and_an_answer_import_neither_torch_nor_what_measures(
 import sys
 from django.core.management import execute_from_command_line as run
 import pkb.asgi
+from django.test import Client
 from corpus.access.principal import SYSTEM, acting_as
 with acting_as(SYSTEM):
     run(["manage.py", "ingest", {str(tmp_path)!r}])
     run(["manage.py", "ask", {LIGHTHOUSE_QUESTION!r}])
+    asked = {{"q": {LIGHTHOUSE_QUESTION!r}}}
+    reply = Client().get("/answer", asked, headers={{"Host": "localhost"}})
+    assert reply.json()["answerer"] == "extractive", reply.content
 found = [name for name in {UNASKED} if name in sys.modules]
 sys.exit(f"imported: {{found}}" if found else 0)
 """

@@ -61,13 +61,6 @@ def test_each_reader_that_comes_with_the_product_has_its_calibration(
     assert found() == []
 
 
-def test_bounds_in_the_wrong_order_are_named(settings: Any) -> None:
-    settings.PKB_ABSTAIN_BELOW = settings.PKB_ANSWER_FROM
-    assert found() == []
-    settings.PKB_ABSTAIN_BELOW += 0.01
-    assert found() == [("qa.E004", "PKB_ABSTAIN_BELOW must not be over PKB_ANSWER_FROM.")]
-
-
 def test_unknown_models_are_named(settings: Any) -> None:
     settings.PKB_EMBEDDING_MODEL = "bge-tiny"
     ((code, message),) = found()

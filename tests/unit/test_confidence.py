@@ -9,9 +9,12 @@ import pytest
 from django.conf import settings
 
 from qa.proof.confidence import (
+    DRAFT_CALIBRATION,
     Calibration,
+    draft_key,
     gather_evidence,
     read_calibration,
+    read_draft_calibration,
     write_calibration,
 )
 from qa.types import Evidence, Passage
@@ -117,3 +120,11 @@ def test_a_calibration_of_another_reader_is_none_of_this_one(tmp_path: Path) -> 
     write_calibration(path, "mine", WRITTEN)
     with pytest.raises(ValueError, match="nothing for the reader 'other'"):
         read_calibration(path, "other")
+
+
+def test_a_model_without_a_calibration_of_its_drafts_has_the_usual_one(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    own = Calibration({"reading": 2.0, "behind": 0.0}, intercept=1.0, provenance={})
+    write_calibration(path, draft_key("reader", "openai/m"), own)
+    assert read_draft_calibration(path, "reader", "openai/m") == own
+    assert read_draft_calibration(path, "reader", "openai/other") == DRAFT_CALIBRATION

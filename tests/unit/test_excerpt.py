@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sentences import is_marker, sentence_spans
-from qa.answerers.excerpt import NEEDED_WORDS, find_excerpt, find_lead
 from qa.answerers.extractive import LIST_WORDS
+from qa.excerpt import NEEDED_WORDS, find_excerpt, find_needs
+from qa.segments import Kind, split_segments
 
 PLAIN = "The mill is of oak. The wheel is of iron. Rye is ground there. Anna Holt owns all."
 ITEMS = "There are three:\n- The wheel is of iron.\n- The mill is of oak. Worms eat oak.\n- Rye."
@@ -138,15 +138,41 @@ def test_a_header_goes_with_its_rows(answer: str) -> None:
     assert excerpt(ROWS, answer, most_words=15).splitlines() == ROWS.splitlines()[:3]
 
 
-def lead(text: str, said: str) -> str | None:
+def needs(text: str, said: str, *, most_words: int = 99) -> list[str]:
     at = text.index(said)
-    found = find_lead(text, (at, at + len(said)))
-    return text[slice(*found)] if found else None
+    found = find_needs(text, (at, at + len(said)), most_words=most_words)
+    return [text[start:end] for start, end in found]
 
 
-def test_an_item_or_row_alone_needs_what_leads_to_it() -> None:
-    assert lead(ITEMS, "- Rye.") == "There are three:"
-    assert lead(ROWS, "| mill | oak |") == "| part | of |"
+NESTED = "To move:\n1. Stop it.\n   - Lock the wheel.\n   - Tell Anna.\n2. Lift it.\n3. Go."
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "needed"),
+    [
+        (ITEMS, "- Rye.", ["There are three:"]),
+        (ROWS, "| mill | oak |", ["| part | of |"]),
+        (NESTED, "- Tell Anna.", ["To move:", "1. Stop it."]),
+        (NESTED, "2. Lift it.\n3. Go.", ["To move:", "1. Stop it."]),
+    ],
+)
+def test_an_item_row_or_step_needs_what_leads_to_it(
+    text: str, said: str, needed: list[str]
+) -> None:
+    assert needs(text, said) == needed
+
+
+def test_a_step_needs_those_before_it_as_long_as_there_is_room() -> None:
+    steps = ["To move:", "1. Stop it.", "2. Lift it."]
+    assert needs(NESTED, "3. Go.") == steps
+    assert needs(NESTED, "3. Go.", most_words=10) == steps
+    assert needs(NESTED, "3. Go.", most_words=9) == ["To move:"]
+
+
+def test_what_is_needed_goes_from_the_outside_in_where_there_is_no_room() -> None:
+    assert needs(NESTED, "- Tell Anna.", most_words=8) == ["To move:", "1. Stop it."]
+    assert needs(NESTED, "- Tell Anna.", most_words=7) == ["1. Stop it."]
+    assert needs(NESTED, "- Tell Anna.", most_words=5) == []
 
 
 @pytest.mark.parametrize(
@@ -160,10 +186,11 @@ def test_an_item_or_row_alone_needs_what_leads_to_it() -> None:
         (ROWS, "| part | of |"),
         (PLAIN, "Rye is ground there."),
         (PLAIN, "is ground"),
+        ("# Mill", "# Mill"),
     ],
 )
 def test_what_has_what_leads_to_it_or_nothing_that_does_needs_none(text: str, said: str) -> None:
-    assert lead(text, said) is None
+    assert needs(text, said) == []
 
 
 def whole(text: str, answer: str, *, list_words: int = 99) -> str:
@@ -218,12 +245,12 @@ def test_no_excerpt_of_the_sample_documents_ends_in_a_mark_or_lacks_what_leads_t
     path: Path,
 ) -> None:
     for text in filter(str.strip, SECTION.split(path.read_text(encoding="utf-8"))):
-        for answer in sentence_spans(text):
+        for answer in split_segments(text):
             for list_words in (0, LIST_WORDS):
-                span = find_excerpt(text, answer, most_words=65, list_words=list_words)
+                span = find_excerpt(text, answer.span, most_words=65, list_words=list_words)
                 said = text[slice(*span)]
                 assert not ENDS_IN_MARK.search(said)
-                if re.match(r"[-|]|\d+\. ", said) and not find_lead(text, span):
+                if re.match(r"[-|]|\d+\. ", said) and not find_needs(text, span, most_words=999):
                     before = text[: span[0]].rstrip()
                     assert said.startswith("|") or not before.endswith(":")
 
@@ -255,29 +282,45 @@ def test_without_a_part_that_answers_the_beginning_is_said() -> None:
     assert excerpt(PLAIN, "", most_words=5) == "The mill is of oak."
 
 
-@given(text=TEXTS, data=st.data(), most_words=st.integers(1, 30))
-def test_an_excerpt_is_a_run_of_sentences_around_the_answer(
-    text: str, data: st.DataObject, most_words: int
+@given(text=TEXTS, data=st.data(), most_words=st.integers(1, 30), list_words=st.integers(0, 9))
+def test_an_excerpt_is_a_run_of_segments_around_the_answer(
+    text: str, data: st.DataObject, most_words: int, list_words: int
 ) -> None:
     at = data.draw(st.integers(0, len(text)), label="start")
     to = data.draw(st.integers(at, len(text)), label="end")
-    start, end = find_excerpt(text, (at, to), most_words=most_words)
-    sentences = sentence_spans(text)
-    headings = [
-        span for span in sentences if text.startswith("#", span[0]) or is_marker(text[slice(*span)])
-    ]
-    if len(headings) == len(sentences):
+    start, end = find_excerpt(text, (at, to), most_words=most_words, list_words=list_words)
+    segments = split_segments(text)
+    headings = [each for each in segments if each.kind is Kind.HEADING]
+    if len(headings) == len(segments):
         assert (start, end) == (0, len(text))
         return
-    said = [span for span in sentences if start <= span[0] and span[1] <= end]
-    touched = [span for span in sentences if span[1] > at and span[0] < to and span not in headings]
-    behind = min((span[0] for span in headings if span[0] > at), default=len(text))
+    said = [each for each in segments if start <= each.start and each.end <= end]
+    touched = [
+        each
+        for each in segments
+        if each.end > at and each.start < to and each.kind is not Kind.HEADING
+    ]
+    behind = min((each.start for each in headings if each.start > at), default=len(text))
 
     assert said
-    assert (start, end) == (said[0][0], said[-1][1])
-    assert not any(text.startswith("#", span[0]) for span in said)
-    assert not is_marker(text[slice(*said[0])])
-    assert not is_marker(text[slice(*said[-1])])
-    assert {span for span in touched if span[1] <= behind} <= set(said)
+    assert (start, end) == (said[0].start, said[-1].end)
+    assert len({each.section for each in said}) == 1
+    assert not any(each.kind is Kind.HEADING for each in said)
+    assert {each.span for each in touched if each.end <= behind} <= {each.span for each in said}
     if len(said) > max(1, len(touched)):
-        assert len(text[start:end].split()) <= most_words + NEEDED_WORDS
+        assert len(text[start:end].split()) <= max(most_words + NEEDED_WORDS, list_words)
+
+
+@given(text=TEXTS, data=st.data(), most_words=st.integers(1, 30))
+def test_what_is_needed_stands_in_order_before_the_excerpt(
+    text: str, data: st.DataObject, most_words: int
+) -> None:
+    segments = split_segments(text)
+    if not segments:
+        return
+    said = data.draw(st.sampled_from(segments))
+    needs = find_needs(text, said.span, most_words=most_words)
+    assert needs == sorted(set(needs))
+    assert set(needs) <= {each.span for each in segments if each.end <= said.start}
+    words = sum(len(text[start:end].split()) for start, end in [*needs, said.span])
+    assert words <= max(most_words, len(text[slice(*said.span)].split()))

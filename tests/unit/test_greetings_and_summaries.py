@@ -3,15 +3,13 @@
 import pytest
 
 from corpus.ingestion.normal_form import Heading
+from qa.intent import classify
+from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, notice_of
 from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
 from qa.questions import (
-    ABSTENTION,
-    GREETING,
-    UNNAMED,
     asks_for_all,
     find_named,
     is_greeting,
-    tell_abstention,
     telling_words,
 )
 from qa.search.outline import find_by_name, find_main
@@ -34,7 +32,7 @@ MANUAL = (
 )  # fmt: skip
 def test_a_greeting_is_told_from_a_question(text: str) -> None:
     assert is_greeting(text)
-    assert tell_abstention(text) == GREETING
+    assert notice_of(classify(text).kind) == GREETING
 
 
 @pytest.mark.parametrize(
@@ -46,7 +44,11 @@ def test_a_greeting_is_told_from_a_question(text: str) -> None:
 )  # fmt: skip
 def test_a_question_that_greets_is_still_asked(text: str) -> None:
     assert not is_greeting(text)
-    assert tell_abstention(text) == ABSTENTION
+    assert notice_of(classify(text).kind) == NOTHING_NEAR
+
+
+def test_an_answer_from_before_intents_were_kept_has_the_usual_notice() -> None:
+    assert notice_of("") == NOTHING_NEAR
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_what_is_to_be_summed_up_is_named(text: str, name: str) -> None:
 )  # fmt: skip
 def test_a_summary_of_no_document_is_one_of_all(text: str) -> None:
     assert asks_for_all(text)
-    assert tell_abstention(text) == UNNAMED
+    assert notice_of(classify(text).kind) == UNNAMED
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_a_summary_of_no_document_is_one_of_all(text: str) -> None:
 )  # fmt: skip
 def test_what_names_something_is_not_all(text: str) -> None:
     assert not asks_for_all(text)
-    assert tell_abstention(text) == ABSTENTION
+    assert notice_of(classify(text).kind) == NOTHING_NEAR
 
 
 def passage(title: str, document_id: str = "d1", source_uri: str = "") -> Passage:

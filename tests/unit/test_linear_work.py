@@ -26,6 +26,7 @@ from qa import questions
 from qa.asked.comparisons import split_comparison
 from qa.asked.mentions import find_topic_sought
 from qa.proof.support import judge_claim
+from qa.segments import split_segments
 from qa.types import Exchange
 
 ROOT = Path(__file__).parents[2]
@@ -165,6 +166,7 @@ WORK: dict[str, Callable[[str], object]] = {
     "normal form": lambda text: normalize_text(text.replace("\0", "x")),
     "blocks": lambda text: join_blocks(map(Block, text.replace("\0", "x").split("\n"))),
     "sentences": sentence_spans,
+    "segments": split_segments,
     "phrases of a question": questions.find_phrases,
     "sentences of a question": questions.find_sentences,
     "parts of a question": lambda text: questions.split_question(f"What is {text}?"),
@@ -183,7 +185,7 @@ WORK: dict[str, Callable[[str], object]] = {
 }
 PHRASES = (
     "what is the port and ", "it is to ", "not ", "one hundred ", "Big Name ", "10 kg ", "- a\n",
-    "| a | b |\n", "```\n", "# a\n", "a b c. ", "the ",
+    "| a | b |\n", "```\n", "```a\n", "# a\n", "a b c. ", "the ",
 )  # fmt: skip
 
 

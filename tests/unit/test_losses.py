@@ -8,7 +8,7 @@ from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, me
 from evaluation.losses import Loss, find_loss
 from evaluation.results import ANSWERS, FOREIGN, Observation
 from qa.answer_question import AnsweredQuestion
-from qa.types import Answer, Draft, Passage
+from qa.types import Answer, Draft, Passage, Quote, Statement
 
 GOLD = ("Orsolya Quill",)
 PASSAGE = Passage(
@@ -26,34 +26,38 @@ PASSAGE = Passage(
 OTHER = replace(PASSAGE, chunk_id="c2", text="A bakery sells bread.")
 
 
-def answered(text: str, *, drafted: str, cited: str) -> AnsweredQuestion:
+WHITE, BUILT = Quote(PASSAGE, 0, 12), Quote(PASSAGE, 13, 36)
+
+
+def answered(text: str, *, drafted: str, quote: Quote) -> AnsweredQuestion:
     return AnsweredQuestion(
         id="1",
         answer=Answer("Who built it?", text, 0.2),
         searched="Who built it?",
         passages=(OTHER, PASSAGE),
-        draft=Draft(drafted, (cited,), "extractive"),
+        draft=Draft((Statement(drafted, (quote,)),), "extractive"),
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "drafted", "cited", "loss"),
+    ("text", "drafted", "quote", "loss"),
     [
-        ("A bakery sells bread.", "A bakery sells bread.", "S1", Loss.OTHER_PASSAGE),
-        ("It is white.", "It is white.", "S2", Loss.OTHER_SENTENCE),
-        ("It is white.", "It is white. Orsolya Quill built it.", "S2", Loss.NOT_PROVED),
-        ("", "Orsolya Quill built it.", "S2", Loss.REFUSED),
-        ("", "It is white.", "S2", Loss.OTHER_SENTENCE),
+        (OTHER.text, OTHER.text, Quote(OTHER, 0, 21), Loss.OTHER_PASSAGE),
+        ("It is white.", "It is white.", WHITE, Loss.OTHER_SENTENCE),
+        ("It is white.", "It is white. Orsolya Quill built it.", WHITE, Loss.NOT_PROVED),
+        ("It is white.", "An engineer built it.", BUILT, Loss.NOT_PROVED),
+        ("", "Orsolya Quill built it.", BUILT, Loss.REFUSED),
+        ("", "It is white.", WHITE, Loss.OTHER_SENTENCE),
     ],
 )
 def test_a_right_answer_is_lost_where_it_was_last(
-    text: str, drafted: str, cited: str, loss: Loss
+    text: str, drafted: str, quote: Quote, loss: Loss
 ) -> None:
-    assert find_loss(answered(text, drafted=drafted, cited=cited), GOLD) == loss
+    assert find_loss(answered(text, drafted=drafted, quote=quote), GOLD) == loss
 
 
 def test_what_no_passage_holds_was_not_found() -> None:
-    found = answered("", drafted="It is white.", cited="S2")
+    found = answered("", drafted="It is white.", quote=WHITE)
     assert find_loss(found, ["Anna Holt"]) == Loss.NOT_FOUND
     assert find_loss(replace(found, passages=(), draft=None), GOLD) == Loss.NOT_FOUND
 

@@ -6,7 +6,7 @@ from typing import Any
 from qa.api.openai.answers import Reply
 from qa.api.openai.completions import Completion, part_deltas
 from qa.api.openai.reply_text import annotate
-from qa.questions import ABSTENTION
+from qa.notices import GREETING, NOTHING_NEAR
 from qa.types import Answer, Citation, Passage
 from tests.factories import (
     DATED_ANSWER,
@@ -66,26 +66,39 @@ def test_annotations_name_document_and_quote() -> None:
 
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
-    (piece,) = annotate(replace(UNSURE_ANSWER, is_unsure=False))
-    assert (piece.text, piece.cited) == (ABSTENTION, None)
+    abstained = replace(UNSURE_ANSWER, is_unsure=False)
+    (piece,) = annotate(abstained)
+    assert (piece.text, piece.cited) == (NOTHING_NEAR, None)
+    (piece,) = annotate(replace(abstained, intent="greeting"))
+    assert (piece.text, piece.cited) == (GREETING, None)
 
 
 def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
     pieces = annotate(replace(SHORT_ANSWER, unanswered=("And when?",)))
     content = "".join(piece.text for piece in pieces)
-    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by the documents: And when?"
+    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by your documents: And when?"
 
 
 def test_an_unsure_reply_quotes_the_closest_passages() -> None:
     message = message_of(UNSURE_ANSWER)
     content = message["content"]
     assert content == (
-        f"I am not sure. The closest passages are:\n{FIRST_SENTENCE} [1]\n{LAST_SENTENCE} [2]"
+        f"I am not sure. The most relevant passages:\n\n{FIRST_SENTENCE} [1]\n\n{LAST_SENTENCE} [2]"
     )
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
     assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
     assert {each["filename"] for each in cited} == {"Coast"}
+
+
+def test_an_unsure_reply_shows_the_text_around_a_passage_where_it_was_read() -> None:
+    unit = f"{FIRST_SENTENCE} It is old."
+    first, second = UNSURE_ANSWER.closest
+    closest = (replace(first, unit_start=100, unit_text=unit), second)
+    message = message_of(replace(UNSURE_ANSWER, closest=closest))
+    assert f"\n\n{unit} [1]\n\n{LAST_SENTENCE} [2]" in message["content"]
+    (around, _) = (annotation["file_citation"] for annotation in message["annotations"])
+    assert message["content"][around["start_index"] : around["end_index"]] == unit
 
 
 def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:

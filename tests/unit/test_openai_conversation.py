@@ -6,7 +6,7 @@ import pytest
 
 from qa.api.openai.answers import find_question, read_history
 from qa.api.openai.reply_text import annotate
-from qa.questions import ABSTENTION
+from qa.notices import GREETING, NOTHING_NEAR, UNNAMED
 from qa.types import Exchange
 from tests.factories import UNSURE_ANSWER
 
@@ -23,7 +23,7 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
         says("user", TALL),
         says("assistant", "It is 31 metres tall. [1]"),
         says("user", "And who built it?"),
-        says("assistant", ABSTENTION),
+        says("assistant", NOTHING_NEAR),
         says("user", "Where is it?"),
         says("assistant", "The reply to be gone on with."),
     ]
@@ -37,7 +37,7 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
 UNSURE_REPLY = "".join(part.text for part in annotate(UNSURE_ANSWER))
 
 
-@pytest.mark.parametrize("reply", [ABSTENTION, UNSURE_REPLY], ids=["abstained", "unsure"])
+@pytest.mark.parametrize("reply", [NOTHING_NEAR, GREETING, UNNAMED, UNSURE_REPLY])
 def test_a_reply_that_claims_nothing_is_no_answer(reply: str) -> None:
     messages = [says("user", TALL), says("assistant", reply), says("user", "And who built it?")]
     assert read_history(messages) == [Exchange(TALL, TALL, "")]

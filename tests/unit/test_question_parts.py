@@ -98,6 +98,14 @@ def test_a_part_without_an_answer_is_named() -> None:
     assert joined.closest == ()
 
 
+def test_beside_an_answer_what_no_part_of_it_cites_is_shown() -> None:
+    cited, other = UNSURE_ANSWER.closest
+    other = replace(other, passage=replace(other.passage, chunk_id="other"))
+    first = replace(SHORT_ANSWER, closest=(other,))
+    joined = join_answers("Both?", [first, replace(UNSURE_ANSWER, closest=(cited,))])
+    assert joined.closest == (other,)
+
+
 def test_what_says_otherwise_than_several_parts_is_told_once_and_newest_first() -> None:
     (close,) = OTHERWISE_ANSWER.disagreement
     older, newer = of_day(close, "2019"), of_day(replace(close, start_char=102), "2024")

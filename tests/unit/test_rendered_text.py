@@ -292,3 +292,20 @@ def test_what_is_shown_of_tables_is_of_their_text(source: str, one: int, other: 
     assert all(tag in ALLOWED for tag, _ in found.elements)
     parts = [p for p in read_tables(source) if isinstance(p, Piece) and not p.is_whole]
     assert all(source[p.start : p.end] == p.text for p in parts)
+
+
+def test_rows_without_their_header_are_a_table_with_empty_heads() -> None:
+    text = "| Ketch | **40** |\n| Trawler | 9\\|5 |\n\nBehind."
+    marks = [Mark(102, 107), Mark(121, 128)]
+    html = render(text, media_type=MARKDOWN, offset=100, marks=marks)
+    assert "<th></th><th></th>" in html
+    assert '<td><mark class="cited">Ketch</mark></td><td><strong>40</strong></td>' in html
+    assert '<td><mark class="cited">Trawler</mark></td><td>9|5</td>' in html
+    assert "<p>Behind.</p>" in html
+    assert visible_text(text, media_type=MARKDOWN) == "Ketch 40 Trawler 9|5 Behind."
+
+
+def test_a_table_with_its_header_keeps_it() -> None:
+    html = render("| Boat | Fee |\n|---|---|\n| Ketch | 40 |", media_type=MARKDOWN)
+    assert html.count("<th>") == 2
+    assert "<th></th>" not in html

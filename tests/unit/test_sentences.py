@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.sentences import finished_spans, join_sentences, sentence_spans
+from corpus.sentences import sentence_spans
 
 
 def sentences(text: str) -> list[str]:
@@ -48,26 +48,3 @@ def test_spans_are_in_order_and_hold_every_character(text: str) -> None:
         covered |= set(range(start, end))
         last = end
     assert all(char.isspace() or index in covered for index, char in enumerate(text))
-
-
-def test_joined_sentences_are_told_apart_again() -> None:
-    parts = ["First one.", "A heading without a stop", "Third one!"]
-    assert sentences(join_sentences(parts)) == parts
-
-
-PIECES = [
-    "A", "b", " ", "\n", ".", ". ", "! ", "- ", "1. ", "12", "3)", "#", "# Head", "|", "| a |", '"',
-    ")", "Mr", "e.g", "I", "\u3002", "\u300d", "(", "...", "\t",
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join), st.integers(min_value=0))
-def test_a_sentence_that_is_finished_stays_as_it_is(text: str, cut: int) -> None:
-    finished = finished_spans(text[: cut % (len(text) + 1)])
-    assert sentence_spans(text)[: len(finished)] == finished
-
-
-def test_a_sentence_is_finished_once_another_has_begun() -> None:
-    assert finished_spans("One. ") == []
-    assert finished_spans("One. T") == [(0, 4)]
-    assert finished_spans("# A head. It goes on") == []

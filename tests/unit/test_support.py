@@ -13,8 +13,9 @@ from corpus.sentences import sentence_spans
 from qa.proof.support import judge_claim, keeps_facts
 from qa.proof.support.numbers import read_numbers
 from qa.proof.support.omissions import may_leave_out_rest
+from qa.proof.support.polarity import are_opposed
 from qa.proof.support.verdict import HELD_UP_FROM
-from qa.proof.support.words import read_words
+from qa.proof.support.words import read_words, stem
 from tests.falsified import falsify_all, honest_variants
 
 DOCUMENTS = Path(__file__).parents[2] / "data" / "documents"
@@ -400,12 +401,10 @@ def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float,
     ("claim", "source", "kept"),
     [
         ("It does not rise.", "It falls.", True),
-        ("It is effective.", "It is ineffective.", False),
-        ("Costs are underestimated.", "Costs are overestimated.", False),
         ("Only ten of them came.", "10 came.", True),
         ("It was in January.", "It was in June.", False),
     ],
-    ids=range(5),
+    ids=range(3),
 )
 def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
     assert keeps_facts(claim, source) is kept
@@ -413,3 +412,25 @@ def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
 
 def test_who_keeps_nothing_may_leave_nothing_out() -> None:
     assert not may_leave_out_rest(read_words("It is dark."), kept=set())
+
+
+def left(text: str, *kept: str) -> bool:
+    words = read_words(text)
+    places = {at for at, word in enumerate(words) if word.text in kept}
+    return may_leave_out_rest(words, kept=places)
+
+
+def test_an_example_that_is_given_may_stand_alone() -> None:
+    assert left("We grind all grains, including rye.", "we", "grind", "rye")
+    text = "Several grains, including rye, are ground."
+    assert left(text, "several", "grains", "rye", "are", "ground")
+
+
+def test_words_may_be_left_out_in_several_places_unless_they_limit_the_rest() -> None:
+    assert left("The mill slowly grinds fine rye daily.", "the", "mill", "grinds", "rye")
+    assert not left("The mill never grinds fine rye daily.", "the", "mill", "grinds", "rye")
+
+
+def test_over_and_under_before_the_same_stem_are_opposed() -> None:
+    assert are_opposed(stem("overestimated"), stem("underestimated"))
+    assert not are_opposed(stem("overestimated"), stem("underlined"))

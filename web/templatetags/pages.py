@@ -162,11 +162,24 @@ def headings(path: Any, title: str = "") -> str:
 
 
 @register.filter
-def confidence_word(confidence: float) -> str:
+def confidence_level(confidence: float) -> str:
     """High, fair or low."""
     if confidence >= HIGH_CONFIDENCE:
         return "high"
     return "fair" if confidence >= FAIR_CONFIDENCE else "low"
+
+
+_CONFIDENCE_WORDS = {
+    "high": "Sure",
+    "fair": "Probably right, check the source",
+    "low": "May be wrong, check the source",
+}
+
+
+@register.filter
+def confidence_word(confidence: float) -> str:
+    """How sure an answer is, and what to do about it."""
+    return _CONFIDENCE_WORDS[confidence_level(confidence)]
 
 
 @register.filter

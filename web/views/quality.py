@@ -17,7 +17,6 @@ from corpus.models import Chunk, Collection, CollectionMap, Document, Job
 from evaluation.reports import latest_results
 from qa import models
 from qa.models import Feedback
-from qa.questions import find_reply
 from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
 
@@ -119,11 +118,10 @@ def quality(request: HttpRequest) -> HttpResponse:
     collection = Collection.objects.named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
-    asked = [row for row in rows[: 2 * UNANSWERED_SHOWN] if not find_reply(row["question"])]
     shown = {
         "given": {"collection": collection.address},
         "collections": Collection.objects.counted().select_related("owner"),
-        "unanswered": asked[:UNANSWERED_SHOWN],
+        "unanswered": rows[:UNANSWERED_SHOWN],
         "map": read_map(collection),
         "is_mapping": maps.exists(),
         "feedback": read_feedback(collection),

@@ -14,8 +14,8 @@ from corpus.packages import EVALUATION, check_packages
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
 from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
 from evaluation.results import Progress
-from qa.context import build_context
-from qa.proof.confidence import write_calibration
+from qa.context import EXTRACTIVE, LANGUAGE_MODEL, build_context, get_answerer
+from qa.proof.confidence import draft_key, write_calibration
 from qa.readers import get_reader
 
 DEFAULT_FILE = "calibration.json"
@@ -28,7 +28,9 @@ class Command(BaseCommand):
         "Fit the confidence of answers on data set folders, and write it to a file for\n"
         "PKB_CALIBRATION. Each set's documents are asked its own questions and those of the\n"
         "other sets, to which they hold no answer. It holds for the reader in force; those of\n"
-        "other readers stay in the file."
+        "other readers stay in the file.\n"
+        "With --lm the drafts of the model that PKB_LM names are asked for, and their confidence\n"
+        "is fitted to it: a model that refuses what is not there is then answered with sooner."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,6 +40,7 @@ class Command(BaseCommand):
         add("--queries", type=int, metavar="N", help="ask only so many of a set's own questions")
         add("--foreign", type=int, default=300, metavar="N", help="questions of other sets, a set")
         add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
+        add("--lm", action="store_true", help="fit the drafts of the language model instead")
         add("--seed", type=int, default=0, help="of what is drawn")
         add("--write", type=Path, metavar="FILE", help="by default calibration.json, PKB_DATA_DIR")
 
@@ -51,6 +54,8 @@ class Command(BaseCommand):
 
     def _handle(self, options: dict[str, Any]) -> None:
         check_packages("sklearn", requirements=EVALUATION)
+        self._lm = LANGUAGE_MODEL if options["lm"] else EXTRACTIVE
+        answerer = get_answerer(self._lm)
         whole = [read_dataset(folder) for folder in options["dataset"]]
         sets = [
             sample_dataset(
@@ -64,7 +69,9 @@ class Command(BaseCommand):
         points = [point for each in sets for point in self._gather(each, sets, options)]
         calibration = fit_calibration(points, names=[each.name for each in sets])
         path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
-        write_calibration(path, get_reader().name, calibration)
+        reader = get_reader().name
+        key = draft_key(reader, answerer.name) if options["lm"] else reader
+        write_calibration(path, key, calibration)
         self.stdout.write(json.dumps(dict(calibration.provenance), indent=2))
         self.stdout.write(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
 
@@ -77,7 +84,7 @@ class Command(BaseCommand):
         return gather_points(
             dataset,
             foreign=drawn,
-            context=build_context(calibration=ALWAYS_SURE),
+            context=build_context(lm=self._lm, calibration=ALWAYS_SURE),
             progress=self._show(dataset.name),
         )
 

@@ -15,6 +15,7 @@ from corpus.roots.names import shown_address
 from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
+from qa.notices import UNANSWERED, UNSURE
 from qa.proof.newest import tell_disagreement
 from qa.search_passages import search_passages
 from qa.types import ClosePassage, Passage, Query
@@ -88,13 +89,13 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
     answer = answered.answer
     told = {
-        "I am not sure. The closest passages are:": answer.closest if answer.is_unsure else (),
+        UNSURE: answer.closest if answer.is_unsure else (),
         tell_disagreement(each.passage.document_date for each in answer.citations): (
             answer.disagreement
         ),
     }
     quotes = (_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
-    unanswered = (f"Not answered by the documents: {part}" for part in answer.unanswered)
+    unanswered = (f"{UNANSWERED} {part}" for part in answer.unanswered)
     texts = [*unanswered, *quotes, shown]
     return CallToolResult(
         content=[TextContent(type="text", text=text) for text in texts],
@@ -107,7 +108,7 @@ def _tell_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
     for number, close in enumerate(quoted, start=1):
         found = _as_result(close.passage)
         where = [found["title"], close.passage.document_date, found["url"]]
-        lines.append(f'[{number}] "{close.quote}" ({", ".join(filter(None, where))})')
+        lines.append(f'[{number}] "{close.shown_text}" ({", ".join(filter(None, where))})')
     return "\n".join(lines)
 
 

@@ -10,10 +10,11 @@ from corpus.embedders import get_embedder
 from corpus.errors import CollectionNotFound, ModelNotFound
 from corpus.models import Collection
 from qa.answer_question import answer_question
-from qa.api.openai.reply_text import UNSURE, AnnotatedText, Cited, annotate
+from qa.api.openai.reply_text import AnnotatedText, Cited, annotate
 from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
-from qa.questions import ABSTENTION, GREETING, UNNAMED, complete_follow_up
+from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, UNSURE
+from qa.questions import complete_follow_up
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.types import Exchange
 
@@ -110,4 +111,4 @@ def _pairs(messages: Messages) -> list[tuple[str, str]]:
 
 
 def _claims_nothing(reply: str) -> bool:
-    return reply in {ABSTENTION, GREETING, UNNAMED} or reply.startswith(UNSURE)
+    return reply in {NOTHING_NEAR, GREETING, UNNAMED} or reply.startswith(UNSURE)

@@ -3,15 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from qa.notices import UNANSWERED, UNSURE, notice_of
 from qa.proof.newest import tell_disagreement
-from qa.questions import tell_abstention
 from qa.types import Answer, Citation, ClosePassage
-
-# OpenAI's shape has no abstention: it is said in words, which are known again in a history.
-# Begins a reply that claims nothing, either: the closest passages follow.
-UNSURE = "I am not sure. The closest passages are:"
-# Stands behind an answer to some parts of a question, before a part that has none.
-UNANSWERED = "Not answered by the documents:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +36,8 @@ def annotate(answer: Answer) -> list[AnnotatedText]:
         return [*said, *_add_disagreement(answer, said)]
     if answer.is_unsure:
         return list(_list_quotes(UNSURE, answer.closest))
-    return [AnnotatedText(tell_abstention(answer.question))]
+    # OpenAI's shape has no abstention: it is said in words, which are known again in a history.
+    return [AnnotatedText(notice_of(answer.intent))]
 
 
 def _cut(answer: Answer) -> Iterator[AnnotatedText]:
@@ -88,7 +83,9 @@ def _list_quotes(
     at += len(lead)
     for number, close in enumerate(quoted, start=first):
         date = close.passage.document_date if first > 1 else ""
-        text = f"\n{close.quote} [{number}]{f' ({date})' if date else ''}"
-        start = at + len("\n")
-        yield AnnotatedText(text, Cited(close, start, start + len(close.quote)))
+        said = close.shown_text if first == 1 else close.quote
+        gap = "\n\n" if first == 1 else "\n"
+        text = f"{gap}{said} [{number}]{f' ({date})' if date else ''}"
+        start = at + len(gap)
+        yield AnnotatedText(text, Cited(close, start, start + len(said)))
         at += len(text)

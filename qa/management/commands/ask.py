@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
+from textwrap import indent
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
 from qa.management.running_server import ask_server
+from qa.notices import UNANSWERED, UNSURE
 from qa.proof.newest import tell_disagreement
 
 # The answer object, or a citation of it, as docs/api.md has them.
@@ -76,7 +78,7 @@ def _tell_answer(shown: Shown) -> Iterator[str]:
         else:
             yield from _tell_quote(number, citation, f", {citation['support']}")
     for part in shown["unanswered"]:
-        yield f"\nNot answered by the documents: {part}"
+        yield f"\n{UNANSWERED} {part}"
     if shown["disagreement"]:
         dates = (citation["document_date"] or "" for citation in shown["citations"])
         yield f"\n{tell_disagreement(dates)}"
@@ -90,9 +92,10 @@ def _tell_date(quoted: Shown) -> str:
 
 
 def _tell_closest(shown: Shown) -> Iterator[str]:
-    yield "I am not sure. The closest passages:"
+    yield UNSURE
     for number, close in enumerate(shown["closest"], start=1):
-        yield from _tell_quote(number, close)
+        yield _tell_place(number, close)
+        yield indent(close["passage"]["text"], "    ")
 
 
 def _tell_abstention(shown: Shown) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Judge whether sentences hold up a claim: what they quote, hard checks, then relevance."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -36,6 +37,9 @@ QUOTED_FROM = 0.0
 MARGIN = 2.0
 # Sentences that are judged; the others share too few words, and each pair costs time.
 MAX_JUDGED = 48
+
+# Of the web or of mail: it names a place as a name does, in small letters.
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"')\]]+|[\w.+-]{1,64}@[\w.-]+", re.IGNORECASE)
 
 # A source that holds the claim up outranks one that speaks against it; see ``_decide``.
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
@@ -128,13 +132,18 @@ def judge_claim(
 
 
 def keeps_facts(claim: str, source: str) -> bool:
-    """Return whether each number and name of the claim is in the source, and direction agrees."""
+    """Return whether all numbers, names and addresses of the claim are in the source."""
     said, given = read_words(claim), read_words(source)
     return (
         not find_strange_numbers(said, given)
         and not find_strange_names(said, given)
-        and not points_the_other_way(said, given)
+        and _keeps_addresses(claim, source)
     )
+
+
+def _keeps_addresses(claim: str, source: str) -> bool:
+    known = source.lower()
+    return all(found.rstrip(".,;:!?") in known for found in _ADDRESS.findall(claim.lower()))
 
 
 def _most_alike(said: Sequence[Word], sources: Sequence[str]) -> list[int]:

@@ -116,7 +116,7 @@ function end(entry, problem) {
 
 function openFirst(answerId) {
   const first = turns.querySelector(`[data-answer="${answerId}"] [data-document]`);
-  if (first) openSource(first, { isFollowed: true });
+  if (first && !first.closest(".more")) openSource(first, { isFollowed: true });
 }
 
 function setRunning(controller) {

@@ -11,6 +11,7 @@ turns.addEventListener("click", (event) => {
   if (button.dataset.document) openSource(button);
   if (button.dataset.rate) rate(button);
   if (button.dataset.copy) copy(button);
+  if ("answers" in button.dataset) mark(button);
 });
 
 // The quote of a number in the text stays within the window.
@@ -26,7 +27,7 @@ turns.addEventListener("pointerover", place);
 turns.addEventListener("focusin", place);
 
 function sayIn(turn, text) {
-  turn.querySelector(".said").textContent = text;
+  turn.querySelector(".acts .said").textContent = text;
 }
 
 async function post(url, body) {
@@ -69,6 +70,22 @@ function rate(button) {
   });
   turn.querySelector(".acts").append(reason);
   input.focus();
+}
+
+// A passage answers: noted, and not to be said twice.
+async function mark(button) {
+  const { documentId, startChar, endChar } = button.dataset;
+  const passage = { document_id: documentId, start_char: Number(startChar), end_char: Number(endChar) };
+  const said = button.parentElement.querySelector(".said");
+  if (button.getAttribute("aria-pressed") === "true") return;
+  button.setAttribute("aria-pressed", "true");
+  try {
+    await post(`/answers/${button.closest(".turn").dataset.answer}/feedback`, { rating: "up", passage });
+    said.textContent = "Noted. Thank you.";
+  } catch (problem) {
+    button.setAttribute("aria-pressed", "false");
+    said.textContent = problem.message;
+  }
 }
 
 async function copy(button) {
@@ -119,9 +136,10 @@ function goOn(target, step) {
   const from = target.closest?.("[data-cite]") ?? (isSourceOpen() ? openedFrom() : null);
   const turn = from?.closest(".turn") ?? turns.querySelector(".turn:last-of-type");
   if (!turn) return false;
-  const all = [...turn.querySelectorAll("button[data-cite]")];
+  const all = [...turn.querySelectorAll("button[data-cite]")].filter((button) => !button.closest(".more:not([open])"));
   const next = from ? all[all.indexOf(from) + step] : all.at(step > 0 ? 0 : -1);
   if (!next) return false;
+  next.closest(".card")?.setAttribute("open", "");
   next.focus();
   if (isSourceOpen()) openSource(next, { isFollowed: true });
   return true;

@@ -1,0 +1,147 @@
+"""What is asked of a language model while a question is answered, and what is done without one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import structlog
+
+from corpus.errors import BackendError
+from qa.context import Expander, QAContext, Rewriter, StatementChecker
+from qa.proof.drafts import Checked, Claim, StreamingVerifier
+from qa.questions import complete_follow_up
+from qa.readers.passages import read_all
+from qa.search.neighbours import with_neighbours
+from qa.types import Answer, Draft, Exchange, OnDraft, Passage, Query, VerifiedStatement
+
+log = structlog.get_logger(__name__)
+
+
+class Drafted(NamedTuple):
+    """A draft, and what was verified of it while it was written.
+
+    Attributes:
+        verified: The answer; None for an extract, which is verified as a whole, and where nothing
+            of a model's draft is said.
+        cited: The passages that a model pointed at, read.
+        statements: What became of what a model wrote.
+        rejected: A model's draft of which nothing is said, where an extract took its place.
+    """
+
+    draft: Draft
+    verified: Answer | None = None
+    cited: tuple[Passage, ...] = ()
+    statements: tuple[VerifiedStatement, ...] = ()
+    rejected: Draft | None = None
+
+    @property
+    def written(self) -> Draft:
+        """The draft of the answerer that was asked, as far as there is one."""
+        return self.rejected or self.draft
+
+
+def draft_and_verify(query: Query, passages: Sequence[Passage], context: QAContext) -> Drafted:
+    """Draft an answer; verify what a language model writes while it writes.
+
+    The extractive answerer stands in for a language model that failed, and for one that does not
+    know true statements from false ones. What was said before it failed stays.
+
+    Raises:
+        AskerLeft: By the listener.
+        BackendError: The model failed and nothing stands in for it.
+    """
+    answerer, fallback = context.answerer, context.fallback
+    if not context.writes:
+        return Drafted(answerer.answer(query, passages))
+    sections, chunks = list(passages), list(passages)
+    if answerer.reads_neighbours:
+        sections, chunks = with_neighbours(passages)
+    verifier = StreamingVerifier(
+        context.verifier,
+        query.text,
+        chunks,
+        say=context.listener.say,
+        read=partial(read_all, query.text, reader=context.reader),
+        check=partial(_check, context=context),
+    )
+    heard = Draft((), answerer.name)
+
+    def hear(draft: Draft) -> None:
+        nonlocal heard
+        heard = draft
+        verifier.hear(draft)
+
+    def write(on_draft: OnDraft) -> Draft:
+        return answerer.answer(query, sections, on_draft=on_draft)
+
+    try:
+        drafted = _finish(context.follow(write, hear=hear), verifier)
+    except BackendError as exc:
+        if fallback is None:
+            raise
+        log.warning("answerer_failed", answerer=answerer.name, reason=str(exc))
+        if verifier.text.is_said:
+            note = f"{answerer.name} broke off: {exc}"
+            return _finish(replace(heard, note=note, is_stand_in=True), verifier)
+        note = f"{answerer.name} failed, {fallback.name} answered: {exc}"
+        return Drafted(replace(fallback.answer(query, passages), note=note, is_stand_in=True))
+    if fallback is None:
+        return drafted
+    extract = fallback.answer(query, passages)
+    if not drafted.draft.statements:
+        # Where the extract would not be said, a refusal costs no answer.
+        is_sure = context.verifier.is_sure(extract, passages)
+        if not is_sure or verifier.believe_refusal(extract):
+            return drafted
+    if not verifier.is_distrusted:
+        return drafted
+    note = f"{answerer.name} takes false statements for true, {fallback.name} answered."
+    extract = replace(extract, note=note, is_stand_in=True)
+    return Drafted(extract, statements=tuple(verifier.fates), rejected=drafted.draft)
+
+
+def _finish(draft: Draft, verifier: StreamingVerifier) -> Drafted:
+    verified = verifier.finish(draft)
+    draft = replace(
+        draft,
+        prompt_tokens=draft.prompt_tokens + verifier.prompt_tokens,
+        completion_tokens=draft.completion_tokens + verifier.completion_tokens,
+    )
+    return Drafted(draft, verified, verifier.cited, tuple(verifier.fates))
+
+
+def _check(question: str, claims: Sequence[Claim], *, context: QAContext) -> Checked | None:
+    """Have the model check its statements; None where it cannot."""
+    if not isinstance(context.answerer, StatementChecker):
+        return None
+    try:
+        return context.wait_for(partial(context.answerer.check, question, claims))
+    except BackendError as exc:
+        log.warning("checking_failed", answerer=context.answerer.name, reason=str(exc))
+        return None
+
+
+def rewrite_question(
+    question: str, history: Sequence[Exchange], *, rewriter: Rewriter | None
+) -> str:
+    """Return what to search for; a question without a history stays as it is."""
+    if not history:
+        return question
+    if rewriter is not None:
+        try:
+            return rewriter.rewrite(question, history)
+        except BackendError as exc:
+            log.warning("rewriting_failed", reason=str(exc))
+    return complete_follow_up(question, history)
+
+
+def expand_question(question: str, *, expander: Expander | None, count: int) -> tuple[str, ...]:
+    """Return at most ``count`` other phrasings to search for; none if the model fails."""
+    if expander is None or count == 0:
+        return ()
+    try:
+        return expander.expand(question, count=count)
+    except BackendError as exc:
+        log.warning("expanding_failed", reason=str(exc))
+        return ()

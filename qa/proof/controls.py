@@ -1,0 +1,52 @@
+"""Statements of which it is known whether they are true, put among those that a model checks.
+
+A model that accepts a false one, or rejects a true one, is not believed in what it says of the
+others. So one that answers "true" to everything is found out by the first check.
+"""
+
+import re
+from collections.abc import Sequence
+
+from qa.proof.support.words import read_words
+
+# Of more digits a float would not be exact: the sum could be the same number.
+_NUMBER = re.compile(r"(?<![\w.])\d{1,15}+(?:\.\d{1,15}+)?+(?!\.*+\w)")
+_AUXILIARY = re.compile(
+    r"\b(is|are|was|were|can|could|should|must|(?-i:may)|will|would|has|have|does|do)\b"
+    r"(?!['\u2019])(\s+not\b)?",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
+# Added to a number, so that it is another one in any unit.
+_OFF_BY = 37
+# Words that a statement about something else may share with the evidence.
+_MOST_SHARED = 2
+
+
+def falsify(text: str) -> str:
+    """Return the text with another number or turned around; empty where neither can be done."""
+    found = _NUMBER.search(text)
+    if found:
+        return f"{text[: found.start()]}{int(float(found[0])) + _OFF_BY}{text[found.end() :]}"
+    stated = (verb for verb in _AUXILIARY.finditer(text) if not _is_asked(text[verb.end() :]))
+    verb = next(stated, None)
+    if verb is None:
+        return ""
+    turned = verb[1] if verb[2] else f"{verb[1]} not"
+    return text[: verb.start()] + turned + text[verb.end() :]
+
+
+def _is_asked(rest: str) -> bool:
+    """Return whether the sentence that goes on here is a question: it states nothing."""
+    end = _SENTENCE_END.search(rest)
+    return end is not None and end[0] == "?"
+
+
+def find_unrelated(evidence: str, others: Sequence[str]) -> str:
+    """Return the first of some other sentences that has next to nothing in common with it."""
+    known = {word.stem for word in read_words(evidence) if word.is_content}
+    for other in others:
+        words = {word.stem for word in read_words(other) if word.is_content}
+        if len(words) > 2 * _MOST_SHARED and len(words & known) <= _MOST_SHARED:
+            return other
+    return ""

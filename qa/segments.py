@@ -1,0 +1,235 @@
+"""Cut a text into the pieces that can be quoted, each with what it needs to be understood.
+
+A segment is a sentence, an item of a list, a row of a table, a block of code or a heading. What an
+answer quotes, and what a language model points at, is made of whole segments.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from corpus.sentences import is_marker, sentence_spans, trim_spans
+
+Span = tuple[int, int]
+"""Half-open, in characters of the text."""
+
+_STEP = re.compile(r"\(?(\d{1,3})[.)]\s")
+_ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
+# The row below the one that names a table's columns.
+_RULE = re.compile(r"\A\|(?=[:| \t]*+-)[-:| \t]*+\Z")
+# A line that begins a block of code, or ends it where nothing stands behind the mark; or a row.
+_BLOCK_LINE = re.compile(r"^[ \t]*+(?:(```|~~~)([^\n]*+)|\|[^\n]*+)", re.MULTILINE)
+# A sentence that begins so is understood with the one before it.
+_LEANING = re.compile(
+    r"(?:it|its|this|that|these|those|they|them|their|he|she|however|but|otherwise|so|thus"
+    r"|therefore|then|also|instead|such|if not|and|or|the former|the latter|no|yes)\b",
+    re.IGNORECASE,
+)
+# A longer line names nothing: it says something.
+MOST_NAME_WORDS = 8
+# A longer block of code is cut like any other text.
+MOST_CODE_CHARS = 1_500
+
+
+class Kind(StrEnum):
+    """What a segment is in the layout of its text."""
+
+    HEADING = "heading"
+    SENTENCE = "sentence"
+    ITEM = "item"
+    ROW = "row"
+    RULE = "rule"
+    CODE = "code"
+
+
+_TABLE = frozenset({Kind.ROW, Kind.RULE})
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece ``start:end`` of a text.
+
+    Attributes:
+        section: Counts the headings before it.
+        indent: Blanks before it in its line, of an item.
+        is_listed: It begins an item or row, or goes on with one.
+        begins_block: An empty line, or nothing, stands before it.
+        leans: It begins with a word that refers to what stands before it.
+        leads: It ends in ":" or "?": what follows it completes it.
+        needs: Spans before it, in order, that it is not understood without: the sentence that leads
+            to its list or code, the items it is nested in, the header of its table, the name of an
+            option that it explains.
+    """
+
+    start: int
+    end: int
+    kind: Kind
+    section: int
+    indent: int = 0
+    is_listed: bool = False
+    begins_block: bool = True
+    leans: bool = False
+    leads: bool = False
+    needs: tuple[Span, ...] = ()
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
+
+    @property
+    def begins_item(self) -> bool:
+        return self.kind in {Kind.ITEM, *_TABLE}
+
+
+def split_segments(text: str) -> tuple[Segment, ...]:
+    """Return the segments of a text, in order; marks of items without an item are left out."""
+    found = list(_read(text))
+    needs = _find_needs(text, found)
+    return tuple(
+        replace(each, needs=each_needs) for each, each_needs in zip(found, needs, strict=True)
+    )
+
+
+def _read(text: str) -> Iterator[Segment]:
+    """The segments by themselves, as the layout shows them."""
+    before: Segment | None = None
+    section = 0
+    for start, end in _spans(text):
+        if is_marker(text[start:end]):
+            continue
+        kind = _kind_of(text, start, end)
+        section += kind is Kind.HEADING
+        begins_block = before is None or "\n\n" in text[before.end : start]
+        begins_item = kind in {Kind.ITEM, *_TABLE}
+        goes_on_with_item = before is not None and before.is_listed and not begins_block
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        piece = text[start:end].rstrip("*_`\"')")
+        segment = Segment(
+            start,
+            end,
+            kind,
+            section,
+            indent=0 if line.strip() else len(line),
+            is_listed=begins_item or (goes_on_with_item and kind is not Kind.HEADING),
+            begins_block=begins_block,
+            leans=_LEANING.match(text, start) is not None,
+            leads=piece.endswith(("?", ":")),
+        )
+        yield segment
+        before = segment
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """The sentences, but a block of code or a row as one."""
+    blocks = _blocks(text)
+    block = next(blocks, None)
+    done = 0
+    for begin, end in sentence_spans(text):
+        start = max(begin, done)
+        while block is not None and block[0] < end:
+            yield from trim_spans(text, [(start, block[0]), block])
+            start = done = block[1]
+            block = next(blocks, None)
+        yield from trim_spans(text, [(start, end)])
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    opened: re.Match[str] | None = None
+    for line in _BLOCK_LINE.finditer(text):
+        if opened is None and line[1] is None:
+            yield line.span()
+        elif opened is None:
+            opened = line
+        elif line[1] == opened[1] and not line[2].strip():
+            if line.end() - opened.start() <= MOST_CODE_CHARS:
+                yield opened.start(), line.end()
+            opened = None
+
+
+def _kind_of(text: str, start: int, end: int) -> Kind:
+    if text.startswith("#", start):
+        return Kind.HEADING
+    if text.startswith(("```", "~~~"), start):
+        return Kind.CODE
+    if text.startswith("|", start):
+        return Kind.RULE if _RULE.match(text[start:end]) else Kind.ROW
+    return Kind.ITEM if _ITEM.match(text, start) else Kind.SENTENCE
+
+
+def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:
+    """What each of the segments needs, in order."""
+    lead: list[Segment] = []
+    opened: list[Segment] = []  # the item that a segment is of, behind those it is nested in
+    header: list[Segment] = []
+    for at, segment in enumerate(found):
+        if not goes_on(found, at):
+            opened = []
+            lead = _lead_of(text, found, at) if segment.kind not in _TABLE else []
+        if segment.begins_item:
+            while opened and not _holds(opened[-1], segment):
+                opened.pop()
+        if segment.kind is Kind.ROW and not _is_below_row(found, at):
+            names_columns = at + 1 < len(found) and found[at + 1].kind is Kind.RULE
+            header = [segment] if names_columns else []
+        is_below = segment.kind is Kind.ROW and header != [segment]
+        needs = [*lead, *opened, *(header if is_below else [])]
+        yield () if segment.kind is Kind.HEADING else tuple(each.span for each in needs)
+        if segment.begins_item:
+            opened.append(segment)
+
+
+def goes_on(found: Sequence[Segment], at: int) -> bool:
+    """Return whether a segment is of the list or table that the one before it is of."""
+    each, before = found[at], found[at - 1]
+    if at == 0 or not (each.is_listed and before.is_listed):
+        return False
+    # Where a list and a table, or two tables, follow on each other, an empty line is between them.
+    is_table = any(one.kind in _TABLE and not one.indent for one in (each, before))
+    return not (each.begins_block and is_table)
+
+
+def _is_below_row(found: Sequence[Segment], at: int) -> bool:
+    return at > 0 and found[at - 1].kind in _TABLE and not found[at].begins_block
+
+
+def _holds(item: Segment, other: Segment) -> bool:
+    """Return whether an item is nested in another; how far in a text begins is not known."""
+    return item.kind is Kind.ITEM and item.start > 0 and item.indent < other.indent
+
+
+def list_start(found: Sequence[Segment], at: int) -> int:
+    """Return where the list or table begins that a segment is of; itself where it is of none."""
+    while goes_on(found, at):
+        at -= 1
+    return at
+
+
+def _lead_of(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
+    """The sentence before that ends in a colon, or the line before that names what follows."""
+    before = found[at - 1] if at else None
+    if before is None or before.kind is Kind.HEADING or before.section != found[at].section:
+        return []
+    piece = text[before.start : before.end]
+    if piece.rstrip("*_`\"')").endswith(":"):
+        return [before]
+    is_line = before.begins_block and found[at].begins_block and before.kind is Kind.SENTENCE
+    names = is_line and len(piece.split()) <= MOST_NAME_WORDS and piece[-1] not in ".!?;,"
+    return [before] if names else []
+
+
+def earlier_steps(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
+    """Return the numbered steps before a step of its list; none unless all from 1 are there."""
+    own = _STEP.match(text, found[at].start)
+    if found[at].kind is not Kind.ITEM or own is None:
+        return []
+    steps: list[Segment] = []
+    wanted = int(own[1]) - 1
+    for each in reversed(found[:at]):
+        number = _STEP.match(text, each.start) if each.kind is Kind.ITEM else None
+        if number and each.indent == found[at].indent and int(number[1]) == wanted:
+            steps.append(each)
+            wanted -= 1
+        if wanted == 0 or not each.is_listed:
+            break
+    return steps[::-1] if wanted == 0 else []

@@ -1,0 +1,158 @@
+"""Passages that are shown beside an answer, or in place of one."""
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from qa.notices import NOTHING_NEAR, UNSURE
+from tests.browser.site import Site
+from tests.browser.test_flows import UNANSWERABLE, ask
+
+pytestmark = pytest.mark.slow
+
+HANDBOOK = """# Harbour of Bavoke
+
+## Moorings
+
+Boats are moored by the harbour office, which keeps the list of berths. The fees are these:
+
+| Boat | Summer | Winter |
+|---|---|---|
+| Dinghy | 12 crowns | 8 crowns |
+| Ketch | 40 crowns | 31 crowns |
+| Trawler | 95 crowns | 95 crowns |
+
+A berth is paid for on the first day of the month, at the window of the office or by letter.
+
+## Before leaving the harbour
+
+Check these things, in this order:
+
+- the **weather** in the green book of the lighthouse
+- the lamps, both of them
+- the anchor and its chain
+
+Nobody leaves while the red ball hangs on the mast.
+
+## The slipway
+
+The slipway is open from six in the morning until dusk. Who wants to use it asks the slipmaster,
+who is found at the crane. Boats longer than nine metres are hauled by the winch, which two people
+must serve.
+"""
+
+
+UNSURE_QUESTION = "Who may use the slipway at night?"
+ANSWERED = "What must be checked before leaving the harbour?"
+NARROW, WIDE = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def handbook(site: Site) -> None:
+    reply = site.client.post("/ingest", files={"file": ("harbour.md", HANDBOOK.encode())})
+    assert reply.status_code == 201, reply.text
+
+
+def cards_of(page: Page) -> Locator:
+    return page.locator(".turn").last.locator(".card")
+
+
+def test_an_unsure_answer_shows_a_card_for_each_place_the_first_one_open(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, UNSURE_QUESTION)
+    expect(page.get_by_text(UNSURE)).to_be_visible()
+    expect(page.locator(".confidence")).to_have_count(0)
+    cards = cards_of(page)
+    first = cards.first
+    expect(first).to_have_attribute("open", "")
+    expect(first.locator("summary")).to_contain_text("Harbour of Bavoke The slipway")
+    expect(first.locator("mark")).to_contain_text("The slipway is open from six")
+    expect(first.get_by_text("Boats longer than nine metres")).to_be_visible()
+    others = cards.locator("nth=1").or_(cards.locator("nth=2"))
+    expect(others).to_have_count(2)
+    for card in others.all():
+        expect(card).not_to_have_attribute("open", re.compile(""))
+        expect(card.locator(".begin")).to_be_visible()
+    names = cards.locator("summary").evaluate_all("all => all.map((each) => each.innerText)")
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_lists_and_tables_in_a_card_are_no_cards_of_their_own(
+    page: Page, size: dict[str, int]
+) -> None:
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.goto("/ui/ask")
+    ask(page, UNSURE_QUESTION)
+    first = cards_of(page).first
+    expect(first.locator("li")).not_to_have_count(0)
+    expect(first.locator("td")).not_to_have_count(0)
+    drawn = "all => all.map((each) => [getComputedStyle(each).borderRadius, each.tagName])"
+    assert {radius for radius, _ in first.locator("li, td").evaluate_all(drawn)} == {"0px"}
+    lists = first.locator("li").evaluate_all("all => all.map((e) => getComputedStyle(e).border)")
+    assert all(border.startswith("0px") for border in lists)
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    found = Axe().run(page).response["violations"]
+    assert [one["id"] for one in found if one["impact"] in {"serious", "critical"}] == []
+
+
+def test_what_nothing_is_about_folds_passages_that_share_words(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, UNANSWERABLE)
+    expect(page.get_by_text(NOTHING_NEAR)).to_be_visible()
+    expect(cards_of(page).first).to_be_hidden()
+    page.get_by_text("Passages that share some words").click()
+    expect(cards_of(page).first.get_by_role("button", name="This answers it")).to_be_visible()
+
+
+def test_an_answer_folds_more_passages_that_it_does_not_cite(page: Page) -> None:
+    page.goto("/ui/ask")
+    ask(page, ANSWERED)
+    turn = page.locator(".turn")
+    expect(turn.locator(".confidence")).to_have_attribute(
+        "title", re.compile(r"^Confidence (0\.\d\d|1\.00)$")
+    )
+    expect(cards_of(page).first).to_be_hidden()
+    # The arrows go by what is folded.
+    page.locator("#main").press("ArrowLeft")
+    expect(turn.locator(".answer-body [data-cite]").last).to_be_focused()
+    turn.get_by_text("More passages").click()
+    expect(cards_of(page).first).to_be_visible()
+    expect(turn.get_by_text("the anchor and its chain")).to_have_count(1)
+    page.locator("#main").press("ArrowLeft")
+    expect(cards_of(page).last.locator("[data-cite]")).to_be_focused()
+
+
+def test_a_passage_is_marked_as_the_answer_once(page: Page, site: Site) -> None:
+    page.goto("/ui/ask")
+    ask(page, UNSURE_QUESTION)
+    first = cards_of(page).first
+    button = first.get_by_role("button", name="This answers it")
+    with page.expect_request("**/feedback") as sent:
+        button.click()
+    expect(first.get_by_text("Noted. Thank you.")).to_be_visible()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    body = sent.value.post_data_json or {}
+    answer_id = page.locator(".turn").get_attribute("data-answer")
+    (close, *_) = site.client.get(f"/answers/{answer_id}").json()["closest"]
+    span = {name: close["passage"][name] for name in ("start_char", "end_char")}
+    assert body == {"rating": "up", "passage": {"document_id": close["document_id"], **span}}
+    sent_again: list[str] = []
+    page.on("request", lambda request: sent_again.append(request.url))
+    button.click()
+    first.get_by_role("button", name="Open").click()
+    expect(page.locator("#source #passage")).to_be_visible()
+    assert not [url for url in sent_again if url.endswith("/feedback")]
+
+
+def test_a_passage_that_cannot_be_marked_says_why(watched: tuple[Page, object]) -> None:
+    page, _ = watched
+    page.goto("/ui/ask")
+    ask(page, UNSURE_QUESTION)
+    button = cards_of(page).first.get_by_role("button", name="This answers it")
+    button.evaluate("(button) => { button.dataset.endChar = '1'; button.dataset.startChar = '0'; }")
+    button.click()
+    expect(cards_of(page).first.locator(".said")).to_contain_text("none of the passages")
+    expect(button).to_have_attribute("aria-pressed", "false")
