@@ -157,7 +157,7 @@ class QAContext:
 
     @property
     def writes(self) -> bool:
-        """Whether a language model answers: it takes seconds, and writes words of its own."""
+        """True if a language model answers: it takes seconds, and writes words of its own."""
         return self.answerer.name != EXTRACTIVE
 
     def retrieve(

@@ -127,7 +127,7 @@ def _list_around(found: Sequence[Segment], first: int, last: int) -> Span | None
 
 
 def _first_leading(found: Sequence[Segment], begin: int) -> int:
-    """Where that begins which leads to a list: a sentence with a colon, else its paragraph."""
+    """Return the index of what leads to a list: a sentence with a colon, or a paragraph."""
     if begin == 0 or (found[begin].kind in {Kind.ROW, Kind.RULE} and not found[begin - 1].leads):
         return begin
     at = begin - 1

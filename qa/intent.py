@@ -1,4 +1,4 @@
-"""What a question asks for, decided once by its words. Pure."""
+"""Classify a question once, by its words. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,7 +22,7 @@ class IntentKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What a question asks for.
+    """The kind of answer that a question asks for.
 
     Attributes:
         text: What is searched for.

@@ -1,4 +1,4 @@
-"""What is asked of a language model while a question is answered, and what is done without one."""
+"""Calls to the language model while a question is answered, and the way without one."""
 
 from collections.abc import Sequence
 from dataclasses import replace

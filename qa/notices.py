@@ -1,4 +1,4 @@
-"""What people are told beside an answer, or in place of one; the same words wherever they ask."""
+"""Messages beside an answer, or in place of one; the same words wherever people ask."""
 
 from qa.intent import IntentKind
 

@@ -33,7 +33,7 @@ MOST_CODE_CHARS = 1_500
 
 
 class Kind(StrEnum):
-    """What a segment is in the layout of its text."""
+    """The kinds of segment in the layout of a text."""
 
     HEADING = "heading"
     SENTENCE = "sentence"
@@ -158,7 +158,7 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
 
 
 def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:
-    """What each of the segments needs, in order."""
+    """Yield the spans that each segment needs, in order."""
     lead: list[Segment] = []
     opened: list[Segment] = []  # the item that a segment is of, behind those it is nested in
     header: list[Segment] = []

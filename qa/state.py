@@ -1,4 +1,4 @@
-"""What flows through the graph. Each key is written by the nodes named beside it."""
+"""The state of the graph. Each key is written by the nodes named beside it."""
 
 from typing import NamedTuple, NotRequired, TypedDict
 

@@ -177,7 +177,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an answerer wrote, before it is verified. Without statements it refuses to answer.
+    """An unverified answer by an answerer. Without statements it refuses to answer.
 
     Attributes:
         answerer: Name of the one that wrote it.
@@ -209,7 +209,7 @@ def ignore_draft(draft: Draft) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedStatement:
-    """What became of a statement of a draft.
+    """The outcome of verifying one statement of a draft.
 
     Attributes:
         text: As drafted.

@@ -1,4 +1,4 @@
-"""What a language model is asked for an answer, and how its reply is read.
+"""The prompt for an answer by a language model, and the reading of its reply.
 
 Passages are shown as numbered segments; a statement of the reply points at those that say it.
 """

@@ -294,7 +294,7 @@ def _distrusted(statement: Statement) -> VerifiedStatement:
 
 
 def _evidence_of(statement: Statement) -> str:
-    """What a statement points at, with what that needs and where it stands."""
+    """Return the text that a statement points at, with its place and the text it needs."""
     parts = []
     for quote in statement.quotes:
         text = "\n".join(each.text for each in [*needs_of(quote), quote])

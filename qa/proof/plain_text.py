@@ -1,4 +1,4 @@
-"""What a quoted segment says in running text: without the marks of its layout."""
+"""Turn quoted segments into running text, without the marks of their layout."""
 
 import re
 
