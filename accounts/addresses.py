@@ -1,10 +1,13 @@
 """Where a request comes from, as far as the proxies before us can be believed."""
 
 from collections.abc import Iterable
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
+
+# What a provider gives to one customer at least; each of its addresses can be theirs.
+IPV6_CLIENT_BITS = 64
 
 
 def client_address(request: HttpRequest) -> str:
@@ -36,6 +39,17 @@ def find_client(peer: str, forwarded_for: str) -> str:
     if len(told) < settings.PKB_TRUSTED_PROXIES:
         return peer
     return told[-settings.PKB_TRUSTED_PROXIES]
+
+
+def network_of(address: str) -> str:
+    """Return the network that counts as one client: of IPv6 the /64, which one machine may have."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address) and not found.ipv4_mapped:
+        return str(ip_network((found, IPV6_CLIENT_BITS), strict=False))
+    return address
 
 
 def is_within(address: str, networks: Iterable[str]) -> bool:

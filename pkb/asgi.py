@@ -1,4 +1,4 @@
-"""The service behind its gate: Django over ASGI, /mcp beside it; models load in the background."""
+"""The ASGI application: Django and /mcp behind admission; models load in the background."""
 
 import os
 import sys
@@ -14,9 +14,8 @@ from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from pkb.databases import bound_requests  # noqa: E402
-from pkb.http.bounds import body_bounds, place_bounds  # noqa: E402
-from pkb.http.costs import MCP  # noqa: E402
-from pkb.http.gate import Gate  # noqa: E402
+from pkb.http.admission import Admission, body_bounds, queue_bounds  # noqa: E402
+from pkb.http.needs import MCP  # noqa: E402
 from pkb.preload import start_warming  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
@@ -38,4 +37,4 @@ async def route(scope: Any, receive: Any, send: Any) -> None:
         await django_application(scope, receive, send)
 
 
-application = Gate(route, places=place_bounds(settings), bodies=body_bounds(settings))
+application = Admission(route, queues=queue_bounds(settings), bodies=body_bounds(settings))

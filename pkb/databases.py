@@ -14,7 +14,7 @@ from corpus.postgres.standby import REPLICA
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 
-# Seconds that a request waits for a database connection. The gate lets no more in than there are.
+# Seconds that a request waits for a database connection. Admission lets no more in.
 REQUEST_WAIT_S = 2.0
 # The same for the standby: in its place there is the primary.
 REPLICA_WAIT_S = 0.5

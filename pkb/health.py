@@ -4,6 +4,8 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -20,6 +22,9 @@ from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
 from pkb.status.state import DATABASE_AWAY
 from qa.configuration import INSTALLATION_HEADER, installation_sha256
+
+# Strangers are answered from memory: a state this old at most, in seconds.
+STRANGERS_STATE_S = 1
 
 _started = monotonic()
 
@@ -40,13 +45,13 @@ class HealthView(APIView):
 
     @extend_schema(responses={200: Health})
     def get(self, request: Request) -> Response:
-        totals = _count()
         loaded = are_models_loaded()
-        status = "healthy" if totals and loaded else "degraded"
         if current_principal().is_stranger:
-            return Response({"status": status})
+            is_up = bool(cache.get_or_set("is_database_up", _is_database_up, STRANGERS_STATE_S))
+            return Response({"status": _status(is_up, loaded)})
+        totals = _count()
         body = {
-            "status": status,
+            "status": _status(totals is not None, loaded),
             "version": settings.VERSION,
             "uptime": monotonic() - _started,
             "database_connected": totals is not None,
@@ -56,6 +61,19 @@ class HealthView(APIView):
             "chunks_count": totals.chunk_count if totals else 0,
         }
         return Response(Health(body).data)
+
+
+def _status(is_database_up: bool, are_models_loaded: bool) -> str:
+    return "healthy" if is_database_up and are_models_loaded else "degraded"
+
+
+def _is_database_up() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DATABASE_AWAY:
+        return False
+    return True
 
 
 def _count() -> Totals | None:
@@ -76,9 +94,15 @@ class ReadyView(APIView):
     def get(self, request: Request) -> Response:
         if not are_models_loaded():
             raise NotReady("The models are still loading.")
-        if not is_migrated():
+        is_stranger = current_principal().is_stranger
+        migrated = (
+            cache.get_or_set("is_migrated", is_migrated, STRANGERS_STATE_S)
+            if is_stranger
+            else is_migrated()
+        )
+        if not migrated:
             raise NotReady("The database is not migrated, or not reachable.")
-        if current_principal().is_stranger:
+        if is_stranger:
             return Response({"status": "ready"})
         # By it `manage.py ask` knows the server of its own database and configuration.
         whose = {INSTALLATION_HEADER: installation_sha256()}

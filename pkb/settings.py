@@ -223,7 +223,7 @@ AXES_VERBOSE = False
 DJANGO_STRUCTLOG_USER_ID_FIELD = ""
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
 
-# All bodies are bounded by pkb.http.gate, which answers 413.
+# All bodies are bounded by pkb.http.admission, which answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
 

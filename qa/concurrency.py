@@ -10,7 +10,7 @@ from django.db import connection
 
 from corpus.errors import BackendUnavailable
 
-# Longer than this nobody waits for a slot. Over HTTP the gate has let in no more than there are;
+# Longer than this nobody waits for a slot. Over HTTP admission has let in no more than there are;
 # one is missing where somebody left whose answer is not given up yet.
 MAX_WAIT_S = 2.0
 

@@ -29,6 +29,7 @@ class OwnService:
         inbox: A folder below which it may read files.
         data: Its data folder.
         log: What it says.
+        environment: Of its processes.
     """
 
     url: str
@@ -36,6 +37,7 @@ class OwnService:
     inbox: Path
     data: Path
     log: Path
+    environment: dict[str, str]
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def own_service(**environment: str) -> Iterator[OwnService]:
             try:
                 url = f"http://127.0.0.1:{port}"
                 wait_until_ready(url)
-                yield OwnService(url, Path("/proc", str(server.pid)), inbox, data, log)
+                yield OwnService(url, Path("/proc", str(server.pid)), inbox, data, log, env)
             finally:
                 server.send_signal(signal.SIGTERM)
                 server.wait(60)

@@ -18,7 +18,7 @@ from corpus.access.principal import NOBODY, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.acts import record_request
-from pkb.http.entrance import is_own_machine
+from pkb.http.exposure import is_own_machine
 from pkb.http.needs import LOGIN, METRICS, SAFE_METHODS, Need, find_need
 from pkb.http.problems import MEDIA_TYPE, problem_of
 from qa.api.openai.errors import openai_error
@@ -72,7 +72,7 @@ def admit(request: HttpRequest) -> Principal:
         return SYSTEM
     need = find_need(str(request.method), request.path_info)
     try:
-        principal = _find_principal(request, need)
+        principal = find_principal(request, need)
     except (PkbError, DatabaseError, InterfaceError) as exc:
         if need.scope is None:
             return NOBODY
@@ -85,7 +85,12 @@ def admit(request: HttpRequest) -> Principal:
     raise NotAllowed(f"This needs the scope {need.scope}.")
 
 
-def _find_principal(request: HttpRequest, need: Need) -> Principal:
+def find_principal(request: HttpRequest, need: Need) -> Principal:
+    """Return whose key or login a request brings.
+
+    Raises:
+        NotLoggedIn: The key opens nothing.
+    """
     headers = {name.lower(): value for name, value in request.headers.items()}
     key = None if need.is_page else find_key(headers)
     if key is not None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from asyncio import Future, Task
+from collections import Counter
 from contextlib import ExitStack, suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -13,6 +14,8 @@ MEMORY_BYTES = 16 * 1024
 # What a body must bring beside its first seconds: 512 kbit/s, less than any line of today.
 LEAST_BYTES_PER_S = 64 * 1024
 _PIECE_BYTES = 64 * 1024
+# Of what all bodies may have together, the most that those of one caller have.
+SHARE = 1 / 8
 
 
 class Body:
@@ -21,11 +24,15 @@ class Body:
     Attributes:
         file: The whole of it, at its start.
         byte_count: Its size.
+        caller: Whose it is.
+        held_bytes: What of it counts against the caller's share.
     """
 
-    def __init__(self, receive: Any) -> None:
+    def __init__(self, receive: Any, caller: str) -> None:
         self.file = _new_file()
         self.byte_count = 0
+        self.caller = caller
+        self.held_bytes = 0
         self._receive = receive
         self._is_handed_on = False
         self._left: Future[None] | None = None
@@ -73,6 +80,8 @@ class Body:
 class BodyReader:
     """Reads bodies; holds no more of them at once than its bound.
 
+    Bodies of up to ``MEMORY_BYTES`` do not count: the number of connections bounds them.
+
     Args:
         timeout_s: For the whole of a small body; each ``LEAST_BYTES_PER_S`` give a second more.
         held_bytes: All bodies that were read and are not closed may have so many together.
@@ -80,20 +89,26 @@ class BodyReader:
 
     def __init__(self, *, timeout_s: float, held_bytes: int) -> None:
         self._timeout_s = timeout_s
-        self._free_bytes = held_bytes
+        self._held_bytes = held_bytes
+        self._held: Counter[str] = Counter()
 
-    async def read(self, receive: Any, *, max_bytes: int) -> Body:
+    async def read(self, receive: Any, *, caller: str, max_bytes: int, excess: Refused) -> Body:
         """Return the whole body; ``close`` must follow.
 
+        Args:
+            receive: ASGI's.
+            caller: Whose body it is; one caller holds at most ``SHARE`` of all bytes.
+            excess: Raised where the body has more than ``max_bytes``.
+
         Raises:
-            Refused: It has more than ``max_bytes``, did not come in its time, or the disk is full.
+            Refused: It is too large, did not come in its time, or there is no room for it.
             ClientLeft: Its client left before its end.
         """
         with ExitStack() as unread:
-            body = Body(receive)
+            body = Body(receive, caller)
             unread.callback(self.close, body)
             try:
-                await self._fill(body, receive, max_bytes)
+                await self._fill(body, receive, max_bytes, excess)
                 body.file.seek(0)
             except TimeoutError:
                 raise Refused(408, "The body did not come within its time.") from None
@@ -103,10 +118,12 @@ class BodyReader:
         return body
 
     def close(self, body: Body) -> None:
-        self._free_bytes += body.byte_count
+        self._held[body.caller] -= body.held_bytes
+        if not self._held[body.caller]:
+            del self._held[body.caller]
         body.close()
 
-    async def _fill(self, body: Body, receive: Any, max_bytes: int) -> None:
+    async def _fill(self, body: Body, receive: Any, max_bytes: int, excess: Refused) -> None:
         started = asyncio.get_running_loop().time()
         async with asyncio.timeout(self._timeout_s) as limit:
             while True:
@@ -115,11 +132,9 @@ class BodyReader:
                     raise ClientLeft
                 piece = message.get("body", b"")
                 if body.byte_count + len(piece) > max_bytes:
-                    raise too_large(max_bytes)
-                if len(piece) > self._free_bytes:
-                    raise Refused(503, "Too much is being sent at once; send it again soon.")
-                self._free_bytes -= len(piece)
+                    raise excess
                 body.byte_count += len(piece)
+                self._hold(body)
                 body.file.write(piece)
                 if not message.get("more_body", False):
                     return
@@ -128,10 +143,17 @@ class BodyReader:
                 allowed_s = self._timeout_s + body.byte_count / LEAST_BYTES_PER_S
                 limit.reschedule(started + allowed_s)
 
+    def _hold(self, body: Body) -> None:
+        if body.byte_count <= MEMORY_BYTES:
+            return
+        added = body.byte_count - body.held_bytes
+        if self._held[body.caller] + added > self._held_bytes * SHARE:
+            raise Refused(429, "You are sending too much at once; send it again soon.")
+        if self._held.total() + added > self._held_bytes:
+            raise Refused(503, "Too much is being sent at once; send it again soon.")
+        self._held[body.caller] += added
+        body.held_bytes += added
+
 
 def _new_file() -> "SpooledTemporaryFile[bytes]":
     return SpooledTemporaryFile(max_size=MEMORY_BYTES)
-
-
-def too_large(max_bytes: int) -> Refused:
-    return Refused(413, f"The body may have at most {max_bytes:,} bytes.")

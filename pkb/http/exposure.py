@@ -1,6 +1,6 @@
 """Whether others than this machine's own people are meant to reach the service. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -8,6 +8,12 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from pkb.server_env import ServerEnv
+
+# Written by proxies: who they speak for is not on this machine.
+FORWARDING = frozenset({
+    "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
+    "x-forwarded-server", "x-real-ip", "true-client-ip", "cf-connecting-ip",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +60,13 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     # RFC 6761: names below localhost never leave the machine.
     return host.lower() == "localhost" or host.lower().endswith(".localhost")
+
+
+def is_own_machine(peer: str, *, names: Collection[str]) -> bool:
+    """Tell whether a request began on this machine, and at no proxy on it.
+
+    Args:
+        peer: The address of the connection.
+        names: Of its headers, in lower case.
+    """
+    return is_loopback(peer) and not FORWARDING & set(names)

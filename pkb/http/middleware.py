@@ -18,7 +18,7 @@ from pkb.http.problems import plain_problem
 class LogMiddleware(RequestMiddleware):
     """Logs the path alone: a query string may hold a question.
 
-    And the address that the gate and the keys go by; the base class believes any client's word.
+    And the address that admission and keys go by; the base class believes any client's word.
     """
 
     @classmethod

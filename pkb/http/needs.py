@@ -25,6 +25,7 @@ class Need:
 
 
 METRICS = "/metrics"
+MCP = "/mcp"
 LOGIN = "/ui/login"
 _OPENID = "/ui/login/openid"
 # Which says where strangers log in.

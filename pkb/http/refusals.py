@@ -1,4 +1,4 @@
-"""What the gate says to a request that it does not let in, straight from the event loop."""
+"""Responses to requests that are not let in, straight from the event loop."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.openid.resource import add_metadata
 from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
-from pkb.http.costs import MCP
+from pkb.http.needs import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
 
@@ -41,10 +41,10 @@ class ClientLeft(Exception):
     """Nobody is there any more to be told anything."""
 
 
-def busy(*, is_clients_own: bool) -> Refused:
-    """Return the refusal where all places are taken."""
-    if is_clients_own:
-        return Refused(429, "This address has too many requests waiting; send it again soon.")
+def busy(*, is_callers_own: bool) -> Refused:
+    """Return the refusal where there is no room to wait in."""
+    if is_callers_own:
+        return Refused(429, "You have too many requests waiting; send it again soon.")
     return Refused(503, "Too many requests are waiting; send it again soon.")
 
 

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
-from pkb.http.costs import Cost, cost_of
+from pkb.http.admission import Cost, cost_of
 from qa.notices import NOTHING_NEAR
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 

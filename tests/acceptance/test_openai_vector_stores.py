@@ -9,7 +9,7 @@ from openai.types import VectorStore, VectorStoreSearchResponse
 from rest_framework.test import APIClient
 
 from corpus.models import Collection, Document
-from pkb.http.costs import Cost, cost_of
+from pkb.http.admission import Cost, cost_of
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 BREAD = "When does the bakery open?"

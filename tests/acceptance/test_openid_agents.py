@@ -18,7 +18,7 @@ from accounts.models import Identity
 from accounts.openid.issuer import find_issuer
 from corpus.access.principal import Scope
 from corpus.errors import IssuerUnavailable, NotAllowed, NotLoggedIn
-from pkb.http.entrance import check_entrance
+from pkb.http.admission import check_headers
 from pkb.http.refusals import Refused, tell
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
@@ -98,7 +98,7 @@ def call(door: Any = serve_mcp, **headers: str) -> httpx.Response:
 async def gate(scope: Any, receive: Any, send: Any) -> None:
     """What refuses a body that nobody says whose it is, before it is read."""
     try:
-        check_entrance(scope)
+        check_headers(scope)
     except Refused as refused:
         await tell(refused, scope=scope, send=send)
 

@@ -19,7 +19,7 @@ from corpus.ingestion.sent_files import SETTLED_S, keep_file
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document
-from pkb.http.costs import Cost, cost_of
+from pkb.http.admission import Cost, cost_of
 from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest

@@ -14,7 +14,7 @@ from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, keep_set_rules
-from pkb.http.costs import Cost, cost_of
+from pkb.http.admission import Cost, cost_of
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.commands import run

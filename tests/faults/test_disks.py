@@ -23,7 +23,7 @@ from pkb.postgres.account import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
 from tests.factories import LIGHTHOUSE
-from tests.unit.gate import Client, in_loop
+from tests.unit.admission import Client, in_loop
 
 ROOM_MIB = 1
 TOO_LARGE_BYTES = 2 * MIB
@@ -77,10 +77,13 @@ def test_a_body_without_room_is_refused(small_disk: Path, monkeypatch: pytest.Mo
 
     async def test() -> None:
         reader = BodyReader(timeout_s=60, held_bytes=10 * TOO_LARGE_BYTES)
+        excess = Refused(413, "too large")
         for _ in range(2):
             client = Client().say(b"x" * TOO_LARGE_BYTES)
             with pytest.raises(Refused) as refused:
-                await reader.read(client.receive, max_bytes=TOO_LARGE_BYTES)
+                await reader.read(
+                    client.receive, caller="one", max_bytes=TOO_LARGE_BYTES, excess=excess
+                )
             assert refused.value.status == 507
 
     in_loop(test)

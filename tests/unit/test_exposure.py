@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from accounts.addresses import find_client, is_within, read_headers
-from pkb.http.costs import Cost, cost_of
-from pkb.http.entrance import check_entrance, is_own_machine
-from pkb.http.exposure import Exposure
+from pkb.http.admission import Cost, check_headers, cost_of
+from pkb.http.exposure import Exposure, is_own_machine
 from pkb.http.refusals import Refused
 
 OWN = Exposure(bind="127.0.0.1", hosts=["localhost", "[::1]"], public_url="", is_behind_tls=False)
@@ -64,23 +63,23 @@ def test_without_a_login_nothing_that_a_proxy_forwards_comes_in(
     settings: Any, header: str, path: str
 ) -> None:
     with pytest.raises(Refused) as refused:
-        check_entrance(request(path=path, **{header: "192.0.2.7"}))
+        check_headers(request(path=path, **{header: "192.0.2.7"}))
     assert refused.value.status == 403
     assert "PKB_AUTH=required" in refused.value.detail
     settings.PKB_AUTH_REQUIRED = True
-    check_entrance(request(path=path, **{header: "192.0.2.7"}))
+    check_headers(request(path=path, **{header: "192.0.2.7"}))
 
 
 def test_a_strangers_body_is_not_read(settings: Any) -> None:
-    check_entrance(request("POST", "/ingest"))
+    check_headers(request("POST", "/ingest"))
     settings.PKB_AUTH_REQUIRED = True
     with pytest.raises(Refused) as refused:
-        check_entrance(request("POST", "/ingest"))
+        check_headers(request("POST", "/ingest"))
     assert refused.value.status == 401
     for known in ("authorization", "x_api_key", "cookie"):
-        check_entrance(request("POST", "/ingest", **{known: "anything"}))
-    check_entrance(request("POST", "/ui/login"))
-    check_entrance(request("OPTIONS", "/ingest"))
+        check_headers(request("POST", "/ingest", **{known: "anything"}))
+    check_headers(request("POST", "/ui/login"))
+    check_headers(request("OPTIONS", "/ingest"))
 
 
 @pytest.mark.parametrize(
@@ -119,6 +118,7 @@ def test_what_a_proxy_of_this_machine_sends_did_not_begin_here() -> None:
     assert not is_own_machine("192.0.2.7", names={"host"})
 
 
-@pytest.mark.parametrize("path", ["/ui/login", "/admin/login/", "/ui/setup", "/ui/password"])
-def test_passwords_are_tried_few_at_once(path: str) -> None:
-    assert cost_of("POST", path) == Cost.ENCODE
+@pytest.mark.parametrize("path", ["/ui/login", "/admin/login/", "/ui/setup"])
+def test_a_login_costs_a_turn_of_its_own_and_its_page_does_not(path: str) -> None:
+    assert cost_of("POST", path) == Cost.LOGIN
+    assert cost_of("GET", path) == Cost.LIGHT

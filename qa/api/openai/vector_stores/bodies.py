@@ -9,7 +9,7 @@ from corpus.api.fields import FilterField, Number, Text, Truth, Whole
 from qa.api.openai.serializers import always
 
 MAX_QUERY_CHARS = 1_000
-# Each is a search of its own; a place at the gate is one for all.
+# Each is a search of its own; admission counts one for all.
 MAX_QUERIES = 5
 
 _QUERY = {"type": "string", "minLength": 1, "maxLength": MAX_QUERY_CHARS, "pattern": r"\S"}

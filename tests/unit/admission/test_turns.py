@@ -6,10 +6,18 @@ from typing import Any
 
 import pytest
 
-from pkb.http.costs import TOOL_CALL_BYTES, Cost
-from pkb.http.gate import BodyBounds
-from pkb.http.places import CALM_S
-from tests.unit.gate import (
+from corpus.access.principal import Principal
+from pkb.http.admission import (
+    CALM_S,
+    KNOWN_S,
+    TOOL_CALL_BYTES,
+    Admission,
+    BodyBounds,
+    Cost,
+    QueueBounds,
+)
+from tests.unit.admission import (
+    BODIES,
     TIMEOUT_S,
     WAIT_S,
     Client,
@@ -17,6 +25,7 @@ from tests.unit.gate import (
     answer,
     full,
     gate,
+    identify,
     in_loop,
     settle,
 )
@@ -96,16 +105,15 @@ def test_who_is_refused_has_no_byte_read_before_it_is_told() -> None:
     in_loop(test)
 
 
-def test_classes_do_not_wait_for_each_other_and_health_for_nobody() -> None:
+def test_costs_do_not_wait_for_each_other_and_health_for_none() -> None:
     async def test() -> None:
         async with full() as (service, door):
             others = [
                 Client(path=path, method="GET").say().go(door)
-                for path in ("/search", "/ingest", "/documents", "/chat/1", "/health", "/ready")
+                for path in ("/search", "/ingest", "/documents", "/chat/1", "/health")
             ]
-            healths = [Client(path="/health", method="GET").say().go(door) for _ in range(9)]
             await settle()
-            assert all(client in service.running for client in (*others, *healths))
+            assert all(client in service.running for client in others)
 
     in_loop(test)
 
@@ -147,8 +155,8 @@ def test_a_trusted_proxy_tells_its_clients_apart(settings: Any) -> None:
     settings.PKB_TRUSTED_PROXIES = 1
 
     def behind(address: str) -> Client:
-        headers = {"x-forwarded-for": f"6.6.6.6, {address}", "x-api-key": "any"}
-        return Client(address="127.0.0.1", headers=headers).say()
+        headers = {"x-forwarded-for": f"6.6.6.6, {address}"}
+        return Client("/ui/login", address="127.0.0.1", headers=headers).say()
 
     async def test() -> None:
         door = gate(Service())
@@ -159,6 +167,135 @@ def test_a_trusted_proxy_tells_its_clients_apart(settings: Any) -> None:
         assert [client.status for client in (*many, one)] == [None, None, 429, None]
 
     in_loop(test)
+
+
+@pytest.mark.parametrize("waiting", [2, 5])
+def test_a_second_client_is_let_in_while_one_asks_again_as_soon_as_it_is_refused(
+    waiting: int,
+) -> None:
+    async def test() -> None:
+        service = Service()
+        door = gate(service, running=2, waiting=waiting, standing=1)
+        crowd = [Client(address="10.0.0.1").say().go(door) for _ in range(9)]
+        await settle()
+        for _ in range(20):
+            crowd += [Client(address="10.0.0.1").say().go(door) for _ in range(3)]
+            await settle()
+            second = Client(address="10.0.0.2").say().go(door)
+            await settle()
+            assert second.status is None
+            while second not in service.running:
+                answer(service.running[0])
+                crowd.append(Client(address="10.0.0.1").say().go(door))
+                await settle()
+            answer(second)
+            await settle()
+            assert second.status == 200
+        assert 429 in [client.status for client in crowd]
+
+    in_loop(test)
+
+
+def test_callers_of_whom_nobody_waits_are_let_in_up_to_a_bound() -> None:
+    async def test() -> None:
+        door = gate(Service(), waiting=3, standing=1)
+        clients = [Client(address=f"10.0.0.{each}").say().go(door) for each in range(6)]
+        await settle()
+        assert [client.status for client in clients] == [None] * 4 + [503] * 2
+
+    in_loop(test)
+
+
+def with_key(key: str, *, address: str = "10.0.0.1", path: str = "/answer") -> Client:
+    return Client(path, address=address, headers={"x-api-key": key})
+
+
+def test_users_take_turns_from_one_address_and_one_user_has_one_turn_from_many(
+    settings: Any,
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+
+    async def test() -> None:
+        door = gate(Service())
+        eve = [with_key("1", address=f"10.0.{each}.1").say().go(door) for each in range(6)]
+        await settle()
+        ida = with_key("2").say().go(door)
+        await settle()
+        assert [client.status for client in eve].count(429) == 4
+        assert ida.status is None
+
+    in_loop(test)
+
+
+def test_strangers_wait_among_themselves(settings: Any) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        strangers = [
+            Client("/documents", method="GET", address=f"10.1.{each}.1").say().go(door)
+            for each in range(9)
+        ]
+        forged = [with_key("forged", address=f"10.2.{each}.1").say().go(door) for each in range(9)]
+        await settle()
+        assert 503 in [client.status for client in (*strangers, *forged)]
+        known = [with_key("2", path=path).say().go(door) for path in ("/documents", "/answer")]
+        await settle()
+        assert all(client in service.running for client in known)
+
+    in_loop(test)
+
+
+def test_a_login_is_tried_in_a_queue_of_its_own(settings: Any) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+
+    async def test() -> None:
+        service = Service()
+        door = gate(service)
+        logins = [Client("/ui/login").say().go(door) for _ in range(9)]
+        await settle()
+        page = Client("/ui/login", method="GET").say().go(door)
+        upload = with_key("2", path="/ingest").say().go(door)
+        await settle()
+        assert service.running == [logins[0], page, upload]
+
+    in_loop(test)
+
+
+def test_addresses_of_one_ipv6_network_are_one_caller() -> None:
+    async def test() -> None:
+        door = gate(Service())
+        many = [Client(address=f"2001:db8:0:1::{each}").say().go(door) for each in range(4)]
+        await settle()
+        other = Client(address="2001:db8:0:2::1").say().go(door)
+        await settle()
+        assert [client.status for client in (*many, other)] == [None, None, 429, 429, None]
+
+    in_loop(test)
+
+
+def test_a_key_is_looked_up_once_in_ten_minutes(settings: Any) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    looked_up = []
+
+    async def look(scope: Any) -> Principal:
+        looked_up.append(scope["path"])
+        return await identify(scope)
+
+    async def test() -> None:
+        bounds = QueueBounds(running=9, waiting=1, standing=1, wait_s=WAIT_S)
+        queues = dict.fromkeys(Cost, bounds)
+        door = Admission(Service(), queues=queues, bodies=BODIES, identify=look)
+        for path, pause_s in (("/answer", 0), ("/search", KNOWN_S + 1), ("/ask", 0)):
+            with_key("2", path=path).say().go(door)
+            await settle()
+            await asyncio.sleep(pause_s)
+        with_key("2", path="/answer", address="10.0.0.2").say().go(door)
+        await settle()
+
+    in_loop(test)
+    assert looked_up == ["/answer", "/ask", "/answer"]
 
 
 def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:
@@ -234,7 +371,7 @@ def test_a_request_that_ends_badly_gives_its_place_back(end: str) -> None:
             client.task.cancel()
             await settle()
             assert client.status is None  # it was let in
-        assert door._places[Cost.ANSWER].running_count == 0
+        assert door._queues[Cost.ANSWER].running_count == 0
 
     in_loop(test)
 
@@ -282,7 +419,7 @@ def test_a_tool_call_of_mcp_takes_a_place_of_its_cost(content: bytes, cost: Cost
         door = gate(service, bodies=bodies)
         client = Client("/mcp").say(content).go(door)
         await settle()
-        taken = [each for each, places in door._places.items() if places.running_count]
+        taken = [each for each, queue in door._queues.items() if queue.running_count]
         assert taken == [cost]
         assert service.bodies == [content]
         client.leave()

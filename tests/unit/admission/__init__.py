@@ -1,4 +1,4 @@
-"""A gate with scripted clients, a service and a clock for its tests."""
+"""Admission with scripted clients, a service and a clock for its tests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pkb.http.costs import Cost
-from pkb.http.gate import BodyBounds, Gate
-from pkb.http.places import Bounds
+from corpus.access.principal import Principal, Scope
+from corpus.errors import NotLoggedIn
+from pkb.http.admission import Admission, BodyBounds, Cost, QueueBounds
 
 Message = dict[str, Any]
 DISCONNECT: Message = {"type": "http.disconnect"}
@@ -136,10 +136,18 @@ def gate(
     waiting: int = 2,
     standing: int | None = None,
     bodies: BodyBounds = BODIES,
-) -> Gate:
+) -> Admission:
     standing = waiting if standing is None else standing
-    bounds = Bounds(running=running, waiting=waiting, standing=standing, wait_s=WAIT_S)
-    return Gate(service, places=dict.fromkeys(Cost, bounds), bodies=bodies)
+    bounds = QueueBounds(running=running, waiting=waiting, standing=standing, wait_s=WAIT_S)
+    return Admission(service, queues=dict.fromkeys(Cost, bounds), bodies=bodies, identify=identify)
+
+
+async def identify(scope: Any) -> Principal:
+    """Know the users by their keys: ``user 7`` has the key ``7``; another key opens nothing."""
+    key = dict(scope["headers"]).get(b"x-api-key", b"").decode()
+    if not key.isdigit():
+        raise NotLoggedIn("The key is unknown.")
+    return Principal(user_id=int(key), scopes=frozenset(Scope))
 
 
 async def settle() -> None:
@@ -152,8 +160,8 @@ def answer(client: Client) -> None:
 
 
 @asynccontextmanager
-async def full(*, running: int = 1, waiting: int = 2) -> AsyncIterator[tuple[Service, Gate]]:
-    """Yield a gate whose places to run and to wait are taken by one address."""
+async def full(*, running: int = 1, waiting: int = 2) -> AsyncIterator[tuple[Service, Admission]]:
+    """Yield an admission whose queue is full of requests by one address."""
     service = Service()
     door = gate(service, running=running, waiting=waiting)
     taken = [Client(address="10.9.9.9").say().go(door) for _ in range(running + waiting)]

@@ -1,12 +1,12 @@
-"""No file stays open after a test of the gate."""
+"""No file stays open after a test of admission."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from pkb.http.admission import BodyBounds
 from pkb.http.bodies import Body
-from pkb.http.gate import BodyBounds
 
 WAIT_S = 30.0
 TIMEOUT_S = 10.0
@@ -18,8 +18,8 @@ def no_file_stays_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     opened: list[Body] = []
     make = Body.__init__
 
-    def record(self: Body, receive: Any) -> None:
-        make(self, receive)
+    def record(self: Body, receive: Any, caller: str) -> None:
+        make(self, receive, caller)
         opened.append(self)
 
     monkeypatch.setattr(Body, "__init__", record)

@@ -1,13 +1,14 @@
 """How bodies come through the gate: counted and timed as they arrive."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
+from pkb.http.admission import LINGER_S, BodyBounds
 from pkb.http.bodies import LEAST_BYTES_PER_S
-from pkb.http.gate import LINGER_S, BodyBounds
-from tests.unit.gate import (
+from tests.unit.admission import (
     DISCONNECT,
     TIMEOUT_S,
     Client,
@@ -96,6 +97,43 @@ def test_a_body_over_the_bound_is_413_before_all_of_it_came(path: str, method: s
     in_loop(test)
 
 
+@pytest.mark.parametrize("path", ["/ui/login", "/ui/setup", "/ui/password", "/admin/login/"])
+def test_a_password_has_no_large_body(path: str) -> None:
+    form = {"content-type": "multipart/form-data; boundary=x", "content-length": "70000"}
+
+    async def test() -> None:
+        bodies = BodyBounds(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
+        client = Client(path, headers=form).go(gate(Service(), bodies=bodies))
+        await settle()
+        assert client.status == 413
+
+    in_loop(test)
+
+
+@pytest.mark.parametrize("declared", [{"content-length": "70000"}, {}])
+def test_more_than_a_little_is_read_of_known_callers_only(
+    settings: Any, declared: dict[str, str]
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+
+    async def test() -> None:
+        bodies = BodyBounds(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
+        service = Service()
+        door = gate(service, bodies=bodies)
+        known, forged = (
+            Client("/ingest", headers={"x-api-key": key, **declared}).go(door)
+            for key in ("7", "forged")
+        )
+        for client in (known, forged):
+            client.say(b"x" * 35_000, more=True).say(b"x" * 35_000)
+        await settle()
+        assert service.running == [known]
+        assert forged.status == 401
+        assert json.loads(forged.sent[1]["body"])["detail"] == "The key is unknown."
+
+    in_loop(test)
+
+
 def test_files_have_a_bound_of_their_own_where_files_are_taken() -> None:
     form = {"content-type": "multipart/form-data; boundary=x", "content-length": "5000"}
 
@@ -111,18 +149,30 @@ def test_files_have_a_bound_of_their_own_where_files_are_taken() -> None:
     in_loop(test)
 
 
-def test_bodies_that_are_held_are_bounded_together() -> None:
+def test_one_caller_holds_at_most_an_eighth_of_what_all_may() -> None:
+    size = 20_000
+    bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+
     async def test() -> None:
         service = Service()
-        door = gate(service, running=100)
-        clients = [Client().say(b"x" * 900, more=True).go(door) for _ in range(112)]
+        door = gate(service, running=100, bodies=bodies)
+
+        def begin(address: str) -> Client:
+            return Client(address=address).say(b"x" * size, more=True).go(door)
+
+        # 20 of the largest in all: two and a half of one caller.
+        first = [begin("10.0.0.1") for _ in range(25)]
+        small = [Client().say(b"x" * 10_000, more=True).go(door) for _ in range(100)]
+        others = [begin(f"10.0.1.{each // 2}") for each in range(19)]
         await settle()
-        assert [client.status for client in clients].count(503) == 1  # 111 * 900 < 20 * 5,000
-        for client in clients:
+        assert [client.status for client in first].count(429) == 23
+        assert {client.status for client in small} == {None}
+        assert [client.status for client in others].count(503) == 1
+        for client in (*first, *small, *others):
             client.leave()
         await asyncio.sleep(LINGER_S)
         await settle()
-        later = Client().say(b"x" * 900).go(door)
+        later = Client().say(b"x" * size).go(door)
         await settle()
         assert service.running == [later]
 

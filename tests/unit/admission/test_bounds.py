@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from pkb.http.bounds import place_bounds
-from pkb.http.costs import Cost
+from pkb.http.admission import Cost, queue_bounds
 
 
 def running(settings: Any) -> dict[Cost, int]:
-    return {cost: bounds.running for cost, bounds in place_bounds(settings).items()}
+    return {cost: bounds.running for cost, bounds in queue_bounds(settings).items()}
 
 
 @pytest.mark.parametrize("cores", [1, 2, 64])
@@ -20,8 +19,9 @@ def test_those_that_run_have_a_connection_each(
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     settings.PKB_DB_POOL_SIZE = 20
     counts = running(settings)
-    replays = counts.pop(Cost.REPLAY)  # threads of their own ask for them, each for a moment
-    assert all(count >= 2 for count in (*counts.values(), replays))
+    del counts[Cost.REPLAY]  # threads of their own ask for them, each for a moment
+    assert [counts.pop(cost) for cost in (Cost.LOGIN, Cost.IDENTIFY)] == [1, 1]
+    assert all(count >= 2 for count in counts.values())
     assert sum(counts.values()) < settings.PKB_DB_POOL_SIZE
     assert counts[Cost.SEARCH] == {1: 2, 2: 2, 64: 5}[cores]
 
@@ -39,7 +39,7 @@ def test_what_the_settings_say_holds(settings: Any) -> None:
     settings.PKB_LIGHT_CONCURRENCY = 6
     settings.PKB_WAITING_PER_PLACE = 7
     settings.PKB_MAX_WAIT_S = 8
-    bounds = place_bounds(settings)
+    bounds = queue_bounds(settings)
     assert [bounds[cost].running for cost in (Cost.ANSWER, Cost.SEARCH)] == [3, 4]
     assert [bounds[cost].running for cost in (Cost.ENCODE, Cost.LIGHT)] == [5, 6]
     assert (bounds[Cost.ANSWER].waiting, bounds[Cost.ANSWER].wait_s) == (21, 8)
@@ -48,6 +48,6 @@ def test_what_the_settings_say_holds(settings: Any) -> None:
 
 def test_nobody_waits_where_nobody_may(settings: Any) -> None:
     settings.PKB_WAITING_PER_PLACE = 0
-    assert {(bounds.waiting, bounds.standing) for bounds in place_bounds(settings).values()} == {
+    assert {(bounds.waiting, bounds.standing) for bounds in queue_bounds(settings).values()} == {
         (0, 0)
     }
