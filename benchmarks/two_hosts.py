@@ -3,7 +3,7 @@
     PYTHONPATH=. .venv/bin/python benchmarks/two_hosts.py        # as root, on Linux; some minutes
 
 The first host keeps the files. The second has a data folder of its own, a web process and a worker,
-and one wire to the first. What was seen stands in docs/operations/hosts.md.
+and one wire to the first. What was seen stands in docs/guides/hosts.md.
 """
 
 import os

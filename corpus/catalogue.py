@@ -174,7 +174,7 @@ def count_stored() -> Totals:
 
 @transaction.atomic
 def delete_document(document_id: UUID) -> None:
-    """Remove a document and every word of it that is stored (docs/erasure.md).
+    """Remove a document and every word of it that is stored (docs/guides/delete.md).
 
     A file that was uploaded for it goes too.
 

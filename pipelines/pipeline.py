@@ -74,7 +74,7 @@ def build_pipeline(images: tuple[str, str], *, on_cluster: bool) -> Any:
     Args:
         images: Of the two steps; they have kfp, so nothing is installed when a step starts.
         on_cluster: Whether the steps get the secret and the volume that
-            docs/operations/pipelines.md sets up.
+            pipelines/README.md sets up.
     """
     load_step = dsl.component(load, base_image=images[0], install_kfp_package=False)
     embed_step = dsl.component(embed, base_image=images[1], install_kfp_package=False)

@@ -19,7 +19,7 @@ from qa.checks import CONFIGURATION
 CONNECT_TIMEOUT_S = 2
 ROLES_HINT = (
     "Let DATABASE_URL or POSTGRES_USER name a role that owns nothing, and POSTGRES_OWNER another,"
-    " which owns the tables: pkb/postgres/sql makes both (docs/operations/database.md)."
+    " which owns the tables: pkb/postgres/sql makes both (docs/guides/database.md)."
 )
 _POWERS = f"""
 SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
@@ -59,11 +59,11 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
     reasons = exposure.reasons()
     if settings.PKB_AUTH == "off" and reasons:
         message = f"PKB_AUTH=off is for this machine alone, but {', '.join(reasons)}:"
-        hint = "Leave PKB_AUTH unset: a login is required then (docs/security.md)."
+        hint = "Leave PKB_AUTH unset: a login is required then (docs/explanation/security.md)."
         yield checks.Error(f"{message} whoever reaches it may do all.", hint=hint, id="pkb.E001")
     elif not (is_loopback(exposure.bind) or exposure.is_behind_tls):
         message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
-        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/operations/proxy.md)."
+        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/guides/proxy.md)."
         yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
     issuer = urlsplit(exposure.issuer)
     if issuer.scheme == "http" and not is_loopback(issuer.hostname or ""):

@@ -311,7 +311,8 @@ class Env(ServerEnv):
         description="seconds for which a file of a watched folder must not have changed",
     )
     pkb_sources: Path | None = Field(
-        default=None, description="file of the sources that are mirrored: docs/sources.md"
+        default=None,
+        description="file of the sources that are mirrored: docs/guides/paperless-and-mail.md",
     )
     pkb_worker: Literal["auto", "off"] = Field(
         default="auto",
@@ -394,7 +395,9 @@ def read_env() -> Env:
     """
     unknown = _unknown_names()
     if unknown:
-        raise SystemExit(f"pkb: unknown setting {', '.join(unknown)} (see docs/settings.md)")
+        raise SystemExit(
+            f"pkb: unknown setting {', '.join(unknown)} (see docs/reference/settings.md)"
+        )
     try:
         return Env()
     except ValidationError as exc:

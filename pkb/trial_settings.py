@@ -24,7 +24,7 @@ def settings_under(environment: Mapping[str, str]) -> dict[str, Any]:
     """
     for name in environment:
         if name.lower() not in Env.model_fields:
-            raise InvalidInput(f"Unknown setting {name} (see docs/settings.md).")
+            raise InvalidInput(f"Unknown setting {name} (see docs/reference/settings.md).")
     if not environment:
         return {}
     before, after = _work_out({}), _work_out(environment)

@@ -274,7 +274,7 @@ class Client:
     def ingest_file(
         self, path: Path, *, collection: str = "default", tags: Sequence[str] = (), **known: str
     ) -> Stored:
-        """Take in a file that some loader reads (docs/formats.md)."""
+        """Take in a file that some loader reads (docs/reference/formats.md)."""
         data = {"collection": collection, "tags": list(tags), **known}
         return self._ingest(data=data, files={"file": (path.name, path.read_bytes())})
 

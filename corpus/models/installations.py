@@ -12,13 +12,13 @@ from corpus.roots.home import make_mark, read_mark
 
 OTHER_KEY = (
     "PKB_SECRET_KEY: this process has another secret key than the last one that was started on this"
-    " database. Give all of them the same (docs/operations/hosts.md), unless you have"
+    " database. Give all of them the same (docs/guides/hosts.md), unless you have"
     " just changed it."
 )
 ELSEWHERE = (
     "The files of this installation are on another host: here none is kept, and no job is done that"
     " reads files. Share the folder of uploads, or move: `manage.py home --here`"
-    " (docs/operations/hosts.md)."
+    " (docs/guides/hosts.md)."
 )
 _SALT = "pkb.installation"
 

@@ -61,7 +61,7 @@ Identify = Callable[[Any], Awaitable[Principal]]
 NOT_LOGGED_IN = "Log in, or send a key: Authorization: Bearer KEY."
 FORWARDED = (
     "This was forwarded by a proxy, and no login is asked for: set PKB_AUTH=required"
-    " (docs/security.md)."
+    " (docs/explanation/security.md)."
 )
 # Of a tool call; only a text that is to be ingested is longer.
 TOOL_CALL_BYTES = 64 * 1024

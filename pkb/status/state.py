@@ -22,7 +22,7 @@ from pkb.status.standby import Standby, look_at_standby
 
 # The alerts of deploy/prometheus have the same bounds; a test compares them.
 # A scan of 1,000 pages of three seconds each holds a worker for fifty minutes
-# (docs/operations/worker.md).
+# (docs/guides/workers.md).
 LONGEST_WAIT = timedelta(hours=1)
 # Postgres stops where there is no room, and a backup wants as much as the database has.
 LEAST_FREE_SHARE = 0.1

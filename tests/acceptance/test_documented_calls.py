@@ -1,4 +1,4 @@
-"""The calls of docs/api.md run as they stand, in order, against the sample corpus."""
+"""The calls of docs/reference/api.md run as they stand, in order, against the sample corpus."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.processes import ROOT, manage, own_database, served
 
 pytestmark = pytest.mark.slow
 
-PAGE = ROOT / "docs" / "api.md"
+PAGE = ROOT / "docs" / "reference" / "api.md"
 CORPUS = ROOT / "data" / "documents"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^# (\w+)=\.([\w.]+)$", re.MULTILINE)

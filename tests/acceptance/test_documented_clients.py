@@ -1,4 +1,4 @@
-"""The Python of docs/clients.md does what the page says, with the real packages."""
+"""The Python of docs/guides/clients.md does what the page says, with the real packages."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from pkb.http.operations import OPERATIONS
 from tests.factories import LIGHTHOUSE, Ingest
 from tests.processes import OTHERS, ROOT, wait_for_others
 
-PAGE = (ROOT / "docs" / "clients.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RECIPES = dict(RECIPE.findall(PAGE))
 
@@ -36,7 +36,7 @@ def run_recipe(code_of: Callable[[str], str]) -> Run:
 
     def run(title: str) -> dict[str, Any]:
         names: dict[str, Any] = {"__name__": "recipe"}
-        exec(compile(code_of(title), f"docs/clients.md, {title}", "exec"), names)  # noqa: S102
+        exec(compile(code_of(title), f"docs/guides/clients.md, {title}", "exec"), names)  # noqa: S102
         return names
 
     return run

@@ -93,4 +93,4 @@ def test_a_process_with_another_secret_key_is_told(transactional_db: None) -> No
         assert not Installation.objects.note_key()
         # Whoever changed it is told once.
         assert Installation.objects.note_key()
-    assert "docs/operations/hosts.md" in OTHER_KEY
+    assert "docs/guides/hosts.md" in OTHER_KEY

@@ -1,4 +1,4 @@
-"""The source that docs/sources.md shows how to write."""
+"""The source that docs/guides/paperless-and-mail.md shows how to write."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from corpus.sources import configuration
 from corpus.watched.sources import sync_source
 from tests.factories import BAKERY, LIGHTHOUSE
 
-PAGE = Path(__file__).parents[2] / "docs" / "sources.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "paperless-and-mail.md"
 
 
 @pytest.mark.django_db

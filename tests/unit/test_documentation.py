@@ -42,7 +42,7 @@ def test_every_link_leads_to_a_file_and_its_heading() -> None:
 
 
 def test_every_page_that_code_and_messages_name_is_there() -> None:
-    files = [*PAGES, ROOT / ".env.example"]
+    files = [page for page in PAGES if page.name != "CHANGELOG.md"] + [ROOT / ".env.example"]
     for room in ROOMS:
         files += [path for path in (ROOT / room).rglob("*") if path.suffix in {".py", ".html"}]
     files += [path for path in (ROOT / "deploy").rglob("*") if path.is_file()]
@@ -51,10 +51,11 @@ def test_every_page_that_code_and_messages_name_is_there() -> None:
     assert [name for name in named if not [*ROOT.glob(f"{name}*")]] == []
 
 
-def test_the_index_of_operations_names_each_of_its_pages() -> None:
-    folder = ROOT / "docs" / "operations"
-    index = (folder / "README.md").read_text(encoding="utf-8")
-    pages = {page.name for page in folder.glob("*.md")} - {"README.md"}
+def test_the_index_names_each_page() -> None:
+    folder = ROOT / "docs"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")}
+    pages -= {name for name in pages if name.startswith("decisions/0")} | {"index.md"}
     assert [name for name in pages if f"]({name})" not in index] == []
 
 
@@ -66,7 +67,7 @@ def test_the_index_of_benchmarks_names_each_script() -> None:
 
 
 def test_every_module_that_the_page_of_rooms_names_is_there() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.py)`", page))
     assert len(named) > 40
     modules = [

@@ -1,4 +1,4 @@
-"""docs/security.md names what is there: tests, settings, and every way out of the machine."""
+"""docs/explanation/security.md names real tests, settings and each way out of the machine."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pkb.env import Env
 from pkb.model_catalogue import answerers, embedders, readers, rerankers
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 # What names a server, or a model that one runs.
 REACHES_OUT = re.compile(
     r"_api_base|_fetch|_sources|_endpoint|_exporter|_issuer|_client_|database_url|postgres_host|_api_key"

@@ -1,4 +1,4 @@
-"""docs/settings.md says what pkb/env.py says."""
+"""docs/reference/settings.md says what pkb/env.py says."""
 
 import re
 

@@ -34,8 +34,8 @@ NOTED = 'INSERT INTO "django_migrations"'
 WITH_REFERENCES = "0012_keep_token_vectors"
 # Some of the 150 or so that are left then.
 SOME_STATEMENTS = 60
-# Of a document that was deleted newer releases leave less (docs/erasure.md); and events of a stream
-# whose document is not told, which live for minutes, might be its.
+# Newer releases keep less of a deleted document (docs/guides/delete.md). Events of a stream live
+# for minutes and may belong to it.
 ERASED = {"corpus_idempotentrequest": 1, "qa_answer": 1, "qa_citation": 1, "qa_chatevent": 1}
 
 # More than any migration makes.

@@ -62,7 +62,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="PATTERN",
-            help="pass over files and folders that match; docs/formats.md lists what is by itself",
+            help="skip files and folders that match; docs/reference/formats.md has the defaults",
         )
         parser.add_argument(
             "--allow-refused",

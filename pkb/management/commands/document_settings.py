@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand
 from pkb.env import Env
 from pkb.server_env import BASE_DIR
 
-PAGE = BASE_DIR / "docs" / "settings.md"
+PAGE = BASE_DIR / "docs" / "reference" / "settings.md"
 HEAD = """\
 # Settings
 
@@ -30,7 +30,7 @@ Schema = dict[str, Any]
 
 
 class Command(BaseCommand):
-    help = "Write docs/settings.md, the page of all settings."
+    help = "Write docs/reference/settings.md, the page of all settings."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

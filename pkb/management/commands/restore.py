@@ -35,7 +35,7 @@ class Command(BaseCommand):
         hours = (timezone.now() - manifest.made_at).total_seconds() / 3_600
         self.stdout.write(
             f"As of {manifest.made_at:%Y-%m-%d %H:%M} UTC, {hours:.1f} hours ago: what was deleted"
-            " since then is here again, and is to be deleted again (docs/erasure.md)."
+            " since then is here again, and is to be deleted again (docs/guides/delete.md)."
         )
         if rows.get("auth_user") and not manifest.secrets:
             self.stdout.write("Users have no password: manage.py changepassword NAME.")

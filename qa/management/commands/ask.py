@@ -18,7 +18,7 @@ from qa.management.running_server import ask_server
 from qa.notices import UNANSWERED, UNSURE
 from qa.proof.newest import tell_disagreement
 
-# The answer object, or a citation of it, as docs/api.md has them.
+# The answer object, or a citation of it, as docs/reference/api.md has them.
 Shown = Mapping[str, Any]
 
 
