@@ -11,6 +11,8 @@ from qa.types import CLOSEST_COUNT, Answer, ClosePassage
 from tests.doubles import read_as
 from tests.factories import (
     COAST,
+    FIRST_SENTENCE,
+    LAST_SENTENCE,
     LIGHTHOUSE,
     OTHERWISE_ANSWER,
     SHORT_ANSWER,
@@ -169,6 +171,26 @@ def test_what_was_said_to_one_part_is_not_said_again_to_another() -> None:
             at = slice(citation.start_char - 100, citation.end_char - 100)
             assert passage.text[at] == citation.quote
             assert answer.text[citation.answer_start : citation.answer_end] == citation.quote
+
+
+@pytest.mark.parametrize(
+    ("first", "gap"), [(FIRST_SENTENCE, " "), (FIRST_SENTENCE.removesuffix("."), "\n\n")]
+)
+def test_quotes_of_one_part_follow_in_one_paragraph_where_a_sentence_ends(
+    first: str, gap: str
+) -> None:
+    (whole,) = SHORT_ANSWER.citations
+    quotes = [
+        replace(whole, quote=quote, start_char=start, end_char=start + len(quote))
+        for quote in (first, LAST_SENTENCE)
+        for start in [whole.passage.start_char + whole.passage.text.index(quote)]
+    ]
+    joined = join_answers("Both?", [replace(SHORT_ANSWER, citations=tuple(quotes))])
+    assert joined.text == f"{first}{gap}{LAST_SENTENCE}"
+    assert [joined.text[c.answer_start : c.answer_end] for c in joined.citations] == [
+        first,
+        LAST_SENTENCE,
+    ]
 
 
 @pytest.mark.parametrize(("marked", "is_said"), [(0, False), (1, True), (None, True)])

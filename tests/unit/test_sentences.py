@@ -19,6 +19,7 @@ def sentences(text: str) -> list[str]:
         ("J. R. Tolkien wrote it. I read it.", ["J. R. Tolkien wrote it.", "I read it."]),
         ('He said "Stop!" She went.', ['He said "Stop!"', "She went."]),
         ("# Head\nBody text here.", ["# Head", "Body text here."]),
+        ("It ends here\n# Head\nBody.", ["It ends here", "# Head", "Body."]),
         ("Intro:\n- one item\n- two items", ["Intro:", "- one item", "- two items"]),
         ("Steps:\n1. Load it.\n2. Cut it.", ["Steps:", "1. Load it.", "2. Cut it."]),
         ("1.\n\nLoad it.\n\na)\n\nCut it.", ["1.\n\nLoad it.", "a)\n\nCut it."]),
