@@ -1,7 +1,8 @@
 """Time each kind of request on a small corpus and on large ones: what grows with them?
 
     PKB_DATA_DIR=/tmp/growth PYTHONPATH=. .venv/bin/python benchmarks/growth.py
-        [--chunks 10000 100000 1000000] [--only tag search] [--cpu] [--plot docs/growth.svg]
+        [--chunks 10000 100000 1000000] [--only tag search] [--cpu]
+        [--plot benchmarks/results/growth.svg]
 
 The corpora are made up (``made_corpus.py``); each is a database of its own on the configured
 Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by ``--fresh``.

@@ -5,8 +5,8 @@ installed into an environment of its own (NAME.txt; from a package index, once),
 of its own (NAME_driver.py) and gets the same MiniLM and the same cross-encoder, from packages;
 pkb is served with its default settings from an empty data folder. All take the same documents in,
 one after the other; then each question is asked of all of them in turns, so that what else the
-machine does is in every row. One table a data set, in Markdown; docs/performance.md tells how to
-read it. Linux only: it reads /proc.
+machine does is in every row. One table a data set, in Markdown; how to read it is told by
+benchmarks/results/peers.md. Linux only: it reads /proc.
 """
 
 import argparse

@@ -210,7 +210,7 @@ def read_lexical_query(
 ) -> LexicalQuery | None:
     """Weigh the words of ``text`` by the collection's statistics; None if it has none of them.
 
-    What a long question says twice counts twice (docs/decisions/0007).
+    What a long question says twice counts twice (docs/decisions/0004).
 
     Args:
         phrases: Parts of the text that are meant word for word.
@@ -322,7 +322,7 @@ class Bm25Score(Func):
     """The BM25 score of a chunk, from the positions kept in its tsvector.
 
     How often it has a word is read off ``ts_rank``, which looks for that word alone: unpacking all
-    words of a chunk takes several times as long (docs/decisions/0013). ``||`` unpacks it once.
+    words of a chunk takes several times as long. ``||`` unpacks it once.
     """
 
     output_field = FloatField()

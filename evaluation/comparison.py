@@ -12,7 +12,7 @@ from evaluation.metrics import paired_p_value
 from evaluation.results import Observations, Result
 
 # Share of its range that a figure may fall by before it counts, unless the baseline says
-# otherwise: a little more than two of the project's own questions (docs/decisions/0020).
+# otherwise: a little more than two of the 27 questions of data/evaluation.
 DEFAULT_TOLERANCE = 0.08
 # A smaller fall counts too if chance explains it this rarely: there are many figures to look at.
 SIGNIFICANT_BELOW = 0.01

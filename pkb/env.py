@@ -128,7 +128,7 @@ class Env(ServerEnv):
         le=50,
         description="passages that an answer is made from, where the request does not say",
     )
-    # Chosen on evidence and on rankings: docs/decisions/0011 and 0006.
+    # Chosen on evidence and on rankings: docs/decisions/0004.
     fusion_alpha: float = Field(
         default=0.5,
         ge=0,

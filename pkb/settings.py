@@ -37,7 +37,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # All products here are small: further threads of numpy's would cost 30 times the work of one, most
-# of it waiting for each other (docs/decisions/0025).
+# of it waiting for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 # litellm brings tiktoken's cl100k file along; its package is found here, not imported.

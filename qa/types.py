@@ -128,7 +128,7 @@ class Passage:
     def lead(self) -> str:
         """What stands before the text where passages are ranked: the title's line.
 
-        Before the text it helps a reranker more than behind it (docs/decisions/0004).
+        Before the text it helps a reranker more than behind it.
         """
         return f"{self.title}\n" if self.title else ""
 

@@ -16,7 +16,7 @@ class ConcatenatedEmbedder:
 
     So the cosine of two vectors is the weighted mean of the models' own. Models that differ in
     what they were trained on miss different passages, and one index serves for all of them. How
-    the default's shares were chosen: docs/decisions/0005.
+    the default's shares were chosen: docs/decisions/0004.
 
     Args:
         name: Of the whole.

@@ -30,7 +30,7 @@ class TokenEmbedder(LoadedOnce[_Loaded]):
 
     The query is marked and the text is marked, as in training, but the query is not filled up
     with ``[MASK]``: the package carries the backbone without its last projection, and there the
-    masks made the order worse (docs/decisions/0004).
+    masks made the order worse.
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.

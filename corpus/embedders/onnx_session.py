@@ -40,7 +40,7 @@ class OnnxModel:
     Args:
         graph: The ``model.onnx``.
         threads: Runs at once, each of one thread; 0 takes as many as the process has cores. Two
-            threads inside of one run are slower than two runs (docs/decisions/0023).
+            threads inside of one run are slower than two runs.
         batch_size: Rows of one run.
         outputs: Outputs of the graph that are given out beside its first.
     """
@@ -128,7 +128,7 @@ def _open_session(graph: Path) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Else a plan of its buffers is kept for each length of text, 13 to 15 kB, and what was planned
-    # is one piece, for which the arena is doubled. It is no faster (docs/decisions/0046).
+    # is one piece, for which the arena is doubled. It is no faster (docs/decisions/0014).
     options.enable_mem_pattern = False
     with _native_errors_of(graph):
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])

@@ -1,7 +1,7 @@
 """The stored texts against all that names a span of them.
 
 They are compared here and not by Postgres, which reads a text from its beginning for each span of
-it: of a long one that is the square of its length (docs/decisions/0043).
+it: of a long one that is the square of its length.
 """
 
 from collections import defaultdict

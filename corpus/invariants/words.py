@@ -10,7 +10,7 @@ from corpus.invariants.checks import Violation
 
 # A word's hash, for each chunk that has it, added up: sums that agree are of the same counts, but
 # for one case in 2**64, of which nobody knows the seed. It takes a third of what counting each word
-# takes (docs/decisions/0043).
+# takes.
 _AGREE = """
 SELECT (SELECT sum(hashtextextended(lexeme, %(seed)s)) FROM (
           SELECT unnest(tsvector_to_array(lexemes)) AS lexeme FROM corpus_chunk

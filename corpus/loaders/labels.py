@@ -3,7 +3,7 @@ What lines call the text around them: captions, terms with what is said of them.
 
 A passage that is cut out of a table or a definition does not say what it is of; the line that does
 is kept as its label. The sentence before a list ("The following are supported:") is not: it did not
-help (docs/decisions/0011).
+help.
 """
 
 import re

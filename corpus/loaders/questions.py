@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from corpus.loaders.base import Block
 from corpus.loaders.labels import BULLET, LINE_LEVEL, MOST_LINE_CHARS
 
-# The longest of 402 answers in 16 FAQs has 5,990 characters (docs/decisions/0023).
+# The longest of 402 answers in 16 FAQs has 5,990 characters.
 MOST_ANSWER_CHARS = 6_000
 # Of these, so many have at most 1,531: as far goes a question that is the only one of its section.
 MOST_LONE_ANSWER_CHARS = 1_500

@@ -280,7 +280,7 @@ class Embedding(models.Model):
     model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField()
     input_sha256 = models.CharField(max_length=64, help_text="of the text as it was embedded, hex")
-    # In halves, so that it lies in the row itself (docs/decisions/0050).
+    # In halves, so that it lies in the row itself (docs/decisions/0004).
     vector = HalfVectorField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

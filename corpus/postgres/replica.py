@@ -2,7 +2,7 @@
 
 ``connection`` is the replica's meanwhile, so that statements of the ORM and SQL of our own follow,
 and rows come as any others do: what is done with them afterwards is done on the primary
-(docs/decisions/0047).
+(docs/decisions/0045).
 """
 
 from collections import Counter

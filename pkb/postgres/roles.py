@@ -12,8 +12,7 @@ FIRST_STATEMENTS = (f"CREATE ROLE {OWNER} LOGIN CREATEDB", "CREATE EXTENSION vec
 MAKE_APPLICATION = f"CREATE ROLE {APPLICATION} LOGIN ROLE {OWNER}"
 
 # Under a policy an index is only asked by functions that are known to tell nothing of the rows that
-# they pass over. These do not fail on anything that is stored: docs/decisions/0040 has what each
-# index is asked, and what it takes without.
+# they pass over (docs/decisions/0041). These do not fail on anything that is stored.
 LEAKPROOF = (
     "ts_match_vq(tsvector, tsquery)",
     "jsonb_path_exists_opr(jsonb, jsonpath)",

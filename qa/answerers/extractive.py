@@ -13,7 +13,7 @@ from qa.types import Draft, OnDraft, Passage, Query, Quote, Reading, Statement, 
 SECOND_WITHIN = 3.0
 SECOND_SHARE = 0.5
 # The most words of a list or table, with what leads to it, that is said whole where several things
-# are asked for: docs/decisions/0051.
+# are asked for: docs/decisions/0024.
 LIST_WORDS = 130
 
 

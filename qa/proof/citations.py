@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 # Who reads an answer's confidence alone takes one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
 MOST_SURE_ABSTENTION = 0.49
-# The reader's margin from which on the few words it marks are an answer of their own, in logits:
-# docs/decisions/0023.
+# The reader's margin from which on the few words it marks are an answer of their own, in logits.
 SHORT_FROM = 0.1
-# A sentence of more words is said, not named: docs/decisions/0051.
+# A sentence of more words is said, not named.
 MOST_NAMING_WORDS = 5
 # Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
 _EDGE_MARKS = re.compile(

@@ -17,7 +17,7 @@ def min_max(scores: Mapping[Key, float]) -> dict[Key, float]:
 
 
 # A lexical leg whose best hit stands out wholly has so many times its nominal share.
-# How this and the next constants were chosen: docs/decisions/0006 and 0007.
+# How this and the next constants were chosen: docs/decisions/0004.
 PROMINENCE_SCALE = 1.6
 # Words of a question that one vector holds well, and what each further one adds to the lexical
 # leg's share, up to the bound.

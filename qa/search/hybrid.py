@@ -60,7 +60,7 @@ class HybridRetriever:
         similarity is that to the query's text.
 
         A question of several sentences is searched by each of them too, since one vector of them
-        all is near none (docs/decisions/0007).
+        all is near none (docs/decisions/0004).
 
         Args:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
@@ -110,7 +110,7 @@ class HybridRetriever:
         """Return the similarity that counts 0, however many rows were asked for.
 
         By the last of the rows, the order of the first ten would depend on how many are shown
-        (docs/decisions/0006).
+        (docs/decisions/0004).
         """
         ranked = sorted(similarities, reverse=True)[: self.candidate_count]
         return ranked[-1] if ranked else 0.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
 
 # Words in a row that two passages are compared by, and the share of them (Jaccard) from which on
-# one repeats the other: a page stored twice does, neighbouring chunks do not (docs/decisions/0017).
+# one repeats the other: a page stored twice does, neighbouring chunks do not (docs/decisions/0004).
 SHINGLE_WORDS = 4
 REPEATED_FROM = 0.8
 # Words at its beginning and at its end that a copy must share, so that what differs is within it.
@@ -46,7 +46,7 @@ class PassageReranker(Protocol):
 def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
     """Put repeated passages, and those over a document's share, behind the others.
 
-    A copy that states another value is no repeat (docs/decisions/0024). None is lost, so that a
+    A copy that states another value is no repeat. None is lost, so that a
     small collection still fills the list.
 
     Returns:
@@ -83,7 +83,7 @@ class _Words(NamedTuple):
 
 # The same passages are spread before and after they are reranked. Enough for two searches at once,
 # of at most twice ``PKB_CANDIDATE_COUNT`` each: a text of 800 characters takes 18.5 kB here, and
-# 37 us to be read again (docs/decisions/0046).
+# 37 us to be read again (docs/decisions/0014).
 @lru_cache(maxsize=256)
 def _read_words(text: str) -> _Words:
     words = _WORD.findall(text.lower())

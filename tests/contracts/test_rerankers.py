@@ -217,7 +217,7 @@ class TestLateInteraction:
         for query in (QUERY, "", *(pair[0] for pair in PAIRS)):
             whole = late_interaction.score(query, texts)
             found = embedder.score_packed(embedder.embed_query(query), packed)
-            # Texts of a few words, as these are, deviate most: docs/decisions/0025.
+            # Texts of a few words, as these are, deviate most.
             np.testing.assert_allclose(found, whole, atol=0.045)
             assert abs((found - whole).mean()) < 0.02
 

@@ -12,13 +12,15 @@ from pkb.env import Env
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "clients").rglob("*.md")]
-PAGES += [ROOT / "benchmarks" / "README.md"]
+PAGES += [ROOT / "benchmarks" / "README.md", *(ROOT / "benchmarks" / "results").glob("*.md")]
 ROOMS = ("accounts", "benchmarks", "corpus", "evaluation", "pipelines", "pkb", "qa", "web")
 LINK = re.compile(r"\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)")
-NAMED = re.compile(r"\bdocs/(?:decisions/\d{4}|[\w/-]+\.md)\b")
+NAMED = re.compile(r"\b(?:docs/(?:decisions/\d{4}|[\w/-]+\.md)|benchmarks/results/[\w-]+\.md)\b")
+
+DECISION = ["Context", "Decision", "Alternatives", "Consequences", "Results"]
 
 # What has been stays as it was called.
-OF_TODAY = [page for page in PAGES if page.name != "CHANGELOG.md" and "decisions" not in page.parts]
+OF_TODAY = [page for page in PAGES if page.name != "CHANGELOG.md"]
 CODE = re.compile(r"```\w*\n(.*?)```|`([^`]+)`", re.DOTALL)
 COMMAND = re.compile(r"manage\.py (\w+)([^\n|#;&`]*)")
 
@@ -64,6 +66,37 @@ def test_the_index_of_benchmarks_names_each_script() -> None:
     index = (folder / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+\.py)\b", index)) - {"manage.py"}
     assert named == {script.name for script in folder.glob("*.py")}
+
+
+def test_decisions_are_few_short_and_of_one_form() -> None:
+    folder = ROOT / "docs" / "decisions"
+    texts = {page: page.read_text(encoding="utf-8") for page in folder.glob("0*.md")}
+    assert 0 < len(texts) <= 25
+    assert [page.name for page, text in texts.items() if len(text.split()) > 250] == []
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in texts if f"]({page.name})" not in index] == []
+    for page, text in texts.items():
+        number = int(page.name[:4])
+        assert text.startswith(f"# {number}. "), page.name
+        assert "\n**Status:** " in text, page.name
+        assert re.findall(r"^## (.+)$", text, re.M) == DECISION, page.name
+
+
+def test_the_pages_of_figures_are_short() -> None:
+    most = {"evaluation.md": 1_200, "performance.md": 1_200, "reliability.md": 1_000}
+    for name, words in most.items():
+        assert len((ROOT / "docs" / name).read_text(encoding="utf-8").split()) <= words, name
+
+
+def test_every_result_names_its_date_machine_and_command() -> None:
+    folder = ROOT / "benchmarks" / "results"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    pages = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md")}
+    del pages["README.md"]
+    assert [name for name in pages if f"]({name})" not in index] == []
+    for name, text in pages.items():
+        missing = [word for word in ("Date: ", "Machine: ", "Command: `") if word not in text]
+        assert missing == [], name
 
 
 def test_every_module_that_the_page_of_rooms_names_is_there() -> None:

@@ -1,7 +1,7 @@
 """What is kept of what was read does not grow with how much was read.
 
 Counted are bytes, in texts of 800 characters as chunks have them, and in lengths that a model has
-not had before (docs/decisions/0046).
+not had before (docs/decisions/0014).
 """
 
 import ctypes

@@ -23,7 +23,7 @@ from web.tables import WITH_TABLES
 register = template.Library()
 
 # From where on a confidence is called so; it is calibrated, so .8 is right four times in five
-# (docs/decisions/0009).
+# (docs/decisions/0023).
 HIGH_CONFIDENCE = 0.8
 FAIR_CONFIDENCE = 0.5
 

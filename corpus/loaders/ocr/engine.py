@@ -22,7 +22,7 @@ _WEIGHTS = {
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
 # Lines are looked for in a picture of so many pixels, A4 at 109 dpi, and read from the whole one.
-# Of more, finding takes longer and as much memory again (docs/decisions/0039).
+# Of more, finding takes longer and as much memory again (benchmarks/results/ocr.md).
 FINDING_PIXELS = 1_250_000
 # A picture whose shorter side is less is a cutting, in which letters may be small.
 _SMALL_PX = 736

@@ -28,7 +28,7 @@ HEADER_TIMEOUT_MS = 10_000
 # A connection, and its body on disk.
 DESCRIPTORS_PER_CONNECTION = 2
 OTHER_DESCRIPTORS = 512
-# How glibc's malloc keeps what was freed (docs/decisions/0046). A request has a thread of its own,
+# How glibc's malloc keeps what was freed (docs/decisions/0014). A request has a thread of its own,
 # comes to any of its arenas, eight a core, and each keeps room for the greatest request that it has
 # had: 115 MB in 16 after 500 requests. And it gives back the less, the greater the pieces were that
 # it gave back before, unless it is told how many bytes may stay: its own first value.

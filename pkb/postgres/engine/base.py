@@ -19,7 +19,7 @@ class Keeper:
     """Starts a server again that somebody has stopped or killed.
 
     For a second after it answered the server is trusted: to ask forks a process of whoever asks,
-    and every request would (docs/decisions/0016).
+    and every request would (docs/decisions/0014).
     """
 
     def __init__(self, server: EmbeddedPostgres) -> None:

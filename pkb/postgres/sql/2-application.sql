@@ -7,7 +7,7 @@ CREATE ROLE pkb_app LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPL
     PASSWORD :'password' ROLE pkb;
 GRANT CONNECT ON DATABASE pkb TO pkb_app;
 -- Under row-level security an index is only asked by functions that are known to tell nothing of
--- the rows that they pass over. Only a superuser may say so (docs/decisions/0040).
+-- the rows that they pass over. Only a superuser may say so (docs/decisions/0041).
 ALTER FUNCTION pg_catalog.ts_match_vq(tsvector, tsquery) LEAKPROOF;
 ALTER FUNCTION pg_catalog.jsonb_path_exists_opr(jsonb, jsonpath) LEAKPROOF;
 ALTER FUNCTION pg_catalog.jsonb_contains(jsonb, jsonb) LEAKPROOF;

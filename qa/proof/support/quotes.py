@@ -21,7 +21,7 @@ _REORDERED_MOST = 1.5
 # Words that a quote may have or leave out as it likes.
 _FREE = frozenset({"a", "an", "the"})
 # A longer sentence is quoted whole or not at all: the table of an alignment has a cell for each
-# pair of words (docs/decisions/0010).
+# pair of words.
 MAX_ALIGNED_WORDS = 150
 
 

@@ -17,7 +17,7 @@ Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 
 # A logistic model of "these sentences hold up the claim", fitted by benchmarks/claims.py --fit on
 # the claims of scifact_verify with an even number (SUPPORT against abstracts without evidence);
-# how well it does on the others: docs/decisions/0010.
+# how well it does on the others: benchmarks/results/claims.md.
 RELEVANCE_WEIGHT = 0.215
 COVERAGE_WEIGHT = 3.784
 INTERCEPT = -2.136

@@ -91,7 +91,7 @@ class Word(NamedTuple):
 
 
 # A sentence is read again and again while one answer is proved, from some 100 sentences. One of 130
-# characters takes 3.6 kB here, and 85 us to be read again (docs/decisions/0046).
+# characters takes 3.6 kB here, and 85 us to be read again (docs/decisions/0014).
 @lru_cache(maxsize=512)
 def read_words(sentence: str) -> tuple[Word, ...]:
     """Return the words of a sentence, contractions and ISO dates written out."""
