@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Coalesce, Greatest, Now
 from procrastinate import exceptions
 from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
@@ -24,12 +24,25 @@ HOME_QUEUE = "pkb-home"
 RUN_JOB = "corpus.run_job"
 DROP_FILES = "corpus.drop_files"
 FILL = "corpus.fill_token_vectors"
-# Behind all that somebody waits for, which has 0.
-FILL_PRIORITY = -10
+# Behind all that somebody waits for: the least that there is.
+FILL_PRIORITY = -(2**31)
 # A worker notes every ten seconds that it lives, also while it is at work; Procrastinate takes one
 # for dead after as long.
 SILENT_AFTER = timedelta(seconds=30)
 
+# Makers are served by rounds, a task of each in a round, and rounds are numbered downwards: what
+# goes first has the greater number. Who comes anew joins the round that is being served.
+_NEXT_ROUND = """
+SELECT coalesce(least(
+         min(priority) FILTER (WHERE coalesce(made_by_id, owner_id) IS NOT DISTINCT FROM %(maker)s)
+           - 1,
+         coalesce(min(priority) FILTER (WHERE q.status = 'doing' AND j.id <> %(job)s),
+                  max(priority) FILTER (WHERE q.status = 'todo'))), 0)
+  FROM procrastinate_jobs q
+  JOIN corpus_job j ON j.id = (q.args->>'job_id')::uuid
+  JOIN corpus_collection c ON c.id = j.collection_id
+ WHERE q.task_name = %(task)s AND q.status IN ('todo', 'doing')
+"""
 _ASKED = "SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s"
 
 
@@ -111,9 +124,29 @@ def read_backlog() -> Backlog:
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
-    """Ask the workers to run a job, unless it waits for them already."""
+    """Ask the workers to run a job, unless it waits for them already.
+
+    It goes behind what its maker has there, and in turns with the jobs of other makers. What nobody
+    made is its collection's owner's.
+    """
     lock = f"{RUN_JOB}:{job_id}"
-    _enqueue(RUN_JOB, lock, queue=_queue_of(job_id), delay_s=delay_s, job_id=str(job_id))
+    _enqueue(
+        RUN_JOB,
+        lock,
+        queue=_queue_of(job_id),
+        delay_s=delay_s,
+        priority=_next_round(job_id),
+        job_id=str(job_id),
+    )
+
+
+def _next_round(job_id: UUID) -> int:
+    with acting_as(SYSTEM), connection.cursor() as cursor:
+        maker = Job.objects.filter(pk=job_id).values_list(
+            Coalesce("made_by", "collection__owner"), flat=True
+        )
+        cursor.execute(_NEXT_ROUND, {"maker": maker.first(), "job": job_id, "task": RUN_JOB})
+        return int(cursor.fetchone()[0])
 
 
 def _queue_of(job_id: UUID) -> str:

@@ -22,7 +22,15 @@ from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, DroppedFile, Job
 from corpus.models.installations import ELSEWHERE, Installation
-from corpus.queue import DROP_FILES, HOME_QUEUE, QUEUE, enqueue_job, own_queues, read_backlog
+from corpus.queue import (
+    DROP_FILES,
+    FILL_PRIORITY,
+    HOME_QUEUE,
+    QUEUE,
+    enqueue_job,
+    own_queues,
+    read_backlog,
+)
 from corpus.roots.allowed import AllowedPath
 from corpus.roots.names import uploads_folder
 from corpus.watched.folders import watch_folder
@@ -56,7 +64,9 @@ def send_file(text: str = LIGHTHOUSE) -> Document:
 
 
 def waiting(queue: str) -> list[str]:
-    rows = ProcrastinateJob.objects.filter(queue_name=queue, status="todo", priority__gte=0)
+    rows = ProcrastinateJob.objects.filter(
+        queue_name=queue, status="todo", priority__gt=FILL_PRIORITY
+    )
     return sorted(rows.values_list("task_name", flat=True))
 
 
