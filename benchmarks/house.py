@@ -2,8 +2,7 @@
 
     python benchmarks/house.py [CHECKOUT]
 
-The walks are run for real, with a database and the packaged models: a module counts if one of its
-functions was called while the request was answered. Models, settings and URLs are loaded before.
+The walks are those of modules.py, run for real; ``-v`` behind CHECKOUT lists their modules.
 """
 
 import ast
@@ -15,43 +14,9 @@ from collections import Counter
 from pathlib import Path
 from statistics import median, quantiles
 
-ROOMS = ("pkb", "web", "evaluation", "qa", "corpus")
+ROOMS = ("pkb", "web", "evaluation", "qa", "accounts", "corpus")
 WIDE = 88
-WALKS = """
-import sys, threading
-from pathlib import Path
-from pkb import settings
-from django.core.management import call_command
-import django
-django.setup()
-from django.test.utils import setup_test_environment, get_runner
-from django.db import connection
-from rest_framework.test import APIClient
-setup_test_environment()
-connection.creation.create_test_db(verbosity=0)
-api, root = APIClient(), Path.cwd()
-def post(text):
-    return api.post("/ingest", {"text": text, "title": "Bavoke"}, format="json")
-def get():
-    return api.get("/answer", {"q": "Who built the lighthouse at Bavoke?"})
-text = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
-assert post(text + " It is white.").status_code == 201 and get().status_code == 200
-for name, ask in {"POST /ingest": lambda: post(text), "GET /answer": get}.items():
-    seen = set()
-    def note(frame, event, argument):
-        if event == "call":
-            seen.add(frame.f_code.co_filename)
-    threading.setprofile_all_threads(note) if hasattr(threading, "setprofile_all_threads") else None
-    threading.setprofile(note); sys.setprofile(note)
-    reply = ask()
-    sys.setprofile(None); threading.setprofile(None)
-    assert reply.status_code in (200, 201), reply.content
-    own = [Path(file).relative_to(root) for file in seen if file.startswith(f"{root}/")]
-    rooms = [path for path in own if path.parts[0] in ("pkb", "web", "evaluation", "qa", "corpus")]
-    print(f"modules on {name}: {len(rooms)}")
-    if "-v" in sys.argv: print(*sorted(map(str, rooms)), sep="\\n")
-connection.creation.destroy_test_db("", verbosity=0)
-"""
+MODULES = Path(__file__).with_name("modules.py")
 
 
 def main() -> None:
@@ -136,10 +101,9 @@ def show_lines(files: list[Path]) -> None:
 
 
 def show_walks(root: Path) -> None:
-    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "pkb.settings", "APP_ENV": "test"}
-    subprocess.run(
-        [sys.executable, "-c", WALKS, *sys.argv[2:]], cwd=root, env=environment, check=True
-    )
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    command = [sys.executable, str(MODULES), *sys.argv[2:]]
+    subprocess.run(command, cwd=root, env=environment, check=True)
 
 
 if __name__ == "__main__":
