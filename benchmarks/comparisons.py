@@ -30,8 +30,8 @@ from evaluation.datasets import read_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 from qa import models  # noqa: E402
 from qa.answer_question import answer_question  # noqa: E402
-from qa.asked.comparisons import split_comparison  # noqa: E402
 from qa.context import build_context  # noqa: E402
+from qa.intent import split_comparison  # noqa: E402
 from qa.types import Answer  # noqa: E402
 
 QUESTIONS = Path(__file__).resolve().parent.parent / "data/evaluation/comparisons.jsonl"
@@ -44,7 +44,7 @@ def main() -> None:
     dataset = read_dataset(options.folder)
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     for way, how in (("side by side", split_comparison), ("as a whole", lambda text: ())):
-        with patch("qa.runs.split_comparison", how):
+        with patch("qa.intent.split_comparison", how):
             outcomes = [(row, _judge(row, indexed.collection.name)) for row in asked]
         for name, seen in (("seen", True), ("unseen", False)):
             print(f"{way}, {name}:", dict(Counter(o for row, o in outcomes if row["seen"] is seen)))

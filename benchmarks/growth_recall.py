@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding
-from qa.search.legs import Legs
+from qa.search.hybrid import Legs
 from qa.types import Query
 
 QUERIES = 20

@@ -28,7 +28,7 @@ from evaluation.metrics import contains_gold  # noqa: E402
 from qa import models  # noqa: E402
 from qa.answer_question import answer_question  # noqa: E402
 from qa.context import build_context  # noqa: E402
-from qa.questions import split_question  # noqa: E402
+from qa.intent import split_question  # noqa: E402
 
 Pair = tuple[GoldQuestion, GoldQuestion]
 
@@ -40,7 +40,7 @@ def main() -> None:
     pairs = _pair_questions(dataset, options.pairs)
     print(f"{dataset.name}: {len(pairs)} questions of two")
     for name, how in (("part by part", split_question), ("as a whole", lambda text: ())):
-        with patch("qa.runs.split_question", how):
+        with patch("qa.intent.split_question", how):
             texts = [_ask(pair, indexed.collection.name) for pair in pairs]
         _print_row(name, pairs, texts)
 

@@ -34,7 +34,7 @@ from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Chunk, Collection, Document
 from evaluation.datasets import DataSet, read_dataset
 from evaluation.metrics import Array, bootstrap_interval, judge_ranking
-from qa.search.fusion import best_first
+from qa.search.ranking import best_first
 from qa.types import Query
 
 TAGS = ("share2", "share10", "share100")

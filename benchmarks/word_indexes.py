@@ -20,7 +20,7 @@ from growth import DIMENSION
 from accounts.authentication import principal_of
 from corpus.access.principal import acting_as
 from corpus.models import Collection
-from qa.search.legs import Legs, Scores
+from qa.search.hybrid import Legs, Scores
 from qa.types import Query
 
 WANTED = 50

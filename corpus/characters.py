@@ -16,6 +16,7 @@ PIECE_CHARS = 2**18
 _UNUSUAL = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
 # Vowels and finals of Korean, which join the letter before.
 _JOINING = ("\u1160", "\u11ff")
+_JOINER = "\u200d"
 
 
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
@@ -62,3 +63,22 @@ def _drop_marks(run: re.Match[str]) -> str:
 def folded(text: str) -> str:
     """Return letters and digits alone, in lower case and without accents."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
+
+
+def whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widen a span so that it cuts no mark from its letter: tokens leave accents out."""
+    while _are_joined(text, start):
+        start -= 1
+    while _are_joined(text, end):
+        end += 1
+    return start, end
+
+
+def _are_joined(text: str, at: int) -> bool:
+    """Tell whether what stands before and behind ``at`` is seen as one character."""
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    if "\ud800" <= before <= "\udbff" and "\udc00" <= behind <= "\udfff":
+        return True
+    return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")

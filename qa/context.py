@@ -14,7 +14,7 @@ from qa.proof.confidence import Calibration, read_calibration, read_draft_calibr
 from qa.proof.drafts import Checked, Claim
 from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
-from qa.search.passage_order import PassageReranker, rerank_passages
+from qa.search.ranking import PassageReranker, rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 

@@ -22,16 +22,22 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
-from qa.asked.mentions import choose_mentions, mentions, point_to, speaks_of
 from qa.context import EXTRACTIVE, QAContext
-from qa.intent import Intent, IntentKind, classify
+from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.proof.outline import Section, tell_outline
 from qa.proof.parts import join_answers
-from qa.questions import is_greeting
-from qa.readers.passages import READ_LEAST, read_passages
+from qa.readers import READ_LEAST, read_passages
+from qa.search.documents import (
+    choose_mentions,
+    find_by_name,
+    mentions,
+    point_to,
+    read_openings,
+    read_sections,
+    speaks_of,
+)
 from qa.search.hybrid import SteadyVersions
-from qa.search.outline import find_by_name, read_openings, read_sections
 from qa.state import Answered, QAInput, QAState
 from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 

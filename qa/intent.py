@@ -1,11 +1,13 @@
-"""Classify a question once, by its words. Pure."""
+"""Read a question by its words alone: what it asks for, its parts and phrases, its topic. Pure."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from qa.asked.comparisons import split_comparison
-from qa.asked.mentions import find_topic_sought
-from qa.questions import asks_for_all, asks_for_several, find_named, is_greeting, split_question
+from qa.proof.support.words import read_words
+from qa.types import Exchange
 
 
 class IntentKind(StrEnum):
@@ -60,3 +62,439 @@ def classify(question: str) -> Intent:
             wants_list=wants_list,
         )
     return Intent(IntentKind.QUESTION, question, wants_list=wants_list)
+
+
+_QUOTED = re.compile(
+    r'"([^"]{2,200})"|\u201c([^\u201d]{2,200})\u201d|\u00ab([^\u00bb]{2,200})\u00bb'
+)
+# Names that stand in no dictionary: error codes, versions, paths, variables.
+_IDENTIFIER = re.compile(
+    r"""(?<![\w./:-])(?:
+        (?=[\w./:-]*[A-Za-z])(?=[\w./:-]*\d)\w+(?:[-./:]\w+)+  # CVE-2024-1234, v2.13.0
+        | (?=\w*[A-Za-z])(?=\w*[\d_])\w{2,}                     # ERR_404, snake_case, sha256
+        | [a-z]+(?:[A-Z][a-z0-9]*)+                             # camelCase
+        | \d+(?:\.\d+){2,}                                      # 10.0.0.1
+    )(?![\w/])""",
+    re.VERBOSE,
+)
+
+# Each is looked for in every candidate, and adds an expression that Django nests.
+MOST_PHRASES = 16
+
+# People do not begin each sentence of a question with a capital.
+_SENTENCE_END = re.compile(r"(?<=[.?!;])\s+|(?<=[\u3002\uff1f\uff01\uff1b])")
+# Sentences of a question that are searched for by themselves, and words that make one.
+MOST_SENTENCES = 8
+WORDS_IN_A_SENTENCE = 3
+
+
+def find_phrases(text: str) -> tuple[str, ...]:
+    """Return the quoted phrases and the identifiers of a question, each once, in order.
+
+    At most ``MOST_PHRASES``, the first ones.
+    """
+    quoted = ["".join(groups).strip() for groups in _QUOTED.findall(text)]
+    identifiers = [match.group() for match in _IDENTIFIER.finditer(text)]
+    return tuple(dict.fromkeys(filter(None, (*quoted, *identifiers))))[:MOST_PHRASES]
+
+
+def find_sentences(text: str) -> tuple[str, ...]:
+    """Return the sentences of a question of several, at most ``MOST_SENTENCES``; else none."""
+    parts = [part.strip() for part in _SENTENCE_END.split(text)]
+    sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
+    return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
+
+
+_POLITE = (
+    r"hi|hello|hey|howdy|greetings|good\s+(?:morning|afternoon|evening|day)|thanks|thank\s+you|thx"
+    r"|cheers|ok|okay|bye|goodbye|good\s+night|how\s+are\s+you|nice\s+to\s+meet\s+you"
+    r"|help(?:\s+me)?|who\s+are\s+you|what\s+are\s+you|(?:what|how)\s+can\s+you\s+(?:do|help)"
+    r"(?:\s+(?:me|for\s+me))?|what\s+do\s+you\s+do|what\s+can\s+I\s+(?:do|ask)(?:\s+(?:here|you))?"
+    # German, French, Spanish and Italian.
+    r"|hallo|guten\s+(?:tag|morgen|abend)|gute\s+nacht|moin|servus|danke|tsch\u00fcss|wer\s+bist\s+du"
+    r"|was\s+kannst\s+du|hilfe|bonjour|bonsoir|salut|coucou|merci|au\s+revoir|qui\s+es[-\s]tu"
+    r"|que\s+peux[-\s]tu\s+faire|\u00a1?hola|\u00a1?buen[oa]s\s+(?:d\u00edas|dias|tardes|noches)"
+    r"|(?:muchas\s+)?gracias|adi\u00f3s|\u00bf?qui\u00e9n\s+eres|\u00bf?qu\u00e9\s+puedes\s+hacer"
+    r"|ciao|salve|buon\s?giorno|buona\s?sera|(?:mille\s+)?grazie|arrivederci|chi\s+sei"
+    r"|cosa\s+puoi\s+fare"
+)
+_GREETING = re.compile(
+    rf"(?:(?:{_POLITE})(?:\s+(?:there|all|everyone|again|so\s+much|very\s+much|pkb|zusammen|sch\u00f6n"
+    r"|sehr|beaucoup|mille))?[\s,.!?]*)+",
+    re.IGNORECASE,
+)
+
+
+def is_greeting(text: str) -> bool:
+    """Return whether a text greets, thanks or asks for help, and asks nothing of the documents."""
+    return _GREETING.fullmatch(text.strip()) is not None
+
+
+_SUMMARY = re.compile(
+    r"""\A\s*+(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
+    (?:summari[sz]e | sum\s+up | outline
+       | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?
+         (?:(?:short|brief|quick)\s+)?(?:summary|overview|outline|tl;?dr)\s+of
+       | what(?:\s+(?:is|are|do|does)|['\u2019]s)(?=.+\s(?:about|cover)\W*$))
+    \s+(?P<name>\S[^\n]*+)\s*\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAMES_NONE = re.compile(
+    r"""(?:please\s+|(?:can|could|would)\s+you\s+(?:please\s+)?)?
+    (?:summari[sz]e | sum\s+up
+       | (?:(?:give|show|write)\s+(?:me\s+|us\s+)?)?(?:an?\s+|the\s+)?(?:(?:short|brief|quick)\s+)?
+         (?:summary|overview|outline|tl;?dr)
+       | (?:what|which)\s+(?:documents|files)\s+(?:are\s+there|do\s+you\s+have)
+       | (?:list|show)\s+(?:me\s+)?(?:all\s+)?(?:the\s+|my\s+)?(?:documents|files)
+       | what(?:\s+is|['\u2019]s)\s+in\s+(?:here
+         |(?:the|this|these|my|your)\s+(?:documents|files|collection|library))
+    )(?:,?\s+please)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# Of a document's name these tell nothing.
+_NAMELESS = frozenset(
+    "a all an and collection content contents doc document documents everything file files guide"
+    " here in it library manual my of on our page paper please that the these they this those to"
+    " whole you your".split()
+)
+
+
+def find_named(text: str) -> str:
+    """Return what is to be summed up ("Summarise the fire manual"); empty where nothing is."""
+    found = _SUMMARY.match(text)
+    name = found["name"].rstrip(" \t.?!") if found else ""
+    words, _, last = name.rpartition(" ")
+    return words.rstrip() if words and last.lower() in {"about", "cover"} else name
+
+
+def asks_for_all(text: str) -> bool:
+    """Tell whether a summary is asked for, and no document is named: of all there is."""
+    name = find_named(text)
+    if name:
+        return not telling_words(name)
+    return _NAMES_NONE.fullmatch(text.strip(" \t\n.,?!")) is not None
+
+
+def telling_words(name: str) -> frozenset[str]:
+    """Return the words of a document's name by which it is found, in lower case."""
+    return frozenset(re.findall(r"[^\W_]+", name.lower())) - _NAMELESS
+
+
+# Each part is answered by itself; more than these are a list of questions, not one.
+MOST_PARTS = 3
+_VERB = (
+    r"(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had|must|may|might)"
+)
+_SUBJECT = r"(?:i|we|you|it|they|he|she|there|this|that|these|those|my|our|your)"
+_ASKS = rf"""(?:
+    (?:what|which|whose|who|whom|when|where|why|how)(?:\s+(?!and\b|or\b)[\w'-]+){{0,4}}?\s+{_VERB}\b
+    | (?:what|who)(?:'s|\u2019s)\b
+    | who\s+\w | which\s+ones?\b
+    | how\s+to\b
+    | {_VERB}(?:n't)?\s+{_SUBJECT}\b
+    # "and does the rest" asks nothing.
+    | (?!do|ha){_VERB}(?:n't)?\s+(?:the|an?)\b
+)"""
+_BEGINS_QUESTION = re.compile(
+    rf"\A\s*+(?:what|which|whose|who|whom|when|where|why|how|{_VERB})\b", re.IGNORECASE
+)
+_NEXT_QUESTION = re.compile(
+    rf"(?<!\s)(?:\s*+,)?\s++and\s++(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
+)
+# What a question asks for, and a pronoun behind all else: what that is done to.
+_ASKED_FOR = re.compile(
+    rf"\A\s*+(?:which|what)\s+(?P<noun>[\w'-]+(?:\s+[\w'-]+)?)\s+{_VERB}\b", re.IGNORECASE
+)
+_LAST_PRONOUN = re.compile(r"\b(?:it|them)(?=\W*\Z)", re.IGNORECASE)
+
+
+def split_question(text: str) -> tuple[str, ...]:
+    """Return the questions that a question of several is made of, each on its own; else none.
+
+    What is told before the first one stands before each. What a later one refers to by a pronoun
+    is taken from the one before it. Where the first is a follow-up itself, that is only what it
+    asks for: "Which port does it use and how do I change it?", but "Can I try it and is it free?".
+    """
+    asked = [part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))]
+    if not asked or not text.rstrip().endswith(asked[-1].rstrip()):
+        return ()
+    told = text[: text.index(asked[0])].strip()
+    parts = [part for sentence in asked for part in _split_sentence(sentence)]
+    if not 1 < len(parts) <= MOST_PARTS:
+        return ()
+    if is_follow_up(parts[0]):
+        found = _ASKED_FOR.match(parts[0])
+        noun = found["noun"] if found else ""
+        # "What does it do": words that mean nothing by themselves are no noun.
+        is_noun = bool(noun) and len(_content_words(noun)) == len(noun.split())
+        the_noun = f"the {noun}" if is_noun else r"\g<0>"
+        return (parts[0], *(_LAST_PRONOUN.sub(the_noun, part) for part in parts[1:]))
+    standing: list[Exchange] = []
+    for part in parts:
+        completed = complete_follow_up(part, standing)
+        standing.append(Exchange(part, completed, ""))
+    return tuple(f"{told} {each.searched}".strip() for each in standing)
+
+
+def _split_sentence(sentence: str) -> list[str]:
+    """The questions that are joined by "and" in one, each with its mark."""
+    if not _BEGINS_QUESTION.match(sentence):
+        return [sentence.strip()]
+    parts: list[str] = []
+    begin = 0
+    for match in _NEXT_QUESTION.finditer(sentence):
+        if len(sentence[begin : match.start()].split()) >= WORDS_IN_A_SENTENCE:
+            parts.append(sentence[begin : match.start()].strip())
+            begin = match.end()
+    parts.append(sentence[begin:].strip())
+    return [part.rstrip("?\uff1f. ") + "?" for part in parts]
+
+
+_COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[2-9]|1[0-2])"
+_AUXILIARY = rf"(?:{_VERB}|doesn|don|isn|aren)"
+# A noun in the plural, as far as its letters tell.
+_PLURAL = r"""(?:(?!(?:always|does|goes|has|its|means|news|perhaps|series|this|was|yes)\b)
+    [\w-]+(?<!u)(?<!s)(?<!i)s | criteria | people | children | men | women | phenomena)\b"""
+_ASKS_FOR_SEVERAL = re.compile(
+    rf"""\b(?:
+    (?:what|which|who|name|list|give|tell)\b(?:\s+(?:are|were|me|us|out))*+
+        (?:\s+(?:the|all|some))*+ \s+(?:\w+\s+)?? {_COUNT}\s+\w{{3}}
+    | (?:what|who|which)\s+(?:are|were)\s+(?:the|all|some|its|their|his|her|our|your)\s+
+        (?:(?!of\b|for\b|in\b|to\b|that\b)[\w'-]+\s+){{0,3}}?{_PLURAL}
+    | what\s+are\s+(?:[\w'-]+\s+){{0,2}}?{_PLURAL}\s+(?:of|for|in|to|that|when)\b
+    | which\s+{_PLURAL}
+    | (?:what|which)\s+(?:[\w'-]+\s+){{0,2}}?{_PLURAL}\s+(?:of|{_AUXILIARY})\b
+    | what\s+{_PLURAL}\s+(?!(?:at|by|for|from|if|in|on|to|when|with)\b)\w+\s+
+        (?:an?|the|this|these|those)\b
+    )
+    | \A\s*+(?:please\s+)?(?:list|enumerate)\s+\w
+    | \A\s*+(?:please\s+)?(?:name|give(?:\s+me)?|tell\s+me)\s+(?:the|all|some)\s+
+        (?:(?!of\b|who\b|that\b)[\w'-]+\s+){{0,2}}?{_PLURAL}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def asks_for_several(text: str) -> bool:
+    """Tell whether a question asks for several things, which a list or table may tell whole.
+
+    "What are the steps?", "Which three kinds are there?", "Name the stages."; not "What are
+    embeddings?", which asks what one thing is.
+    """
+    return _ASKS_FOR_SEVERAL.search(text) is not None
+
+
+_FILLER = re.compile(r"^\s*(?:(?:so|ok|okay|well|yes|no|thanks)\b[\s,.!]*)+", re.IGNORECASE)
+_CONJUNCTION = re.compile(r"^\s*(?:(?:and|but|or|also|then|plus)\b[\s,]*)+", re.IGNORECASE)
+_ELLIPSIS = re.compile(
+    r"^\s*(?:what|how)\s+about\b|\b(?:the\s+same|as\s+well|else)\b", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"\b(?:it|they|them|he|she|him)\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\b(?:its|their|his)\b|\bher\b(?=\s+\w)", re.IGNORECASE)
+# "That" in "the tool that does it" refers to its own sentence; here it is subject or object.
+_DEMONSTRATIVE = re.compile(
+    r"(?:^|\b(?:is|are|was|were|do|does|did|can|of|to|in|for|with|why|how|mean|about|after|before)"
+    r"\s+)(?P<reference>(?:this|that|these|those)\b(?:\s+ones?\b)?)(?P<is_last>\W*$)?",
+    re.IGNORECASE,
+)
+# "How long does it take to deploy a model?" and "is it possible to ..." refer to nothing before.
+_EXPLETIVE = re.compile(
+    r"^(?>.*?\bit\b).*?\b(?:to|that|if|when)\s+\w+", re.IGNORECASE | re.MULTILINE
+)
+_DEFINITION = re.compile(r"^\s*(?:who|what)\s+(?:is|are|was|were)\s+\w", re.IGNORECASE)
+_TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.IGNORECASE)
+_WORD = re.compile(r"[\w][\w'’-]*")
+
+# A question of fewer words that mean something does not stand on its own.
+LEAST_CONTENT_WORDS = 2
+
+_FUNCTION_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being"
+    " below between both but by can could did do does doing down during each else exactly few"
+    " for from further give had has have having he her here hers him his how i if in into is"
+    " it its just long many may me might more most much must my no nor not now of off often ok"
+    " okay on once one ones only or other our out over own please same shall she should so"
+    " some such tell than that the their them then there these they this those through to too"
+    " under until up us very was we well were what when where which while who whom whose why"
+    " will with would yes you your".split()
+)
+
+
+def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
+    """Return the question with its topic, or as it is if it stands on its own.
+
+    Args:
+        question: As asked.
+        history: What was asked before, oldest first.
+    """
+    if not history or not is_follow_up(question):
+        return question
+    standing = [past.question for past in history if past.searched == past.question]
+    topic = find_topic(standing[-1] if standing else history[-1].searched)
+    bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
+    if not topic or topic.lower() in bare.lower():
+        return question
+    return _put_in(bare, topic)
+
+
+def is_follow_up(question: str) -> bool:
+    """Tell whether a question needs an earlier one to be understood."""
+    question = _FILLER.sub("", question)
+    bare = _CONJUNCTION.sub("", question)
+    if bare != question or _ELLIPSIS.search(bare) or _DEMONSTRATIVE.search(bare):
+        return True
+    reference = _POSSESSIVE.search(bare) or _PRONOUN.search(bare)
+    words = _content_words(bare)
+    if reference is not None:
+        before = _content_words(bare[: reference.start()])
+        is_answered_inside = len(before) >= LEAST_CONTENT_WORDS or _EXPLETIVE.search(bare)
+        return len(words) < LEAST_CONTENT_WORDS or not is_answered_inside
+    return len(words) < LEAST_CONTENT_WORDS and not (words and _DEFINITION.match(bare))
+
+
+def find_topic(question: str) -> str:
+    """Return what a question is about: its noun phrase to the end, else its telling words."""
+    bare = question.strip().rstrip("?!. ")
+    start = _TOPIC_START.search(bare)
+    if start is not None and _content_words(bare[start.start() :]):
+        return bare[start.start() :]
+    return " ".join(_content_words(bare))
+
+
+def _put_in(question: str, topic: str) -> str:
+    """Put the topic in the place of the word that refers to it, else behind the question."""
+    demonstrative = _DEMONSTRATIVE.search(question)
+    if found := _POSSESSIVE.search(question):
+        (start, end), filled = found.span(), f"{topic}'s"
+    elif found := _PRONOUN.search(question):
+        (start, end), filled = found.span(), topic
+    elif demonstrative and demonstrative["is_last"] is not None:
+        (start, end), filled = demonstrative.span("reference"), topic
+    else:
+        return f"{question.rstrip('?!. ')} ({topic})?"
+    completed = question[:start] + filled + question[end:]
+    return completed[:1].upper() + completed[1:]
+
+
+def _content_words(text: str) -> list[str]:
+    return [word for word in _WORD.findall(text) if word.lower() not in _FUNCTION_WORDS]
+
+
+# Words of a side, and of a whole comparison: what is longer compares no two things by their names.
+MOST_NAME_WORDS = 8
+MOST_WORDS = 40
+
+_PLEASE = r"(?:please |(?:can|could|would) you (?:please )?)?"
+_LEAD = r"(?:(?:what (?:is|are)|what['\u2019]s|explain|describe|tell (?:me|us)|show (?:me|us)) )?"
+_AND = r" ?, (?:and )?| and | & "
+# How a comparison is put, its sides in brackets, and what stands between two of them.
+_COMPARISONS = tuple(
+    (re.compile(form, re.IGNORECASE), re.compile(between, re.IGNORECASE))
+    for form, between in (
+        (rf"{_PLEASE}(?:compare|contrast)(?: and contrast)? (?P<sides>.+)", _AND),
+        (rf"{_PLEASE}(?:compare|contrast) (?P<sides>.+)", r" (?:with|to|against) "),
+        (
+            rf"{_PLEASE}{_LEAD}(?:the |any )?(?:(?:main|key|biggest) )?"
+            r"(?:difference|distinction|comparison)s? between (?P<sides>.+)",
+            _AND,
+        ),
+        (r"what distinguishes (?P<sides>.+)", r" from "),
+        (
+            r"how (?:do|does|did|is|are|was|were) (?P<sides>.+)",
+            r" (?:differ from|different (?:from|to|than)|compared? (?:to|with)) ",
+        ),
+        (r"how (?:do|did|are|were) (?P<sides>.+) (?:differ|different|compare)", _AND),
+        (r"what (?:do|does) (?P<sides>.+) (?P<verb>stand for|mean)", _AND),
+        (r"(?P<sides>.+)", r" (?:vs\.?|versus) "),
+    )
+)
+# In what respect sides are compared: it holds for each.
+_RESPECT = re.compile(r" (?:in|for|when|regarding|with regard to) .+\Z", re.IGNORECASE)
+_NO_NAME = re.compile(
+    r"(?:what|which|whose|who|whom|when|where|why|how|is|are|was|were|do|does|did|can|could|should"
+    r"|will|would|has|have|if|in|others?)\b",
+    re.IGNORECASE,
+)
+
+
+class Side(NamedTuple):
+    """A thing that is compared, and the question whose answer tells of it."""
+
+    name: str
+    question: str
+
+
+def split_comparison(text: str) -> tuple[Side, ...]:
+    """Return the sides of a question that compares, at most ``MOST_PARTS``; else none.
+
+    "How does a page differ from a ticket?" has two: "What is a page?", "What is a ticket?".
+    """
+    words = text.rstrip(" .?!\n").split()
+    asked = " ".join(words)
+    for form, between in _COMPARISONS if len(words) <= MOST_WORDS else ():
+        found = form.fullmatch(asked)
+        if found is None:
+            continue
+        names, respect = _split_sides(found["sides"], between)
+        if len(names) > 1 and all(map(_is_side, names)):
+            verb = found.groupdict().get("verb")
+            return tuple(Side(name, _ask_of(name, verb, respect)) for name in names)
+    return ()
+
+
+def _split_sides(sides: str, between: re.Pattern[str]) -> tuple[list[str], str]:
+    """The names of the sides, none where it is unclear where one ends, and the respect."""
+    *first, last = between.split(sides)
+    respect = _RESPECT.search(last)
+    names = [*first, last[: respect.start()] if respect else last]
+    names = [name.removeprefix("both ").removeprefix("between ").strip() for name in names]
+    # "Search and replace and grep" may be two or three.
+    is_clear = len(names) == 2 or between.pattern != _AND or "," in sides  # noqa: PLR2004
+    is_apart = len({name.lower() for name in names}) == len(names) <= MOST_PARTS
+    return (names if is_clear and is_apart else []), respect.group() if respect else ""
+
+
+def _is_side(name: str) -> bool:
+    is_short = len(name.split()) <= MOST_NAME_WORDS
+    has_content = any(word.is_content for word in read_words(name))
+    return is_short and has_content and not (_NO_NAME.match(name) or set("?!:;,") & set(name))
+
+
+def _ask_of(name: str, verb: str | None, respect: str) -> str:
+    if verb:
+        return f"What does {name} {verb}{respect}?"
+    last = name.rsplit(maxsplit=1)[-1]
+    is_singular = name.lower().startswith(("a ", "an ")) or last.isupper()
+    is_plural = not is_singular and last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return f"What {'are' if is_plural else 'is'} {name}{respect}?"
+
+
+_DOCUMENTS = r"(?:documents?|docs?|files?|pages?|manuals?|guides?|sources?|texts?)"
+_SPEAKS = (
+    r"(?:(?:talks?|speaks?|writes?) about|(?:is|are) about(?! to )|mentions?|covers?"
+    r"|discuss(?:es)?|deals? with|refers? to|contains?(?: information (?:on|about))?"
+    r"|says? (?:something|anything) (?:about|on)"
+    r"|have (?:something|anything|information) (?:about|on))"
+)
+_THEM = rf"(?:of )?(?:(?:the|my|our|your|these) )?{_DOCUMENTS}(?: here)?"
+# Which file has the passwords, or which source has iron, a text may say.
+_HOLDS = r"(?:files?|sources?|texts?) contains? (?!information )"
+_MENTIONS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?:which|what) (?!{_HOLDS}){_THEM} {_SPEAKS} (?P<topic>.+)",
+        rf"in (?:which|what) {_THEM} (?:is|are) (?P<topic>.+) (?:mentioned|covered|discussed)",
+        rf"(?:please )?(?:list|find|show|give)(?: me| us)?(?: all)? {_THEM}"
+        rf"(?: (?:that|which) {_SPEAKS}| about| on) (?P<topic>.+)",
+        rf"(?:are|is) there (?:any|an?|some)?(?: other)? ?{_DOCUMENTS}"
+        rf"(?: (?:that|which) {_SPEAKS}| about| on) (?P<topic>.+)",
+    )
+)
+
+
+def find_topic_sought(text: str) -> str:
+    """Return what documents are sought for ("Which documents mention X?"); empty for none."""
+    words = text.rstrip(" .?!\n").split()
+    if len(words) > MOST_WORDS:
+        return ""
+    found = (form.fullmatch(" ".join(words)) for form in _MENTIONS)
+    return next((each["topic"] for each in found if each), "")

@@ -9,9 +9,9 @@ import structlog
 
 from corpus.errors import BackendError
 from qa.context import Expander, QAContext, Rewriter, StatementChecker
+from qa.intent import complete_follow_up
 from qa.proof.drafts import Checked, Claim, StreamingVerifier
-from qa.questions import complete_follow_up
-from qa.readers.passages import read_all
+from qa.readers import read_all
 from qa.search.neighbours import with_neighbours
 from qa.types import Answer, Draft, Exchange, OnDraft, Passage, Query, VerifiedStatement
 

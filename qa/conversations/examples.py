@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
+from qa.intent import is_follow_up, split_question, telling_words
 from qa.models import Answer
-from qa.questions import is_follow_up, split_question, telling_words
 
 # What is looked at: the newest documents and, of each, the first headings.
 MOST_DOCUMENTS = 20

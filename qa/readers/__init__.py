@@ -1,12 +1,15 @@
 """The port through which texts are read for the answer to a question; one adapter a file."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, cast
 
 from django.conf import settings
 
 from corpus.backends import BackendRegistry, Model
-from qa.types import Reading
+from qa.types import Passage, Reading
 
 readers = BackendRegistry("PKB_READERS")
 
@@ -28,3 +31,43 @@ class Reader(Model, Protocol):
 def get_reader() -> Reader:
     """Return the reader that ``PKB_READER`` names."""
     return cast("Reader", readers[settings.PKB_READER_MODEL])
+
+
+# Passages that are read, the best ranked: more hold the answer hardly more often, and each costs.
+READ_COUNT = 10
+# How far behind the best a passage's own score may be for it to be read, after the first ones: what
+# is farther behind is hardly ever the one that answers.
+READ_WITHIN = 0.4
+READ_LEAST = 3
+
+
+def read_passages(
+    question: str, passages: Sequence[Passage], *, reader: Reader, least: int = READ_LEAST
+) -> list[Passage]:
+    """Return the passages in the order they have, the first ones with their readings.
+
+    Args:
+        passages: Best first, by their own scores.
+        least: How many are read, however far behind the best.
+
+    Raises:
+        BackendError: The reader failed.
+    """
+    least_score = passages[0].score - READ_WITHIN if passages else 0.0
+    near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
+    count = max(least, near)
+    return [*read_all(question, passages[:count], reader=reader), *passages[count:]]
+
+
+def read_all(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
+    """Return all of the passages with their readings.
+
+    Raises:
+        BackendError: The reader failed.
+    """
+    leads = [f"{passage.place}\n" if passage.place else "" for passage in passages]
+    readings = reader.read(question, [passage.text for passage in passages], leads=leads)
+    return [
+        replace(passage, reading=reading)
+        for passage, reading in zip(passages, readings, strict=True)
+    ]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from corpus.characters import whole_characters
 from corpus.sentences import sentence_spans
-from qa.readers.pairs import whole_characters
 from qa.search.rerankers import get_judge
 from qa.types import Reading
 

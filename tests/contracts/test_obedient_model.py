@@ -17,7 +17,7 @@ from qa.language_model import Drafted, draft_and_verify
 from qa.proof.citations import CitationVerifier
 from qa.proof.confidence import Calibration
 from qa.proof.drafts import Claim
-from qa.readers.passages import read_passages
+from qa.readers import read_passages
 from qa.types import Answer, Passage
 from tests.contracts.chat_server import (
     QUERY,

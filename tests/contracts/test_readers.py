@@ -18,8 +18,7 @@ from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
 from pkb import settings as configured
 from qa.readers import Reader
-from qa.readers.cross_encoder import CrossEncoderReader
-from qa.readers.pairs import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS
+from qa.readers.cross_encoder import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, CrossEncoderReader
 from qa.readers.sentences import MOST_SENTENCES, SentenceReader
 from qa.search.rerankers import get_judge
 from qa.types import Reading

@@ -11,7 +11,7 @@ from corpus.catalogue import create_collection
 from corpus.filters import parse_filter
 from corpus.lexical import K1, B, LexicalQuery, read_lexical_query
 from corpus.models import Chunk, Collection, Document
-from qa.search import legs
+from qa.search import hybrid
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.factories import ingest_text_of
@@ -123,7 +123,7 @@ def test_what_a_filter_leaves_is_ranked_as_if_all_of_it_were_scored(
     retriever = HybridRetriever(alpha=0.5, candidate_count=4)
     for budget, most_compared in [(100, 100), (8, 100), (2, 100), (2, 0)]:
         monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", budget)
-        monkeypatch.setattr(legs, "CANDIDATE_BUDGET", budget)
+        monkeypatch.setattr(hybrid, "CANDIDATE_BUDGET", budget)
         monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", most_compared)
         found = retriever.retrieve(query, limit=4, mode="lexical").passages
         assert [passage.title for passage in found] == expected, (budget, most_compared)

@@ -18,8 +18,8 @@ from qa.context import build_context
 from qa.conversations import read_passages
 from qa.models import Citation
 from qa.records import record_answer
-from qa.search import outline
-from qa.search.legs import Legs
+from qa.search import documents as documents_search
+from qa.search.hybrid import Legs
 from tests.database import held_up
 from tests.factories import ingest_text_of
 from tests.histories.texts import (
@@ -111,8 +111,8 @@ def versions_of(answer: dict[str, Any]) -> list[int]:
 
 def test_a_summary_is_of_one_version(houses: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     put(houses, 1)
-    replacing = first_of(lambda: put(houses, 2), outline._section_at)
-    monkeypatch.setattr(outline, "_section_at", replacing)
+    replacing = first_of(lambda: put(houses, 2), documents_search._section_at)
+    monkeypatch.setattr(documents_search, "_section_at", replacing)
     assert set(versions_of(ask(SUMMARISE))) == {1}
     assert set(versions_of(ask(SUMMARISE))) == {2}
 
@@ -121,7 +121,7 @@ def test_what_is_summed_up_is_found_again_once_it_was_replaced(
     houses: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(houses, 1)
-    replacing = first_of(lambda: put(houses, 2), outline.read_sections)
+    replacing = first_of(lambda: put(houses, 2), documents_search.read_sections)
     monkeypatch.setattr("qa.graph.read_sections", replacing)
     assert set(versions_of(ask(SUMMARISE))) == {2}
 

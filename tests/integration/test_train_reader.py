@@ -16,8 +16,7 @@ from corpus.errors import BackendError
 from evaluation.reader_rows import ReaderRow
 from pkb import settings as configured
 from qa.readers.adapter import read_adapter
-from qa.readers.cross_encoder import CrossEncoderReader
-from qa.readers.pairs import as_reading, encode_pairs
+from qa.readers.cross_encoder import CrossEncoderReader, as_reading, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
 from qa.types import Reading
 

@@ -3,16 +3,16 @@
 import pytest
 
 from corpus.ingestion.normal_form import Heading
-from qa.intent import classify
-from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, notice_of
-from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
-from qa.questions import (
+from qa.intent import (
     asks_for_all,
+    classify,
     find_named,
     is_greeting,
     telling_words,
 )
-from qa.search.outline import find_by_name, find_main
+from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, notice_of
+from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
+from qa.search.documents import find_by_name, find_main
 from qa.types import Answer, Citation, Passage
 
 MANUAL = (

@@ -1,8 +1,25 @@
-"""What a question asks for, by its words."""
+"""What a question asks for, by its words: its kind, parts, phrases, and what it follows up."""
 
 import pytest
 
-from qa.intent import Intent, IntentKind, classify
+from qa.intent import (
+    MOST_NAME_WORDS,
+    MOST_PHRASES,
+    MOST_SENTENCES,
+    MOST_WORDS,
+    Intent,
+    IntentKind,
+    asks_for_several,
+    classify,
+    complete_follow_up,
+    find_phrases,
+    find_sentences,
+    find_topic,
+    find_topic_sought,
+    is_follow_up,
+    split_comparison,
+)
+from qa.types import Exchange
 
 
 @pytest.mark.parametrize(
@@ -54,3 +71,282 @@ def test_a_comparison_has_its_sides_and_a_question_for_each() -> None:
 )
 def test_a_question_for_several_things_wants_a_list(question: str, wants_list: bool) -> None:
     assert classify(question).wants_list is wants_list
+
+
+@pytest.mark.parametrize(
+    ("question", "phrases"),
+    [
+        ("How long does a refund take?", ()),
+        ('Where does it say "two signatures"?', ("two signatures",)),
+        (
+            "What is \u201cgreen book\u201d and \u00ablivre vert\u00bb?",
+            ("green book", "livre vert"),
+        ),
+        ("What does ERR_404_TIMEOUT mean?", ("ERR_404_TIMEOUT",)),
+        ("Is CVE-2024-1234 fixed in v2.13.0?", ("CVE-2024-1234", "v2.13.0")),
+        ("Who calls read_lexical_query and getUserName?", ("read_lexical_query", "getUserName")),
+        ("Ping 10.0.0.1 or sha256?", ("10.0.0.1", "sha256")),
+        ("In 1874, for 3.5 metres, on 12:30?", ()),
+        ('Nothing "" is quoted', ()),
+    ],
+    ids=[
+        "plain",
+        "quoted",
+        "typographic",
+        "code",
+        "dashes",
+        "names",
+        "address",
+        "numbers",
+        "empty",
+    ],
+)
+def test_quoted_phrases_and_identifiers_are_found(question: str, phrases: tuple[str, ...]) -> None:
+    assert find_phrases(question) == phrases
+
+
+def test_a_phrase_is_named_once() -> None:
+    assert find_phrases('sha256 is "sha256"') == ("sha256",)
+
+
+def test_the_first_phrases_are_enough() -> None:
+    names = [f"a{number}" for number in range(MOST_PHRASES + 300)]
+    assert find_phrases(" ".join(names)) == tuple(names[:MOST_PHRASES])
+
+
+@pytest.mark.parametrize(
+    ("question", "sentences"),
+    [
+        ("Who built the tower?", ()),
+        ("Thanks! Who built the tower?", ()),
+        (
+            "i look for old towers. who built them, e.g. in Bavoke? see v1.2.",
+            ("i look for old towers.", "who built them, e.g."),
+        ),
+        (
+            "We had a storm; the lamp went out. Why?",
+            ("We had a storm;", "the lamp went out."),
+        ),
+        ("", ()),
+    ],
+    ids=["one", "a greeting", "small letters", "semicolon", "empty"],
+)
+def test_a_question_of_several_sentences_is_cut(question: str, sentences: tuple[str, ...]) -> None:
+    assert find_sentences(question) == sentences
+
+
+def test_the_first_sentences_are_enough() -> None:
+    text = " ".join(f"This is sentence {number}." for number in range(MOST_SENTENCES + 5))
+    assert len(find_sentences(text)) == MOST_SENTENCES
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the seven stages of the model lifecycle?",
+        "What are the steps of indexing?",
+        "what were the most common causes of skew",
+        "What are common causes of skew?",
+        "Which triggers start continuous training?",
+        "Which data tests does the guide recommend?",
+        "Which three things does MLOps add?",
+        "What stages can a version have?",
+        "What kinds of tests are there?",
+        "What conditions make a rollback possible?",
+        "In which cases is a store not needed?",
+        "Who are the owners?",
+        "List the ranges.",
+        "Please list what is needed.",
+        "Name the forms of quantization.",
+        "Give me all steps.",
+        "What two cities does it join?",
+        "Which criteria are there?",
+    ],
+)
+def test_a_question_for_several_things_is_told(question: str) -> None:
+    assert asks_for_several(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the default port?",
+        "What are embeddings?",
+        "What happens in the evaluation stage?",
+        "What causes training-serving skew?",
+        "What makes a fast rollback possible?",
+        "Which index needs a training step?",
+        "Which is the fastest?",
+        "What does the analysis say?",
+        "What status does it give?",
+        "How many stages are there?",
+        "When was the mill built?",
+        "Name the person who owns it.",
+        "Who owns the two mills?",
+        "What was the news of 1999?",
+        "",
+    ],
+)
+def test_a_question_for_one_thing_is_none_for_several(question: str) -> None:
+    assert not asks_for_several(question)
+
+
+ASKED = "Who built the lighthouse at Bavoke?"
+HISTORY = [Exchange(ASKED, ASKED, "Orsolya Quill built it.")]
+
+COMPLETED = {
+    "How tall is it?": "How tall is the lighthouse at Bavoke?",
+    "and how long does it take?": "How long does the lighthouse at Bavoke take?",
+    "What about its lamp?": "What about the lighthouse at Bavoke's lamp?",
+    "How many steps?": "How many steps (the lighthouse at Bavoke)?",
+    "Why?": "Why (the lighthouse at Bavoke)?",
+    "What is that?": "What is the lighthouse at Bavoke?",
+    "And does this tower leak?": "does this tower leak (the lighthouse at Bavoke)?",
+}
+STANDING = [
+    "Who built the bakery in Lindow?",
+    "What is MLOps?",
+    "Who is Orsolya Quill?",
+    "How long does it take to deploy a model?",
+    "Is it possible to retrain daily?",
+    "Which tool that does tracing is recommended?",
+    "So what is model drift and why does it matter?",
+    "Is there a refund for late orders?",
+    "Wie hoch ist der Turm?",
+]
+
+
+@pytest.mark.parametrize("question", COMPLETED)
+def test_a_follow_up_gets_the_topic_of_the_last_question(question: str) -> None:
+    assert complete_follow_up(question, HISTORY) == COMPLETED[question]
+
+
+@pytest.mark.parametrize("question", STANDING)
+def test_a_question_that_stands_on_its_own_stays(question: str) -> None:
+    assert complete_follow_up(question, HISTORY) == question
+    assert not is_follow_up(question)
+
+
+def test_without_a_history_nothing_is_completed() -> None:
+    assert complete_follow_up("How tall is it?", []) == "How tall is it?"
+
+
+def test_the_topic_is_that_of_the_last_question_that_stood_on_its_own() -> None:
+    history = [*HISTORY, Exchange("How tall is it?", "How tall is the lighthouse at Bavoke?", "")]
+    assert "the lighthouse at Bavoke" in complete_follow_up("And who keeps it?", history)
+
+
+def test_follow_ups_alone_still_have_a_topic() -> None:
+    history = [Exchange("How tall is it?", "How tall is the lighthouse at Bavoke?", "")]
+    assert "the lighthouse at Bavoke" in complete_follow_up("And who keeps it?", history)
+
+
+def test_a_topic_that_is_named_is_not_put_in_again() -> None:
+    question = "And how tall is the lighthouse at Bavoke?"
+    assert complete_follow_up(question, HISTORY) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("Who built the lighthouse at Bavoke?", "the lighthouse at Bavoke"),
+        ("How does canary deployment work?", "canary deployment work"),
+        ("?", ""),
+    ],
+    ids=["noun phrase", "telling words", "nothing"],
+)
+def test_topics(question: str, topic: str) -> None:
+    assert find_topic(question) == topic
+
+
+SIDES = {
+    "Compare a feature store and a model registry": (
+        "What is a feature store?", "What is a model registry?",
+    ),
+    "Could you please compare and contrast sed and awk?": ("What is sed?", "What is awk?"),
+    "Compare WAL with the rollback journal": ("What is WAL?", "What is the rollback journal?"),
+    "compare metrics, logs and traces": (
+        "What are metrics?", "What are logs?", "What are traces?",
+    ),
+    "What is the difference between a page and a ticket?": (
+        "What is a page?", "What is a ticket?",
+    ),
+    "main differences between both RAID1 and RAID0": ("What is RAID1?", "What is RAID0?"),
+    "What's the difference between push and pop in quilt?": (
+        "What is push in quilt?", "What is pop in quilt?",
+    ),
+    "How does a shadow  deployment differ from a canary release?": (
+        "What is a shadow deployment?", "What is a canary release?",
+    ),
+    "How is chrony different from ntpd?": ("What is chrony?", "What is ntpd?"),
+    "How do tickets compare to pages?": ("What are tickets?", "What are pages?"),
+    "How do a page and a ticket differ?": ("What is a page?", "What is a ticket?"),
+    "What distinguishes a page from a ticket?": ("What is a page?", "What is a ticket?"),
+    "PSI vs. SLO": ("What is PSI?", "What is SLO?"),
+    "sed vs awk vs. perl": ("What is sed?", "What is awk?", "What is perl?"),
+    "Bus versus DNS?": ("What is Bus?", "What is DNS?"),
+    "What do PSI and SLO stand for?": ("What does PSI stand for?", "What does SLO stand for?"),
+}  # fmt: skip
+WHOLE = [
+    "What is a page and what is a ticket?",
+    "Compare the results",
+    "Compare drafts",
+    "Which is faster, sed vs awk?",
+    "sed vs awk: which is faster?",
+    "Who won the game of Ajax vs Feyenoord?",
+    "What is the difference between search and replace and grep?",
+    "What is the difference between the two?",
+    "What is the difference between a page and a Page?",
+    "sed vs awk vs perl vs lua",
+    "What is the difference between you and me?",
+    "How does architecture differ from other sciences?",
+    "How do I compare two files?",
+    "What do you mean?",
+    "What do you do and say?",
+    "How is bread made from flour?",
+    "a, b, c, d vs e",
+    f"{'very ' * MOST_NAME_WORDS}old vs new",
+    f"Compare {'very ' * MOST_WORDS} old and new",
+    "",
+]
+
+
+@pytest.mark.parametrize("question", SIDES)
+def test_each_side_of_a_comparison_is_asked_for(question: str) -> None:
+    sides = split_comparison(question)
+    assert tuple(side.question for side in sides) == SIDES[question]
+    assert all(side.name in side.question for side in sides)
+
+
+@pytest.mark.parametrize("question", WHOLE)
+def test_what_compares_no_two_things_stays_whole(question: str) -> None:
+    assert split_comparison(question) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Which documents talk about monitoring?", "monitoring"),
+        ("What pages mention PSI?", "PSI"),
+        ("Which of the documents here cover blue-green deployment?", "blue-green deployment"),
+        ("Which guide is about drift?", "drift"),
+        ("In which documents is PSI mentioned?", "PSI"),
+        ("Find all documents about drift", "drift"),
+        ("List the files that mention a canary release.", "a canary release"),
+        ("Are there any documents on drift?", "drift"),
+        ("Which files contain information about drift?", "drift"),
+        ("Which documents contain a drift check?", "a drift check"),
+        ("Which file contains the encrypted passwords?", ""),
+        ("What sources contain vitamin C?", ""),
+        ("Which documents are about to expire?", ""),
+        ("Which documents are required?", ""),
+        ("Which pages wake a person?", ""),
+        ("Which document did he write about drift?", ""),
+        ("Which book mentions drift?", ""),
+        ("What is said about drift?", ""),
+        (f"Which documents mention {'a ' * MOST_WORDS}?", ""),
+        ("", ""),
+    ],
+)
+def test_what_documents_are_sought_for_is_found(text: str, topic: str) -> None:
+    assert find_topic_sought(text) == topic

@@ -22,9 +22,7 @@ from corpus.ingestion.chunkers.rulers import TokenRuler
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 from corpus.sentences import sentence_spans
-from qa import questions
-from qa.asked.comparisons import split_comparison
-from qa.asked.mentions import find_topic_sought
+from qa import intent
 from qa.proof.support import judge_claim
 from qa.segments import split_segments
 from qa.types import Exchange
@@ -167,17 +165,17 @@ WORK: dict[str, Callable[[str], object]] = {
     "blocks": lambda text: join_blocks(map(Block, text.replace("\0", "x").split("\n"))),
     "sentences": sentence_spans,
     "segments": split_segments,
-    "phrases of a question": questions.find_phrases,
-    "sentences of a question": questions.find_sentences,
-    "parts of a question": lambda text: questions.split_question(f"What is {text}?"),
-    "greeting": questions.is_greeting,
-    "summary": questions.find_named,
-    "summary of all": questions.asks_for_all,
-    "comparison": lambda text: split_comparison(f"Compare {text}"),
-    "sides": lambda text: split_comparison(f"{text} vs {text}"),
-    "documents sought": lambda text: find_topic_sought(f"which documents {text}"),
-    "follow-up": lambda text: questions.complete_follow_up(text, [Exchange(CLAIM, CLAIM, "")]),
-    "topic": lambda text: questions.complete_follow_up("And it?", [Exchange(text, text, "")]),
+    "phrases of a question": intent.find_phrases,
+    "sentences of a question": intent.find_sentences,
+    "parts of a question": lambda text: intent.split_question(f"What is {text}?"),
+    "greeting": intent.is_greeting,
+    "summary": intent.find_named,
+    "summary of all": intent.asks_for_all,
+    "comparison": lambda text: intent.split_comparison(f"Compare {text}"),
+    "sides": lambda text: intent.split_comparison(f"{text} vs {text}"),
+    "documents sought": lambda text: intent.find_topic_sought(f"which documents {text}"),
+    "follow-up": lambda text: intent.complete_follow_up(text, [Exchange(CLAIM, CLAIM, "")]),
+    "topic": lambda text: intent.complete_follow_up("And it?", [Exchange(text, text, "")]),
     "claim": lambda text: judge(text, CLAIM),
     "source": lambda text: judge(CLAIM, text),
     "copy": lambda text: judge(text, f"{text} x"),

@@ -17,7 +17,7 @@ from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.tokens import TokenRow
 from qa.proof.support.words import read_words
-from qa.search.passage_order import spread_passages
+from qa.search.ranking import spread_passages
 from qa.types import Passage
 
 LENGTHS = range(9, 41)

@@ -13,8 +13,8 @@ from qa.answer_question import answer_question
 from qa.api.openai.reply_text import AnnotatedText, Cited, annotate
 from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
+from qa.intent import complete_follow_up
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, UNSURE
-from qa.questions import complete_follow_up
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
 from qa.types import Exchange
 

@@ -1,16 +1,19 @@
-"""Find a document by its name, and where its sections begin."""
+"""Find documents that are asked for as such: by name, all of them, or by what they mention."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
 from corpus.postgres.replica import read_evidence
+from corpus.sentences import sentence_spans
+from qa.intent import telling_words
 from qa.proof.outline import Section
-from qa.questions import telling_words
+from qa.proof.support.words import read_words
 from qa.search.hybrid import passage_of
-from qa.types import Passage, Query
+from qa.types import ClosePassage, Passage, Query
 
 # A summary of more sections is read as the document itself.
 MOST_SECTIONS = 8
@@ -97,3 +100,38 @@ def _section_at(document: Document, start: int, text_start: int) -> Section | No
         return None
     passage = passage_of(chunk, score=1.0, similarity=0.0)
     return Section(passage, start - chunk.start_char, text_start - chunk.start_char)
+
+
+def speaks_of(text: str, topic: str) -> bool:
+    """Tell whether a text has all telling words of a topic, in whatever form of theirs."""
+    wanted = {word.stem for word in read_words(topic) if word.is_content}
+    return bool(wanted) and wanted <= {word.stem for word in read_words(text)}
+
+
+def mentions(passage: Passage, topic: str) -> bool:
+    """Tell whether a passage, or what it stands under, speaks of a topic."""
+    return speaks_of(f"{passage.place}\n{passage.text}", topic)
+
+
+def choose_mentions(passages: Sequence[Passage], topic: str) -> list[Passage]:
+    """Return the first passage of each document: those that speak of the topic, else of all."""
+    speaking = [passage for passage in passages if mentions(passage, topic)]
+    return _first_of_each(speaking or passages)
+
+
+def point_to(close: ClosePassage, topic: str) -> ClosePassage:
+    """Point at the first sentence that speaks of a topic, unless what was read there does."""
+    if speaks_of(close.quote, topic):
+        return close
+    text, offset = close.passage.text, close.passage.start_char
+    for start, end in sentence_spans(text):
+        if speaks_of(text[start:end], topic) and not text.startswith("#", start):
+            return replace(close, start_char=offset + start, end_char=offset + end)
+    return close
+
+
+def _first_of_each(passages: Iterable[Passage]) -> list[Passage]:
+    first: dict[str, Passage] = {}
+    for passage in passages:
+        first.setdefault(passage.document_id, passage)
+    return list(first.values())

@@ -1,47 +1,9 @@
-"""Questions for the documents that speak of something, and whether a text does."""
+"""Documents that speak of something, and whether a text does."""
 
 from dataclasses import replace
 
-import pytest
-
-from qa.asked.mentions import (
-    MOST_WORDS,
-    choose_mentions,
-    find_topic_sought,
-    mentions,
-    point_to,
-    speaks_of,
-)
+from qa.search.documents import choose_mentions, mentions, point_to, speaks_of
 from qa.types import ClosePassage, Passage
-
-
-@pytest.mark.parametrize(
-    ("text", "topic"),
-    [
-        ("Which documents talk about monitoring?", "monitoring"),
-        ("What pages mention PSI?", "PSI"),
-        ("Which of the documents here cover blue-green deployment?", "blue-green deployment"),
-        ("Which guide is about drift?", "drift"),
-        ("In which documents is PSI mentioned?", "PSI"),
-        ("Find all documents about drift", "drift"),
-        ("List the files that mention a canary release.", "a canary release"),
-        ("Are there any documents on drift?", "drift"),
-        ("Which files contain information about drift?", "drift"),
-        ("Which documents contain a drift check?", "a drift check"),
-        ("Which file contains the encrypted passwords?", ""),
-        ("What sources contain vitamin C?", ""),
-        ("Which documents are about to expire?", ""),
-        ("Which documents are required?", ""),
-        ("Which pages wake a person?", ""),
-        ("Which document did he write about drift?", ""),
-        ("Which book mentions drift?", ""),
-        ("What is said about drift?", ""),
-        (f"Which documents mention {'a ' * MOST_WORDS}?", ""),
-        ("", ""),
-    ],
-)
-def test_what_documents_are_sought_for_is_found(text: str, topic: str) -> None:
-    assert find_topic_sought(text) == topic
 
 
 def test_a_text_speaks_of_what_it_has_all_telling_words_of() -> None:
