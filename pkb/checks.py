@@ -12,7 +12,13 @@ from psycopg.rows import class_row
 
 from corpus.postgres import ROLE_CHECKS
 from pkb.http.exposure import Exposure, is_loopback
-from pkb.postgres.roles import LEAKPROOF, NOT_LEAKPROOF, mark_leakproof
+from pkb.postgres.roles import (
+    FORBID_LARGE_OBJECTS,
+    LEAKPROOF,
+    MAY_MAKE_LARGE_OBJECTS,
+    NOT_LEAKPROOF,
+    mark_leakproof,
+)
 from qa.checks import CONFIGURATION
 
 # A server that does not answer in this time is asked nothing: who needs it will hear of that.
@@ -26,6 +32,10 @@ SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
        EXISTS (SELECT FROM pg_class
                 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
                   AND pg_has_role(relowner, 'MEMBER')) AS may_own,
+       EXISTS (SELECT FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase
+                WHERE setrole = pg_roles.oid
+                  AND coalesce(datname, current_database()) = current_database()) AS has_settings,
+       {MAY_MAKE_LARGE_OBJECTS} AS may_make_large_objects,
        ARRAY ({NOT_LEAKPROOF}) AS not_leakproof
   FROM pg_roles WHERE rolname = current_user
 """  # noqa: S608
@@ -37,12 +47,16 @@ class Powers(NamedTuple):
     Attributes:
         is_powerful: It is a superuser, or no policy holds for it.
         may_own: It owns a table, or is a member of the role that does.
+        has_settings: It has settings of its own for each session, as it may give itself.
+        may_make_large_objects: It, like every role, may write into the database without a table.
         not_leakproof: Of ``LEAKPROOF``, what the server does not know to be.
     """
 
     role: str
     is_powerful: bool
     may_own: bool
+    has_settings: bool
+    may_make_large_objects: bool
     not_leakproof: list[str]
 
 
@@ -86,6 +100,10 @@ def _judge(powers: Powers) -> Iterator[checks.CheckMessage]:
         yield checks.Error(message, hint=ROLES_HINT, id="pkb.E002")
     elif powers.is_powerful:
         yield checks.Warning(f"{by_rank} SQL could run programs.", hint=ROLES_HINT, id="pkb.W002")
+    if settings.PKB_AUTH_REQUIRED and powers.has_settings:
+        message = f"The database role {powers.role!r} has settings of its own: whose, nobody knows."
+        hint = "ALTER ROLE ... RESET ALL, and IN DATABASE, too. Set options in DATABASE_URL."
+        yield checks.Error(message, hint=hint, id="pkb.E004")
 
 
 def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
@@ -96,6 +114,10 @@ def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
         statements = "; ".join(map(mark_leakproof, powers.not_leakproof))
         hint = f"Let its superuser run, in this database: {statements}"
         yield checks.Warning(message, hint=hint, id="pkb.W003")
+    if powers.may_make_large_objects:
+        message = "On this server every role may make large objects, which no policy bounds."
+        hint = f"Let its superuser run, in this database: {FORBID_LARGE_OBJECTS}"
+        yield checks.Warning(message, hint=hint, id="pkb.W005")
 
 
 def _ask_for_powers() -> Powers | None:

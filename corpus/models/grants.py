@@ -11,7 +11,7 @@ class Grant(models.Model):
     """What a user, or all of a group, may do with a collection that is not theirs.
 
     Policies of Postgres read these rows (``pkb_granted``), so that none is kept in memory: one that
-    is taken back holds for the next statement.
+    is taken back holds for the next statement. Owners alone write them, by a policy.
     """
 
     class Role(models.TextChoices):
@@ -49,8 +49,8 @@ class Grant(models.Model):
 class CollectionAccess(models.Model):
     """What policies must know of a collection before they may show its row; kept by a trigger.
 
-    They read it and ``Grant``, which so have no policies of their own: of what a collection is
-    called or holds neither tells anything.
+    They read it and ``Grant``, which everybody so may: of what a collection is called or holds
+    neither tells anything. The role that serves may not write it; the trigger is the owner's.
     """
 
     # No foreign key: the trigger removes it with its collection.

@@ -1,9 +1,12 @@
 """The roles and the database of the embedded server, made by its superuser."""
 
 import psycopg
+import structlog
 from psycopg import sql
 
 from pkb.postgres import APPLICATION, OWNER
+
+log = structlog.get_logger()
 
 # Of a cluster, before its first start. pgvector is no trusted extension, so that it is put where
 # every new database has it from.
@@ -25,9 +28,20 @@ SELECT wanted FROM unnest(%s::text[]) wanted, pg_proc
  WHERE pg_proc.oid = ('pg_catalog.' || wanted)::regprocedure AND NOT proleakproof
 """
 
+# They write into the database without a table, and every role may call them unless told not to.
+LARGE_OBJECTS = ("lo_create(oid)", "lo_creat(integer)", "lo_from_bytea(oid, bytea)")
+FORBID_LARGE_OBJECTS = "; ".join(
+    f"REVOKE EXECUTE ON FUNCTION pg_catalog.{name} FROM PUBLIC" for name in LARGE_OBJECTS
+)
+MAY_MAKE_LARGE_OBJECTS = "has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'EXECUTE')"
+
 _ONE_AT_A_TIME = "SELECT pg_advisory_lock(0x706b625f726f)"
 _IS_MADE = "SELECT FROM pg_roles WHERE rolname = %s"
 _HAS_DATABASE = "SELECT FROM pg_database WHERE datname = %s"
+_HAS_SETTINGS = """
+SELECT datname FROM pg_db_role_setting LEFT JOIN pg_database ON pg_database.oid = setdatabase
+ WHERE setrole = to_regrole(%s)
+"""
 _IS_CLOSED = f"{_HAS_DATABASE} AND NOT has_database_privilege('public', oid, 'TEMPORARY')"
 
 
@@ -43,6 +57,7 @@ def ensure_database(superuser: str, name: str) -> None:
         superuser: How to connect; without a database.
     """
     with _connect(superuser, "postgres") as connection:
+        _take_settings_away(connection)
         if _is_complete(connection) and _finds(connection, _IS_CLOSED, name):
             return
         connection.execute(_ONE_AT_A_TIME)
@@ -61,18 +76,34 @@ def ensure_database(superuser: str, name: str) -> None:
         connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(named))
 
 
+def _take_settings_away(connection: psycopg.Connection) -> None:
+    """Undo what the role that serves has set for its later sessions, as each role may."""
+    for (database,) in connection.execute(_HAS_SETTINGS.encode(), [APPLICATION]).fetchall():
+        log.warning("role_settings_removed", role=APPLICATION, database=database)
+        within = (
+            sql.SQL("IN DATABASE {} ").format(sql.Identifier(database)) if database else sql.SQL("")
+        )
+        connection.execute(
+            sql.SQL("ALTER ROLE {} {}RESET ALL").format(sql.Identifier(APPLICATION), within)
+        )
+
+
 def _connect(superuser: str, database: str) -> psycopg.Connection:
     return psycopg.connect(superuser, dbname=database, autocommit=True)
 
 
 def _is_complete(connection: psycopg.Connection) -> bool:
     is_marked = not connection.execute(NOT_LEAKPROOF, [list(LEAKPROOF)]).rowcount
+    is_marked = (
+        is_marked and not connection.execute(f"SELECT WHERE {MAY_MAKE_LARGE_OBJECTS}").rowcount
+    )
     return is_marked and _finds(connection, _IS_MADE, APPLICATION)
 
 
 def _mark(connection: psycopg.Connection) -> None:
     for name in LEAKPROOF:
         connection.execute(mark_leakproof(name).encode())
+    connection.execute(FORBID_LARGE_OBJECTS.encode())
 
 
 def _finds(connection: psycopg.Connection, query: str, name: str) -> bool:

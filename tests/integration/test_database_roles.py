@@ -10,6 +10,7 @@ from uuid import UUID
 import psycopg
 import pytest
 from django.conf import settings as configured
+from django.contrib.auth import get_user_model
 from django.contrib.postgres.search import SearchQuery
 from django.core.checks import run_checks
 from django.core.management import call_command
@@ -20,14 +21,26 @@ from django.db.models.functions import Lower
 from rest_framework.test import APIClient
 
 from accounts.audit import purge_events, record_event
+from accounts.authentication import principal_of
 from accounts.models import Event
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.catalogue import create_collection
 from corpus.filters import parse_filter
-from corpus.models import Chunk, Collection, Document, IdempotentRequest
+from corpus.models import (
+    Chunk,
+    Collection,
+    CollectionAccess,
+    Document,
+    Grant,
+    IdempotentRequest,
+    Tag,
+)
 from corpus.postgres import ROLE_CHECKS
 from corpus.postgres.owner import as_owner
 from corpus.vector_index import ensure_vector_index, vector_index_name
+from pkb.postgres.roles import ensure_database
 from pkb.postgres.server import SUPERUSER
+from tests.factories import LIGHTHOUSE, ingest_text_of
 from tests.processes import OWNER, SERVING, administering, own_database
 
 pytestmark = pytest.mark.skipif(SERVING == OWNER, reason="a server of yours, of one role")
@@ -97,6 +110,11 @@ def current_role() -> str:
         "UPDATE accounts_event SET action = 'x'",
         "DELETE FROM accounts_event",
         "DELETE FROM django_migrations",
+        "UPDATE corpus_collectionaccess SET is_public = true",
+        "DELETE FROM corpus_collectionaccess",
+        "SELECT lo_create(0)",
+        "SELECT lo_creat(0)",
+        "SELECT lo_from_bytea(0, 'x')",
         "SET session_replication_role = replica",
         "COPY corpus_document TO PROGRAM 'cat'",
     ],
@@ -117,7 +135,76 @@ def test_it_is_granted_the_use_of_every_table(serving: None) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(lacking)
-        assert {name for (name,) in cursor.fetchall()} == {"accounts_event", "django_migrations"}
+        assert {name for (name,) in cursor.fetchall()} == {
+            "accounts_event", "corpus_collectionaccess", "django_migrations",
+        }  # fmt: skip
+
+
+def test_what_was_granted_before_and_is_no_longer_is_taken_back(serving: None) -> None:
+    with administering(NAME) as owner:
+        owner.execute(f"GRANT ALL ON corpus_collectionaccess TO {SERVING['USER']}")
+    call_command("migrate", verbosity=0)
+    test_it_is_granted_the_use_of_every_table(None)
+
+
+@pytest.fixture
+def idas(serving: None) -> Iterator[Collection]:
+    """A collection of Ida's with a document, and Eve, who acts and has one of her own."""
+    users = get_user_model().objects
+    ida, eve = (users.create_user(name) for name in ("ida", "eve"))
+    with acting_as(principal_of(ida)):
+        collection = create_collection("notes")
+        collection.grants.create(user=ida, role="reader")
+        ingest_text_of(collection)(LIGHTHOUSE)
+        Tag.objects.create(collection=collection, name="of-ida")
+    with acting_as(principal_of(eve)):
+        own = create_collection("notes")
+        Tag.objects.create(collection=own, name="of-eve")
+    try:
+        with acting_as(principal_of(eve)):
+            yield collection
+    finally:
+        Collection.objects.filter(pk__in=[collection.pk, own.pk]).delete()
+        users.filter(pk__in=[ida.pk, eve.pk]).delete()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO corpus_grant (collection_id, user_id, role, created_at)"
+        " SELECT {ida}, id, 'owner', now() FROM auth_user WHERE username = 'eve'",
+        "INSERT INTO corpus_document_tags (document_id, tag_id)"
+        " SELECT {document}, id FROM corpus_tag WHERE name = 'of-eve'",
+        "INSERT INTO corpus_document_tags (document_id, tag_id)"
+        " SELECT gen_random_uuid(), id FROM corpus_tag WHERE name = 'of-eve'",
+        "INSERT INTO corpus_chunktag (chunk_id, tag_id)"
+        " SELECT {chunk}, id FROM corpus_tag WHERE name = 'of-eve'",
+    ],
+)
+def test_acting_for_a_user_nothing_of_anothers_is_opened(idas: Collection, statement: str) -> None:
+    with acting_as(SYSTEM):
+        chunk = Chunk.objects.get(collection=idas)
+    ids = {"ida": idas.pk, "document": f"'{chunk.document_id}'", "chunk": f"'{chunk.pk}'"}
+    with refused():
+        execute(statement.format(**ids))
+
+
+def test_grants_of_another_are_neither_changed_nor_taken_away(idas: Collection) -> None:
+    own = Collection.objects.get()
+    assert own != idas
+    assert Grant.objects.update(role="owner") == 0
+    assert Grant.objects.update(collection=own) == 0
+    assert Grant.objects.all().delete()[0] == 0
+
+
+def test_owners_grant_and_publish_and_the_policies_know_it(idas: Collection) -> None:
+    own = Collection.objects.get()
+    Grant.objects.create(collection=own, user=idas.owner, role="writer")
+    assert Grant.objects.filter(collection=own).update(role="reader") == 1
+    assert Collection.objects.filter(pk=own.pk).update(is_public=True) == 1
+    assert CollectionAccess.objects.get(pk=own.pk).is_public
+    assert own.delete()[0]
+    assert not CollectionAccess.objects.filter(pk=own.pk).exists()
 
 
 def test_an_index_is_made_by_the_owner_whoever_asks(serving: None, settings: Any) -> None:
@@ -242,6 +329,29 @@ def test_where_others_log_in_no_role_serves_that_could_get_around_a_policy(
     assert given(OWNER["USER"]) == ["pkb.E002"]
     settings.PKB_AUTH_REQUIRED = False
     assert given(OWNER["USER"]) == []
+
+
+def test_a_role_with_settings_of_its_own_does_not_serve(
+    given: Callable[[str], list[str]], database: str, settings: Any
+) -> None:
+    settings.PKB_AUTH_REQUIRED = True
+    of_database = f"ALTER ROLE {SERVING['USER']} IN DATABASE {NAME}"
+    with psycopg.connect(database, autocommit=True) as injected:
+        injected.execute(f"{of_database} SET application_name = 'left behind'")
+    assert given(SERVING["USER"]) == ["pkb.E004"]
+    with psycopg.connect(database, autocommit=True) as injected:
+        injected.execute(f"{of_database} RESET ALL")
+    assert given(SERVING["USER"]) == []
+
+
+@embedded
+def test_the_embedded_server_takes_such_settings_away(serving: None) -> None:
+    execute(f"ALTER ROLE {SERVING['USER']} IN DATABASE {NAME} SET application_name = 'left behind'")
+    at = connection.settings_dict["HOST"], connection.settings_dict["PORT"]
+    ensure_database(f"host={at[0]} port={at[1]} user={SUPERUSER}", NAME)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_db_role_setting WHERE setrole = current_user::regrole")
+        assert cursor.fetchone() is None
 
 
 @embedded
