@@ -128,7 +128,8 @@ class EmbeddedPostgres:
     def _locked(self) -> Iterator[None]:
         try:
             _make_directories(self.state_dir)
-            with (self.state_dir / "lock").open("a") as lock:
+            with open(self.state_dir / "lock", "a", opener=_open_for_owner) as lock:
+                os.fchmod(lock.fileno(), 0o600)  # one of before: who may open it may hold it
                 # The kernel drops it when this process dies, however it dies. Children do not
                 # inherit it: Python opens files close-on-exec.
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -153,7 +154,8 @@ class EmbeddedPostgres:
 
     def _prepare_directories(self, account: Account) -> None:
         if os.geteuid() == 0:
-            self.state_dir.chmod(self.state_dir.stat().st_mode | 0o011)
+            # The server's user passes through, and nobody sees what is in it.
+            self.state_dir.chmod(self.state_dir.stat().st_mode & ~0o066 | 0o011)
             closed = closed_path(self.state_dir, account)
             if closed:
                 raise PostgresDidNotStart(
@@ -269,6 +271,10 @@ class EmbeddedPostgres:
         log = self._log.read_text(errors="replace") if self._log.exists() else ""
         tail = log.splitlines()[-LOG_TAIL_LINES:]
         return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
+
+
+def _open_for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _make_directories(directory: Path) -> None:

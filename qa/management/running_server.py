@@ -22,7 +22,10 @@ _OWN = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}  # noqa: S104
 def note_address(host: str, port: int) -> None:
     """Keep where this installation is served from now on, for processes that are not told."""
     with suppress(OSError):  # of a folder that may only be read, APP_HOST and APP_PORT are left
-        Path(settings.PKB_SERVED_AT).write_text(f"{host} {port}\n")
+        path = Path(settings.PKB_SERVED_AT)
+        path.touch(mode=0o600)
+        path.chmod(0o600)  # of before
+        path.write_text(f"{host} {port}\n")
 
 
 def connect_server() -> httpx.Client | None:

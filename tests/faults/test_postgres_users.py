@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -66,6 +67,14 @@ class TestStopping:
 class TestUsers:
     def test_server_of_root_runs_as_a_system_user(self, server: EmbeddedPostgres) -> None:
         assert psutil.Process(postmaster(server)).uids().real != 0
+
+    def test_others_pass_through_the_state_and_see_nothing_of_it(
+        self, server: EmbeddedPostgres
+    ) -> None:
+        server.stop()
+        server.state_dir.chmod(0o755)  # as it was made before
+        server.start()
+        assert stat.S_IMODE(server.state_dir.stat().st_mode) == 0o711
 
     def test_without_a_new_account_it_is_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pkb.postgres.account, "SYSTEM_USER", "no such:account")

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 
 from pkb.data_folder import make_data_folder
 from pkb.env import Env
+from pkb.postgres.server import EmbeddedPostgres
 from pkb.secret_key import read_secret_key
 from qa.answerers.program_files import store_program
+from qa.management.running_server import note_address
 
 OWNER_ONLY = 0o700
 
@@ -49,3 +52,17 @@ def test_the_key_and_programs_are_the_owner_s(tmp_path: Path) -> None:
     program = store_program({}, name="mine", provenance={}, folder=tmp_path / "programs")
     assert {mode(path) for path in (tmp_path / "secret_key", program.path)} == {0o600}
     assert mode(tmp_path / "programs") == OWNER_ONLY
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_what_processes_agree_by_is_the_owner_s(tmp_path: Path, is_there: bool) -> None:
+    lock, noted = tmp_path / "lock", tmp_path / "served-at"
+    if is_there:
+        lock.touch()
+        noted.touch()
+        assert mode(lock) == mode(noted) == 0o666
+    (tmp_path / "data").mkdir()
+    EmbeddedPostgres(tmp_path).stop()
+    with override_settings(PKB_SERVED_AT=noted):
+        note_address("127.0.0.1", 8000)
+    assert {mode(lock), mode(noted)} == {0o600}
