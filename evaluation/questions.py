@@ -15,7 +15,7 @@ from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
 from qa import models
 from qa.models import Feedback
-from qa.search.units import Place, read_slices
+from qa.search.display import Place, read_slices
 
 # The same documents are proposed from in the same order, run after run.
 SEED = 20_260_101

@@ -252,7 +252,7 @@ class Citation:
         score: Where that part is the quote itself, its passage's; else the chance that the quote
             supports it. In [0, 1].
         support: ``supported``; answers stored before have ``partial`` too.
-        printed: As ``qa.search.printed_places`` finds it.
+        printed: As ``qa.search.display`` finds it.
     """
 
     passage: Passage

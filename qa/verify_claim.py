@@ -10,7 +10,7 @@ from corpus.sentences import sentence_spans
 from qa.concurrency import answering_slot
 from qa.context import QAContext
 from qa.proof.support import Support, Verdict, judge_claim
-from qa.search.printed_places import place_quotes
+from qa.search.display import place_quotes
 from qa.types import Citation, Passage, Query
 
 # Each sentence of a claim is searched for and judged by itself.

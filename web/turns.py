@@ -22,7 +22,7 @@ from qa.conversations import (
     read_passages,
 )
 from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE, notice_of
-from qa.search.units import Place
+from qa.search.display import Place
 from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 

@@ -17,7 +17,7 @@ from qa import models
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
 from qa.context import QAContext
 from qa.models import ChatEvent, ChatStream, Session
-from qa.search.printed_places import place_quotes
+from qa.search.display import place_quotes
 from qa.sessions import Reply, ask_in_session, open_session
 from qa.types import Citation
 

@@ -10,9 +10,8 @@ from django.db import connection
 from corpus.models import Chunk
 from corpus.postgres.replica import read_evidence
 from qa.models import Answer
+from qa.search.display import Place, find_place, place_quotes, read_slices
 from qa.search.hybrid import passage_of
-from qa.search.printed_places import find_place, place_quotes
-from qa.search.units import Place, read_slices
 from qa.types import ClosePassage, PrintedPlace
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score, and unit,

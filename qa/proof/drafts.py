@@ -16,12 +16,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from corpus.sentences import sentence_spans
+from qa.proof.citations import AnswerText, Piece, Say
 from qa.proof.controls import falsify, find_unrelated
-from qa.proof.plain_text import plain_text, tell_row
 from qa.proof.support import keeps_facts
 from qa.proof.support.polarity import is_negation
 from qa.proof.support.words import read_words
-from qa.proof.text import AnswerText, Piece, Say
 from qa.segments import Kind, Segment, split_segments
 from qa.types import Answer, Draft, Passage, Quote, Statement, VerifiedStatement
 
@@ -352,3 +351,31 @@ def _as_piece(quote: Quote) -> Piece:
 
 def _is_row(quote: Quote) -> bool:
     return quote.text.startswith("|")
+
+
+_LINE_MARKS = re.compile(
+    r"^[ \t]*(?:>[ \t]?|[-*+\u2022][ \t]+|\(?\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)+", re.M
+)
+_TASK = re.compile(r"\A\[[ xX]\]\s+")
+_SPACE = re.compile(r"\s+")
+
+
+def plain_text(text: str) -> str:
+    """Return the words of a quote in one line, without marks of items, quotes and headings."""
+    return _TASK.sub("", _SPACE.sub(" ", _LINE_MARKS.sub("", text)).strip())
+
+
+def tell_row(row: str, header: str) -> str:
+    """Return the cells of a table's row, each behind the name of its column."""
+    cells, names = _cells(row), _cells(header)
+    named = [
+        f"{name}: {cell}" if name else cell
+        for cell, name in zip(cells, [*names, *[""] * len(cells)], strict=False)
+        if cell
+    ]
+    return "; ".join(named)
+
+
+def _cells(row: str) -> list[str]:
+    inner = row.strip().removeprefix("|").removesuffix("|")
+    return [_SPACE.sub(" ", cell).strip() for cell in re.split(r"(?<!\\)\|", inner)]

@@ -17,8 +17,8 @@ from qa import models
 from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.records import record_answer
+from qa.search.display import place_answer
 from qa.search.hybrid import passage_of
-from qa.search.printed_places import place_answer
 from qa.types import Answer, Citation, ClosePassage
 from tests.acceptance.test_originals import (
     CUT,

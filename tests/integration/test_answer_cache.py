@@ -20,7 +20,7 @@ from corpus.errors import DuplicateDocument
 from corpus.jobs.kinds.reembed import switch_model
 from corpus.models import Chunk, Collection, CollectionChange, Document, Embedding, Tag
 from corpus.tags import change_tags
-from qa.answer_cache.places import cache
+from qa.answer_cache import cache
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.cancellation import Silent
 from qa.context import build_context

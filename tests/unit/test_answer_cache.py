@@ -6,10 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from qa.answer_cache.entries import LONGEST_S, AnswerCache, AnswerKey
+from qa.answer_cache import LONGEST_S, AnswerCache, AnswerKey
 from tests.factories import SHORT_ANSWER, answered
 
-MONOTONIC = "qa.answer_cache.entries.monotonic"
+MONOTONIC = "qa.answer_cache.monotonic"
 KEY = AnswerKey("q", 1, frozenset(), 5, (), "", "ida")
 FIRST, SECOND = frozenset([uuid4()]), frozenset([uuid4()])
 ANSWER = answered(SHORT_ANSWER)

@@ -16,7 +16,7 @@ from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
 from qa.notices import UNANSWERED, UNSURE
-from qa.proof.newest import tell_disagreement
+from qa.proof.disagreement import tell_disagreement
 from qa.search_passages import search_passages
 from qa.types import ClosePassage, Passage, Query
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from qa.notices import UNANSWERED, UNSURE, notice_of
-from qa.proof.newest import tell_disagreement
+from qa.proof.disagreement import tell_disagreement
 from qa.types import Answer, Citation, ClosePassage
 
 

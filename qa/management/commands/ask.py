@@ -16,7 +16,7 @@ from qa.checks import CONFIGURATION
 from qa.context import build_context
 from qa.management.running_server import ask_server
 from qa.notices import UNANSWERED, UNSURE
-from qa.proof.newest import tell_disagreement
+from qa.proof.disagreement import tell_disagreement
 
 # The answer object, or a citation of it, as docs/reference/api.md has them.
 Shown = Mapping[str, Any]
