@@ -2,7 +2,7 @@
 """Play a capable language model over real documents, and see what of its drafts is said.
 
     python benchmarks/drafts.py record FOLDER OUT [--answerable N] [--unanswerable N]
-    python benchmarks/drafts.py play FOLDER [--variant false] [--unchecked OUT] [--cases]
+    python benchmarks/drafts.py play FOLDER [--variant false] [--unchecked OUT] [--cases] [--paced]
 
 FOLDER is a data set of documents with questions. ``record`` writes the prompt of each question to a
 file of OUT. ``benchmarks/drafts/NAME.jsonl`` has what a model replied, written by hand before the
@@ -10,7 +10,8 @@ right answers were looked at: statements, and of each the SHA-1 of the segments 
 so that a reply holds as long as the documents are cut as they were. ``checks.jsonl`` has whether
 evidence says a statement. ``play`` is a server on loopback that gives these replies, and prints
 JSON: what is said, by the gold strings of the data set, with 95 % intervals. Items that nobody
-judged yet are written to ``--unchecked``.
+judged yet are written to ``--unchecked``. ``--paced`` writes as fast as servers do, and tells the
+seconds to the first piece of an answer.
 
 A reply's ``variant`` is ``true``, or ``false`` for one in which statements are wrong on purpose:
 ``lies`` has their places.
@@ -26,7 +27,8 @@ from dataclasses import dataclass, field
 from hashlib import sha1, sha256
 from math import sqrt
 from pathlib import Path
-from time import perf_counter
+from statistics import median
+from time import perf_counter, sleep
 from typing import Any
 
 import django
@@ -53,8 +55,8 @@ SEGMENT = re.compile(
 )
 ITEM = re.compile(r"^Item \d+\nEvidence: (.*?)\nStatement: ([^\n]*)$", re.DOTALL | re.MULTILINE)
 REFUSAL = json.dumps({"verdict": "", "statements": []})
-# Of a reply: about what servers write in a second.
-TOKENS_A_SECOND = 40
+# Of a paced reply: about what servers write, in English.
+TOKENS_A_SECOND, CHARACTERS_A_TOKEN = 40, 4
 
 
 def segments_in(prompt: str) -> dict[str, str]:
@@ -80,6 +82,7 @@ class Model:
         checks: Verdicts by ``check_key``.
         unchecked: Items without a verdict.
         prompts: What was asked, by the question.
+        is_paced: Write ``TOKENS_A_SECOND``.
     """
 
     replies: dict[str, dict[str, Any]]
@@ -88,6 +91,7 @@ class Model:
     prompts: dict[str, str] = field(default_factory=dict)
     question: str = ""
     lost: list[str] = field(default_factory=list)
+    is_paced: bool = False
 
     def __call__(self, call: Call) -> None:
         if "Statement: " in call.prompt and "verdicts" in call.prompt:
@@ -99,13 +103,20 @@ class Model:
             call.send(500, "{}")
         elif call.body.get("stream"):
             call.begin_stream()
-            for at in range(0, len(reply), 200):
-                call.stream(reply[at : at + 200])
+            step = CHARACTERS_A_TOKEN if self.is_paced else 200
+            for at in range(0, len(reply), step):
+                self._pace(step)
+                call.stream(reply[at : at + step])
             call.end_stream()
         else:
+            self._pace(len(reply))
             message = {"role": "assistant", "content": reply}
             choice = {"index": 0, "finish_reason": "stop", "message": message}
             call.send(200, json.dumps({"id": "c", "model": "m", "choices": [choice]}))
+
+    def _pace(self, characters: int) -> None:
+        if self.is_paced:
+            sleep(characters / CHARACTERS_A_TOKEN / TOKENS_A_SECOND)
 
     def _draft(self, prompt: str) -> str:
         reply = self.replies.get(self.question)
@@ -161,6 +172,7 @@ def parse_options() -> argparse.Namespace:
     playing.add_argument("--variant", default="true", choices=["true", "false"])
     playing.add_argument("--unchecked", type=Path)
     playing.add_argument("--cases", action="store_true")
+    playing.add_argument("--paced", action="store_true")
     return parser.parse_args()
 
 
@@ -219,15 +231,20 @@ def play(
     ]
     asked = {each.id: each for each in questions}
     checks = {row["key"]: row["verdict"] for row in read_rows(REPLIES / "checks.jsonl")}
-    model = Model({asked[row["id"]].text: row for row in rows}, checks)
-    results = []
+    model = Model({asked[row["id"]].text: row for row in rows}, checks, is_paced=options.paced)
+    results, seconds = [], []
     for row in rows:
         question = asked[row["id"]]
-        answered, _ = ask(question.text, address, model)
+        answered, first_s = ask(question.text, address, model)
+        if first_s:
+            seconds.append(first_s)
         results.append((row, question, answered))
         if options.cases:
             show(row, question, answered)
-    print(json.dumps({**summarize(results), "lost_sources": sorted(set(model.lost))}, indent=2))
+    figures = {**summarize(results), "lost_sources": sorted(set(model.lost))}
+    if options.paced:
+        figures["seconds to the first piece, p50"] = round(median(seconds), 2)
+    print(json.dumps(figures, indent=2))
     if options.unchecked:
         lines = [json.dumps(row) for row in model.unchecked.values()]
         options.unchecked.write_text("".join(f"{line}\n" for line in lines))
