@@ -15,7 +15,7 @@ from django.db import connections  # noqa: E402
 
 from pkb.databases import bound_requests  # noqa: E402
 from pkb.http.admission import Admission, body_bounds, queue_bounds  # noqa: E402
-from pkb.http.needs import MCP  # noqa: E402
+from pkb.http.endpoints import MCP  # noqa: E402
 from pkb.preload import start_warming  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402

@@ -15,9 +15,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.access.principal import current_principal
+from corpus.access.principal import Scope, current_principal
 from corpus.api.outages import is_migrated
 from corpus.catalogue import Totals, count_stored
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
 from pkb.status.state import DATABASE_AWAY
@@ -40,6 +41,15 @@ class Health(serializers.Serializer[Any]):
     chunks_count = serializers.IntegerField()
 
 
+@endpoint(
+    GET=Endpoint(
+        "get_health",
+        tag="Service",
+        summary="Tell whether the service is alive",
+        is_open=True,
+        cost=Cost.HEALTH,
+    )
+)
 class HealthView(APIView):
     """Whether the service is alive; what it holds is not for strangers."""
 
@@ -87,6 +97,15 @@ class Ready(serializers.Serializer[Any]):
     status = serializers.ChoiceField(["ready"])
 
 
+@endpoint(
+    GET=Endpoint(
+        "get_ready",
+        tag="Service",
+        summary="Tell whether the service is ready",
+        is_open=True,
+        cost=Cost.HEALTH,
+    )
+)
 class ReadyView(APIView):
     """200 once the database is migrated and the models are loaded."""
 
@@ -109,6 +128,7 @@ class ReadyView(APIView):
         return Response({"status": "ready"}, headers=whose)
 
 
+@endpoint(GET=Endpoint("get_metrics", tag="Service", summary="Read the metrics", scope=Scope.ADMIN))
 class MetricsView(APIView):
     """The metrics in Prometheus' text format."""
 

@@ -15,7 +15,6 @@ from pkb.data_folder import make_data_folder
 from pkb.databases import read_databases
 from pkb.env import read_env
 from pkb.http.exposure import Exposure
-from pkb.http.operations import TASKS
 from pkb.logs import logging_config
 from pkb.model_catalogue import (
     CROSS_ENCODER,
@@ -248,7 +247,29 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "COMPONENT_SPLIT_REQUEST": True,
     "SERVERS": [{"url": "/", "description": "the server that this is read from"}],
-    "TAGS": [{"name": name, "description": told} for name, told in TASKS.items()],
+    # Sections of the page, in order.
+    "TAGS": [
+        {
+            "name": "Ask",
+            "description": "Questions, answers with proved citations, and feedback on them.",
+        },
+        {"name": "Search", "description": "Passages without an answer, and checking a claim."},
+        {
+            "name": "Documents",
+            "description": "Ingest, read and delete documents, their chunks and tags.",
+        },
+        {
+            "name": "Collections",
+            "description": "What is searched together, by one embedding model.",
+        },
+        {"name": "Jobs", "description": "Work in the background."},
+        {
+            "name": "Index scripts",
+            "description": "The calls of scripts that say index for collection.",
+        },
+        {"name": "OpenAI", "description": "The same for clients of OpenAI and Cohere."},
+        {"name": "Service", "description": "How the service itself is."},
+    ],
     "APPEND_COMPONENTS": {
         "schemas": FILTER_SCHEMAS,
         "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},

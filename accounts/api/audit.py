@@ -9,8 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import MAX_ACTION_CHARS, Event
+from corpus.access.principal import Scope
 from corpus.api.fields import Text, ZonedDateTime
 from corpus.api.pagination import NewestFirst
+from corpus.endpoints import Endpoint, endpoint
 
 
 class EventShown(serializers.ModelSerializer[Event]):
@@ -30,6 +32,11 @@ class EventFilter(serializers.Serializer[Any]):
     action = Text(max_length=MAX_ACTION_CHARS, required=False)
 
 
+@endpoint(
+    GET=Endpoint(
+        "list_events", tag="Service", summary="Read the record of who did what", scope=Scope.ADMIN
+    )
+)
 class AuditView(generics.ListAPIView[Event]):
     """Who did what, newest first."""
 

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from accounts.grants import find_owned, give, grants_of, publish, take_back
 from corpus.api.fields import Text
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
 from corpus.models import Collection, Grant
 
@@ -38,6 +39,21 @@ class AccessInput(serializers.Serializer[Any]):
     is_public = serializers.BooleanField()
 
 
+@endpoint(
+    GET=Endpoint("get_access", tag="Collections", summary="Tell who may do what with a collection"),
+    POST=Endpoint(
+        "grant",
+        tag="Collections",
+        summary="Let a user or a group read, write or own it",
+        example={"user": "ida", "role": "reader"},
+    ),
+    PATCH=Endpoint(
+        "publish",
+        tag="Collections",
+        summary="Let every user read it, or no longer",
+        example={"is_public": True},
+    ),
+)
 class AccessView(APIView):
     """Who may do what with a collection; for its owners."""
 
@@ -66,6 +82,7 @@ class AccessView(APIView):
         return Response(_show(find_owned(name)))
 
 
+@endpoint(DELETE=Endpoint("take_back_grant", tag="Collections", summary="Take a grant back"))
 class GrantView(APIView):
     """One grant."""
 

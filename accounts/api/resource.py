@@ -5,8 +5,10 @@ from django.http import Http404, HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from accounts.openid.resource import describe_resource
+from corpus.endpoints import Endpoint, endpoint
 
 
+@endpoint(GET=Endpoint(is_open=True))
 @require_safe
 def show_resource(request: HttpRequest) -> JsonResponse:
     """Tell an agent of the provider, where one is configured."""

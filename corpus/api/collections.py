@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from corpus.api.fields import CollectionAddress, CollectionName, Text, Whole
 from corpus.api.pagination import ByCreation
 from corpus.catalogue import change_collection, create_collection, delete_collection
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import (
     CollectionExists,
     CollectionNotEmpty,
@@ -104,6 +105,15 @@ class Stats(serializers.Serializer[Any]):
     model_name = serializers.CharField()
 
 
+@endpoint(
+    GET=Endpoint("list_collections", tag="Collections", summary="List collections"),
+    POST=Endpoint(
+        "create_collection",
+        tag="Collections",
+        summary="Make a collection",
+        example={"name": "manuals", "description": "Of the machines in the hall."},
+    ),
+)
 class CollectionsView(generics.ListAPIView[Collection]):
     """The collections."""
 
@@ -130,6 +140,14 @@ class CollectionsView(generics.ListAPIView[Collection]):
         return Response(_shown_collection(given["name"]), status=201)
 
 
+@endpoint(
+    POST=Endpoint(
+        "create_index",
+        tag="Index scripts",
+        summary="Make an index",
+        example={"index_name": "manuals"},
+    )
+)
 class CreateView(APIView):
     """Make an index: a collection by the name that scripts use."""
 
@@ -149,6 +167,16 @@ class CreateView(APIView):
         return Response(IndexMade(body).data, status=201)
 
 
+@endpoint(
+    GET=Endpoint("get_collection", tag="Collections", summary="Read a collection"),
+    PATCH=Endpoint(
+        "change_collection",
+        tag="Collections",
+        summary="Change a collection",
+        example={"description": "Manuals."},
+    ),
+    DELETE=Endpoint("delete_collection", tag="Collections", summary="Delete a collection"),
+)
 class CollectionView(APIView):
     """One collection."""
 
@@ -188,6 +216,7 @@ def _shown_collection(name: str) -> Any:
     return CollectionShown(_counted_collection(name)).data
 
 
+@endpoint(GET=Endpoint("get_stats", tag="Documents", summary="Count documents and chunks"))
 class StatsView(APIView):
     """How much a collection holds."""
 

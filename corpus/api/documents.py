@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from corpus.api.fields import CollectionAddress, TagList, Text
 from corpus.api.pagination import ByCreation, ByOrdinal
 from corpus.catalogue import delete_document
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Chunk, Collection, Document
 from corpus.roots.names import shown_address, shown_path
@@ -76,6 +77,7 @@ class DocumentFilter(serializers.Serializer[Any]):
     q = Text(max_length=1_000, required=False)
 
 
+@endpoint(GET=Endpoint("list_documents", tag="Documents", summary="List documents"))
 class DocumentsView(generics.ListAPIView[Document]):
     """The documents, without their text."""
 
@@ -101,6 +103,10 @@ class DocumentsView(generics.ListAPIView[Document]):
         return super().get(request, *args, **kwargs)
 
 
+@endpoint(
+    GET=Endpoint("get_document", tag="Documents", summary="Read a document's attributes"),
+    DELETE=Endpoint("delete_document", tag="Documents", summary="Delete a document"),
+)
 class DocumentView(APIView):
     """One document."""
 
@@ -126,6 +132,7 @@ class PlainTextRenderer(BaseRenderer):
         return bytes(JSONRenderer().render(data))  # an error has the one body
 
 
+@endpoint(GET=Endpoint("get_text", tag="Documents", summary="Read a document's text"))
 class DocumentTextView(APIView):
     """The stored text that all offsets refer to."""
 
@@ -137,6 +144,7 @@ class DocumentTextView(APIView):
         return Response(DocumentText(get_object_or_404(rows, pk=document_id)).data)
 
 
+@endpoint(GET=Endpoint("list_chunks", tag="Documents", summary="List a document's chunks"))
 class DocumentChunksView(generics.ListAPIView[Chunk]):
     """The chunks of a document, in order."""
 
@@ -148,6 +156,7 @@ class DocumentChunksView(generics.ListAPIView[Chunk]):
         return Chunk.objects.shown().filter(document=document)
 
 
+@endpoint(GET=Endpoint("get_chunk", tag="Documents", summary="Read a chunk"))
 class ChunkView(APIView):
     """One chunk."""
 

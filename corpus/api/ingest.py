@@ -23,6 +23,7 @@ from corpus.api.fields import (
 from corpus.api.idempotency import MAX_KEY_CHARS, answered_once
 from corpus.api.jobs import IngestFolder, JobShown, ingest_folder
 from corpus.catalogue import open_collection
+from corpus.endpoints import EXAMPLE_TEXT, Body, Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
@@ -88,6 +89,16 @@ REPLY = PolymorphicProxySerializer("IngestReply", [Ingested, IngestedInPart], No
 KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
 
 
+@endpoint(
+    POST=Endpoint(
+        "ingest",
+        tag="Documents",
+        summary="Take in a text, a file or a folder",
+        cost=Cost.ENCODE,
+        body=Body.FILE,
+        example={"text": EXAMPLE_TEXT, "title": "Bavoke", "tags": ["coast"]},
+    )
+)
 class IngestView(APIView):
     """Take in a text, an address, a file as multipart form data, or a folder of the server."""
 

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
 from corpus.api.pagination import NewestFirst
 from corpus.catalogue import open_collection
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -139,6 +140,15 @@ def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> 
     return start_sync(open_collection(collection), options)
 
 
+@endpoint(
+    POST=Endpoint(
+        "encode_doc",
+        tag="Index scripts",
+        summary="Take in a file of the server",
+        cost=Cost.ENCODE,
+        example={"document_path": "feature-stores.md", "index_name": "default"},
+    )
+)
 class EncodeDocView(APIView):
     """Take in one file of the server, at once."""
 
@@ -167,6 +177,14 @@ class EncodeDocView(APIView):
         return Response(EncodedDoc(body).data)
 
 
+@endpoint(
+    POST=Endpoint(
+        "encode_batch",
+        tag="Index scripts",
+        summary="Mirror a folder of the server",
+        example={"directory_path": "manuals", "index_name": "default"},
+    )
+)
 class EncodeBatchView(APIView):
     """Begin to mirror a folder of the server."""
 
@@ -188,6 +206,7 @@ class EncodeBatchView(APIView):
         return Response(EncodeBatchStarted(body).data, status=202, headers={"Location": url})
 
 
+@endpoint(GET=Endpoint("list_jobs", tag="Jobs", summary="List jobs"))
 class JobsView(generics.ListAPIView[Job]):
     """The jobs, newest first."""
 
@@ -210,6 +229,7 @@ class JobsView(generics.ListAPIView[Job]):
         return super().get(request, *args, **kwargs)
 
 
+@endpoint(GET=Endpoint("get_job", tag="Jobs", summary="Read a job"))
 class JobView(APIView):
     """One job."""
 
@@ -219,6 +239,7 @@ class JobView(APIView):
         return Response(JobShown(job).data)
 
 
+@endpoint(POST=Endpoint("retry_job", tag="Jobs", summary="Queue a job again"))
 class JobRetryView(APIView):
     """Queue a failed or cancelled job again."""
 
@@ -229,6 +250,7 @@ class JobRetryView(APIView):
         return shown_job(request, retry_job(job_id))
 
 
+@endpoint(POST=Endpoint("cancel_job", tag="Jobs", summary="Stop a job"))
 class JobCancelView(APIView):
     """Stop a queued or running job after the file at work."""
 

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     Errors,
     OriginalChanged,
@@ -40,6 +41,14 @@ class OriginalChoice(serializers.Serializer[Any]):
     download = serializers.BooleanField(default=False)
 
 
+@endpoint(
+    GET=Endpoint(
+        "get_original",
+        tag="Documents",
+        summary="Read the file that a document was made from",
+        cost=Cost.SEARCH,
+    )
+)
 class OriginalView(APIView):
     """The file that a document was made from.
 
@@ -71,6 +80,11 @@ class OriginalView(APIView):
         return reply
 
 
+@endpoint(
+    GET=Endpoint(
+        "get_page", tag="Documents", summary="Read a page of a PDF as an image", cost=Cost.SEARCH
+    )
+)
 class PageView(APIView):
     """A page of a PDF or an image, drawn with at most four million pixels."""
 

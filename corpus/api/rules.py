@@ -10,8 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
 from corpus.api.fields import TagList, Text, Truth
 from corpus.api.pagination import ByCreation
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -106,6 +108,17 @@ class RuleTried(serializers.Serializer[Any]):
     documents = RuleMatch(many=True, help_text="the newest of those, at most 50; else of all")
 
 
+_RULE = {"name": "invoices", "path": "invoices/*", "words": ["IBAN"], "tags": ["invoice"]}
+
+
+@endpoint(
+    GET=Endpoint(
+        "list_rules", tag="Documents", summary="List rules that tag documents", scope=Scope.ADMIN
+    ),
+    POST=Endpoint(
+        "add_rule", tag="Documents", summary="Keep a rule", scope=Scope.ADMIN, example=_RULE
+    ),
+)
 class RulesView(generics.ListAPIView[Rule]):
     """The rules that hold."""
 
@@ -123,6 +136,16 @@ class RulesView(generics.ListAPIView[Rule]):
         return Response(_kept(add_rule(given), is_applied=is_applied), status=201)
 
 
+@endpoint(
+    PATCH=Endpoint(
+        "change_rule",
+        tag="Documents",
+        summary="Change a rule",
+        scope=Scope.ADMIN,
+        example={"tags": ["invoice", "2026"]},
+    ),
+    DELETE=Endpoint("delete_rule", tag="Documents", summary="Remove a rule", scope=Scope.ADMIN),
+)
 class RuleView(APIView):
     """One rule."""
 
@@ -143,6 +166,16 @@ class RuleView(APIView):
         return Response(status=204)
 
 
+@endpoint(
+    POST=Endpoint(
+        "try_rule",
+        tag="Documents",
+        summary="Tell what a rule would do",
+        scope=Scope.ADMIN,
+        cost=Cost.SEARCH,
+        example=_RULE,
+    )
+)
 class RuleTrialView(APIView):
     """What a rule would do with what is there; nothing is kept or changed."""
 

@@ -14,6 +14,7 @@ from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
 from corpus.api.jobs import JobShown, shown_job
 from corpus.api.pagination import ByCreation
 from corpus.catalogue import open_collection
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
     Errors,
@@ -76,6 +77,15 @@ class RemovalChoice(serializers.Serializer[Any]):
     with_documents = serializers.BooleanField(default=False, help_text="remove them, too")
 
 
+@endpoint(
+    GET=Endpoint("list_sites", tag="Documents", summary="List sites that are kept in step"),
+    POST=Endpoint(
+        "keep_site",
+        tag="Documents",
+        summary="Bring in a site or a page, and keep it in step",
+        example={"url": "https://docs.example.org/guide/", "depth": 2, "every_hours": 24},
+    ),
+)
 class SitesView(generics.ListAPIView[Site]):
     """The sites and pages that are kept in step."""
 
@@ -114,6 +124,10 @@ class SitesView(generics.ListAPIView[Site]):
         return Response(shown.data, status=201 if is_new else 200)
 
 
+@endpoint(
+    GET=Endpoint("get_site", tag="Documents", summary="Read a site"),
+    DELETE=Endpoint("remove_site", tag="Documents", summary="Keep a site no more"),
+)
 class SiteView(APIView):
     """One site."""
 
@@ -136,6 +150,7 @@ class SiteView(APIView):
         return Response(status=204)
 
 
+@endpoint(POST=Endpoint("refresh_site", tag="Documents", summary="Bring a site in anew"))
 class SiteRefreshView(APIView):
     """Bring a site in as it is today, unless that is being done."""
 

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from corpus.api.fields import Truth
 from corpus.api.jobs import JobShown, shown_job
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SourceNotFound
 from corpus.watched.sources import source_states, sync_source
 
@@ -32,6 +33,7 @@ class SourceSync(serializers.Serializer[Any]):
     )
 
 
+@endpoint(GET=Endpoint("list_sources", tag="Jobs", summary="List sources that are mirrored"))
 class SourcesView(APIView):
     """The sources that collections mirror."""
 
@@ -40,6 +42,9 @@ class SourcesView(APIView):
         return Response(SourceShown(source_states(), many=True).data)
 
 
+@endpoint(
+    POST=Endpoint("sync_source", tag="Jobs", summary="Mirror a source", example={"emptied": False})
+)
 class SourceSyncView(APIView):
     """Begin to mirror a source; a sync that runs is returned."""
 

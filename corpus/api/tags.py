@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from corpus.api.pagination import ByName
 from corpus.catalogue import delete_tag
+from corpus.endpoints import Endpoint, endpoint
 from corpus.models import Tag
 
 
@@ -20,6 +21,7 @@ class TagShown(serializers.Serializer[Any]):
     chunk_count = serializers.IntegerField()
 
 
+@endpoint(GET=Endpoint("list_tags", tag="Documents", summary="List tags"))
 class TagsView(generics.ListAPIView[Tag]):
     """The tags in use."""
 
@@ -30,6 +32,10 @@ class TagsView(generics.ListAPIView[Tag]):
         return Tag.objects.counted_by_name()
 
 
+@endpoint(
+    GET=Endpoint("get_tag", tag="Documents", summary="Read a tag's counts"),
+    DELETE=Endpoint("delete_tag", tag="Documents", summary="Take a tag off everything"),
+)
 class TagView(APIView):
     """One tag."""
 

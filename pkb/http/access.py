@@ -18,8 +18,8 @@ from corpus.access.principal import NOBODY, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.acts import record_request
+from pkb.http.endpoints import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import is_own_machine
-from pkb.http.needs import LOGIN, METRICS, SAFE_METHODS, Need, find_need
 from pkb.http.problems import MEDIA_TYPE, problem_of
 from qa.api.openai.errors import openai_error
 
@@ -70,29 +70,30 @@ def admit(request: HttpRequest) -> Principal:
     """
     if not settings.PKB_AUTH_REQUIRED:
         return SYSTEM
-    need = find_need(str(request.method), request.path_info)
+    endpoint = find_endpoint(str(request.method), request.path_info)
     try:
-        principal = find_principal(request, need)
+        principal = find_principal(request)
     except (PkbError, DatabaseError, InterfaceError) as exc:
-        if need.scope is None:
+        if endpoint.is_open:
             return NOBODY
         raise (as_pkb_error(exc) or exc) from None
-    if need.scope is None or principal.may(need.scope) or _is_scraper(request):
+    scope = endpoint.scope
+    if scope is None or principal.may(scope) or _is_scraper(request):
         # What is for admins is about what everybody has.
-        return replace(principal, sees_all=True) if need.scope == Scope.ADMIN else principal
+        return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_stranger:
         raise NotLoggedIn("Log in, or send a key: Authorization: Bearer KEY.")
-    raise NotAllowed(f"This needs the scope {need.scope}.")
+    raise NotAllowed(f"This needs the scope {scope}.")
 
 
-def find_principal(request: HttpRequest, need: Need) -> Principal:
+def find_principal(request: HttpRequest) -> Principal:
     """Return whose key or login a request brings.
 
     Raises:
         NotLoggedIn: The key opens nothing.
     """
     headers = {name.lower(): value for name, value in request.headers.items()}
-    key = None if need.is_page else find_key(headers)
+    key = None if is_page(request.path_info) else find_key(headers)
     if key is not None:
         return authenticate_key(key, address=client_address(request))
     # Without the cookie there is nothing to look up.
@@ -120,8 +121,7 @@ def _render(request: HttpRequest, refusal: PkbError) -> HttpResponse:
     path = request.path_info
     if path.startswith("/v1/"):
         return JsonResponse(openai_error(problem_of(refusal)), status=refusal.status)
-    is_page = find_need("GET", path).is_page or path == "/docs"
-    if not is_page or not request.accepts("text/html"):
+    if not (is_page(path) or path == "/docs") or not request.accepts("text/html"):
         return JsonResponse(problem_of(refusal), status=refusal.status, content_type=MEDIA_TYPE)
     return _show(request, refusal)
 

@@ -22,13 +22,11 @@ for everything, so that strangers never wait in front of users (docs/decisions/0
 import asyncio
 import json
 import os
-import re
 from asyncio import Future, TimerHandle
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
 from hashlib import sha256
 from http import HTTPStatus
 from io import BytesIO
@@ -45,11 +43,13 @@ from accounts.addresses import find_client, network_of, read_headers
 from accounts.authentication import find_key
 from corpus.access.principal import Principal
 from corpus.api.outages import as_pkb_error
+from corpus.endpoints import Body as BodySize
+from corpus.endpoints import Cost, Endpoint
 from corpus.errors import PkbError
 from pkb.http.access import find_principal
 from pkb.http.bodies import Body, BodyReader
+from pkb.http.endpoints import MCP, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import FORWARDING
-from pkb.http.needs import LOGIN, MCP, SAFE_METHODS, Need, find_need
 from pkb.http.refusals import RETRY_AFTER_S, ClientLeft, Refused, busy, tell
 from qa.api.mcp.transport import admit_agent
 
@@ -92,59 +92,7 @@ SPARE_CONNECTIONS = 3
 LEAST_LIGHT = 2
 
 
-class Cost(StrEnum):
-    """Requests of one cost share a queue."""
-
-    ANSWER = "answer"  # a question or a claim: models take all cores
-    SEARCH = "search"  # or a file that is read, and a page of it drawn: a core, for a moment
-    ENCODE = "encode"  # a text or file that is ingested, embedded or ranked
-    LOGIN = "login"  # a password is tried: a core for .2 s, whoever sends it
-    REPLAY = "replay"  # a stream that is read again: hardly anything, but for minutes
-    IDENTIFY = "identify"  # a key or login is looked up: a query
-    HEALTH = "health"  # asked by load balancers: never behind others
-    STRANGER = "stranger"  # anything by a caller that is not known, where a login is required
-    LIGHT = "light"  # anything else
-
-
-_COSTS = {
-    path: cost
-    for cost, paths in {
-        Cost.ANSWER: (
-            "/answer", "/ask", "/ask-selected", "/chat", "/v1/chat/completions", "/v1/responses",
-            "/claims/verify",
-        ),
-        Cost.SEARCH: ("/search", "/query", "/ui/search", "/rules/try"),
-        Cost.ENCODE: (
-            "/ingest", "/encode_doc", "/v1/embeddings", "/v1/rerank",
-            "/ui/library/upload", "/ui/library/paste", "/ui/password",
-        ),
-        Cost.HEALTH: ("/health", "/ready"),
-    }.items()
-    for path in paths
-}  # fmt: skip
-_COST_PATTERNS = {
-    re.compile(r"/chat/.*", re.DOTALL): Cost.REPLAY,
-    re.compile(r"/v1/vector_stores/.*/search", re.DOTALL): Cost.SEARCH,
-    re.compile(r"/ui/documents/.*/reingest"): Cost.ENCODE,
-    re.compile(r"/ui/rules/[^/]+"): Cost.SEARCH,
-    re.compile(r"(?:/ui)?/documents/[^/]+/(?:original|pages/[^/]+)"): Cost.SEARCH,
-}
-_LOGINS = frozenset({LOGIN, "/ui/setup", "/admin/login/"})
-_PASSWORDS = _LOGINS | {"/ui/password"}
-_TAKE_FILES = frozenset({"/ingest", "/ui/library/upload"})
 _TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}
-
-
-def cost_of(method: str, path: str) -> Cost:
-    """Return what a request of a known caller costs, as far as its method and path tell."""
-    if method == "OPTIONS":
-        return Cost.LIGHT
-    if path in _LOGINS:
-        return Cost.LOGIN if method == "POST" else Cost.LIGHT
-    if path in _COSTS:
-        return _COSTS[path]
-    matching = (cost for pattern, cost in _COST_PATTERNS.items() if pattern.fullmatch(path))
-    return next(matching, Cost.LIGHT)
 
 
 def cost_of_tool_call(content: bytes) -> Cost:
@@ -382,9 +330,10 @@ class Admission:
             await self._application(scope, receive, send)
             return
         try:
+            endpoint = find_endpoint(scope["method"], scope["path"])
             check_headers(scope)
-            caller = await self._find_caller(scope)
-            body = await self._read_body(scope, receive, caller)
+            caller = await self._find_caller(scope, endpoint)
+            body = await self._read_body(scope, receive, caller, endpoint)
         except Refused as refused:
             await self._refuse(refused, scope, send)
             await _linger(receive, refused)
@@ -392,21 +341,22 @@ class Admission:
         except ClientLeft:
             return
         try:
-            await self._run(scope, body, send, caller)
+            await self._run(scope, body, send, caller, endpoint)
         finally:
             self._reader.close(body)
 
-    async def _find_caller(self, scope: Any) -> Caller:
+    async def _find_caller(self, scope: Any, endpoint: Endpoint) -> Caller:
         """Return who asks; a key or login that was not seen for a minute is looked up."""
         headers = read_headers(scope["headers"])
         address = _address(scope)
         caller = network_of(address)
         if not settings.PKB_AUTH_REQUIRED:
             return Caller(caller, is_known=True)
-        need = find_need(scope["method"], scope["path"])
-        refusal = None if need.scope is None else Refused(401, NOT_LOGGED_IN)
+        refusal = None if endpoint.is_open else Refused(401, NOT_LOGGED_IN)
         stranger = Caller(caller, is_known=False, refusal=refusal)
-        credentials = _read_credentials(headers, need)
+        key = None if is_page(scope["path"]) else find_key(headers)
+        cookies = parse_cookie(headers.get("cookie", ""))
+        credentials = key or cookies.get(settings.SESSION_COOKIE_NAME, "")
         if not credentials:
             return stranger
         # A key may be bound to networks.
@@ -430,14 +380,15 @@ class Admission:
                 self._known.popitem(last=False)
         return Caller(name, is_known=True)
 
-    async def _read_body(self, scope: Any, receive: Any, caller: Caller) -> Body:
+    async def _read_body(
+        self, scope: Any, receive: Any, caller: Caller, endpoint: Endpoint
+    ) -> Body:
         """Read the body, unless it can be told before that the request is refused."""
-        method, path = scope["method"], scope["path"]
         max_bytes = self._bodies.body_bytes
-        content_type = _header(scope, b"content-type")
-        if path in _PASSWORDS:
+        is_multipart = _header(scope, b"content-type").startswith(b"multipart/form-data")
+        if endpoint.body == BodySize.SMALL:
             max_bytes = min(max_bytes, STRANGERS_BODY_BYTES)
-        elif path in _TAKE_FILES and content_type.startswith(b"multipart/form-data"):
+        elif endpoint.body == BodySize.FILE and is_multipart:
             max_bytes = self._bodies.file_bytes + MULTIPART_MARGIN_BYTES
         needs_login = not caller.is_known and max_bytes > STRANGERS_BODY_BYTES
         max_bytes = STRANGERS_BODY_BYTES if needs_login else max_bytes
@@ -447,18 +398,19 @@ class Admission:
         declared = _header(scope, b"content-length")
         if declared.isdigit() and int(declared) > max_bytes:
             raise excess
-        if path != MCP:
-            self._queue_of(cost_of(method, path), caller).check(caller.name)
+        if scope["path"] != MCP:
+            self._queue_of(endpoint.cost, caller).check(caller.name)
         return await self._reader.read(
             receive, caller=caller.name, max_bytes=max_bytes, excess=excess
         )
 
-    async def _run(self, scope: Any, body: Body, send: Any, caller: Caller) -> None:
+    async def _run(
+        self, scope: Any, body: Body, send: Any, caller: Caller, endpoint: Endpoint
+    ) -> None:
+        cost = endpoint.cost
         if scope["path"] == MCP:
             cost = cost_of_tool_call(body.file.read(TOOL_CALL_BYTES + 1))
             body.file.seek(0)
-        else:
-            cost = cost_of(scope["method"], scope["path"])
         queue = self._queue_of(cost, caller)
         try:
             await queue.enter(caller.name, left=body.left)
@@ -523,16 +475,11 @@ def check_headers(scope: Any) -> None:
         if names & FORWARDING:
             raise Refused(403, FORWARDED)
         return
-    if names.isdisjoint({"authorization", "x-api-key", "cookie"}):
-        needs_login = find_need(scope["method"], scope["path"]).scope is not None
-        if needs_login and scope["method"] not in SAFE_METHODS:
-            raise Refused(401, NOT_LOGGED_IN)
-
-
-def _read_credentials(headers: Mapping[str, str], need: Need) -> str:
-    """Return the key or the session id of a login; empty where there is neither."""
-    key = None if need.is_page else find_key(headers)
-    return key or parse_cookie(headers.get("cookie", "")).get(settings.SESSION_COOKIE_NAME, "")
+    is_anonymous = names.isdisjoint({"authorization", "x-api-key", "cookie"})
+    if is_anonymous and scope["method"] not in SAFE_METHODS:
+        if find_endpoint(scope["method"], scope["path"]).is_open:
+            return
+        raise Refused(401, NOT_LOGGED_IN)
 
 
 async def _identify(scope: Any) -> Principal:
@@ -552,7 +499,7 @@ def _identify_on_thread(scope: Any) -> Principal:
         request = ASGIRequest(scope, BytesIO())
         SessionMiddleware(lambda _: None).process_request(request)  # type: ignore[arg-type]
         request.user = get_user(request)
-        return find_principal(request, find_need(scope["method"], scope["path"]))
+        return find_principal(request)
     except (DatabaseError, InterfaceError) as error:
         raise (as_pkb_error(error) or error) from None
     finally:

@@ -12,6 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from accounts.addresses import client_address
 from corpus.api.origins import REFUSAL, is_foreign
+from pkb.http.endpoints import find_endpoint
 from pkb.http.problems import plain_problem
 
 
@@ -47,8 +48,6 @@ class RequestIdMiddleware:
         return response
 
 
-# Where a GET stores something: an answer.
-WRITING_GETS = frozenset({"/answer"})
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
@@ -74,7 +73,7 @@ class OriginMiddleware:
 
 def _writes(request: HttpRequest) -> bool:
     if request.method in _SAFE_METHODS:
-        return request.method != "OPTIONS" and request.path in WRITING_GETS
+        return find_endpoint(str(request.method), request.path).writes
     return True
 
 

@@ -1,17 +1,14 @@
 """Complete the OpenAPI document: names of operations, and the errors that each answers with."""
 
-import re
 from http import HTTPStatus
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
+from corpus.endpoints import Endpoint
 from corpus.errors import PkbError
-from pkb.http.needs import find_need
-from pkb.http.operations import OPERATIONS, Operation
 
-_PLACEHOLDER = re.compile(r"\{[^}]*\}")
 UNAUTHORIZED, FORBIDDEN = 401, 403
 BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
 TOO_LARGE, TOO_LONG, BAD_TYPE, TOO_MANY = 413, 414, 415, 429
@@ -47,24 +44,23 @@ class ProblemAutoSchema(AutoSchema):
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """Give the operation an example of its body."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
-        if operation and (named := self._named()) and named.example:
-            operation["requestBody"]["content"]["application/json"]["example"] = named.example
+        if operation and self._endpoint.example:
+            body = operation["requestBody"]["content"]["application/json"]
+            body["example"] = self._endpoint.example
         return operation
 
     def get_operation_id(self) -> str:
-        named = self._named()
-        return named.id if named else str(super().get_operation_id())
+        return self._endpoint.id or str(super().get_operation_id())
 
     def get_tags(self) -> list[str]:
-        named = self._named()
-        return [named.task] if named else list(super().get_tags())
+        return [self._endpoint.tag] if self._endpoint.tag else list(super().get_tags())
 
     def get_summary(self) -> str | None:
-        named = self._named()
-        return named.summary if named else None
+        return self._endpoint.summary or None
 
-    def _named(self) -> Operation | None:
-        return OPERATIONS.get(f"{self.method} {_PLACEHOLDER.sub('{}', self.path)}")
+    @property
+    def _endpoint(self) -> Endpoint:
+        return getattr(self.view, "endpoints", {}).get(self.method) or Endpoint()
 
     def _get_parameters(self) -> list[dict[str, Any]]:
         """Say of optional parameters that an empty one counts as not given."""
@@ -97,7 +93,7 @@ class ProblemAutoSchema(AutoSchema):
 
     def _statuses_of_request(self) -> set[int]:
         statuses = {TOO_MANY}
-        if find_need(self.method, self.path).scope is not None:
+        if not self._endpoint.is_open:
             statuses |= {UNAUTHORIZED, FORBIDDEN}
         places = {parameter["in"] for parameter in self._get_parameters()}
         if places - {"path"}:

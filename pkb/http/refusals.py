@@ -10,7 +10,7 @@ from django.conf import settings
 from accounts.openid.resource import add_metadata
 from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
-from pkb.http.needs import MCP
+from pkb.http.endpoints import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
 

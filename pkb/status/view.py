@@ -8,6 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
+from corpus.endpoints import Endpoint, endpoint
 from corpus.postgres.standby import Reason
 from pkb.status.state import Problem, read_state
 
@@ -96,6 +98,11 @@ class ServiceStatus(serializers.Serializer[Any]):
     standby = _StandbyShown(allow_null=True, help_text="null: PKB_REPLICA_URL names none")
 
 
+@endpoint(
+    GET=Endpoint(
+        "get_status", tag="Service", summary="Tell what the service is at", scope=Scope.ADMIN
+    )
+)
 class StatusView(APIView):
     """How the service is; what /health tells everybody stays as it is."""
 

@@ -10,7 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
 from corpus.api.fields import CollectionAddress, TagList, Text, Whole
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -78,6 +80,9 @@ class FeedbackShown(serializers.ModelSerializer[Feedback]):
         return MarkedPassage(feedback).data if is_marked else None
 
 
+@endpoint(
+    GET=Endpoint("answer", tag="Ask", summary="Answer a question", cost=Cost.ANSWER, writes=True)
+)
 class AnswerView(APIView):
     """Answer a question from one collection, with proved citations, or abstain."""
 
@@ -104,6 +109,7 @@ class AnswerView(APIView):
         return Response(shown)
 
 
+@endpoint(GET=Endpoint("get_answer", tag="Ask", summary="Read a stored answer"))
 class StoredAnswerView(APIView):
     """An answer as it was given; each citation says whether its quote still stands."""
 
@@ -117,6 +123,15 @@ class StoredAnswerView(APIView):
         return Response(StoredAnswerShown(answer).data)
 
 
+@endpoint(
+    POST=Endpoint(
+        "give_feedback",
+        tag="Ask",
+        summary="Say whether an answer was good",
+        scope=Scope.READ,
+        example={"rating": "up"},
+    )
+)
 class FeedbackView(APIView):
     """Say whether an answer was good, or which passage answers."""
 

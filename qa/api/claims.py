@@ -9,7 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
 from corpus.api.fields import CollectionAddress, TagList, Text
+from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
@@ -56,6 +58,16 @@ class ClaimShown(serializers.Serializer[Any]):
     citations = ClaimCitation(many=True)
 
 
+@endpoint(
+    POST=Endpoint(
+        "verify_claim",
+        tag="Search",
+        summary="Tell whether a claim is held up",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={"claim": "Orsolya Quill built the lighthouse.", "text": EXAMPLE_TEXT},
+    )
+)
 class VerifyClaimView(APIView):
     """Check whether a text, or a collection, holds a claim up."""
 

@@ -10,8 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
 from corpus.api.fields import Text
 from corpus.api.pagination import NewestFirst
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SessionNotFound
 from qa import models
 from qa.api.serializers import StoredAnswerShown
@@ -63,6 +65,7 @@ class SessionInput(serializers.Serializer[Any]):
     name = Text(max_length=MAX_NAME_CHARS, allow_blank=True)
 
 
+@endpoint(GET=Endpoint("list_sessions", tag="Ask", summary="List kept conversations"))
 class SessionsView(generics.ListAPIView[Session]):
     """The conversations that are kept, newest first."""
 
@@ -81,6 +84,17 @@ class SessionsView(generics.ListAPIView[Session]):
         return super().get(request, *args, **kwargs)
 
 
+@endpoint(
+    GET=Endpoint("get_session", tag="Ask", summary="Read a kept conversation"),
+    PATCH=Endpoint(
+        "rename_session",
+        tag="Ask",
+        summary="Rename a kept conversation",
+        scope=Scope.READ,
+        example={"name": "Lighthouses"},
+    ),
+    DELETE=Endpoint("delete_session", tag="Ask", summary="Delete a conversation", scope=Scope.READ),
+)
 class SessionView(APIView):
     """One conversation that is kept."""
 

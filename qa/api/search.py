@@ -8,7 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import Scope
 from corpus.api.fields import CollectionAddress, FilterField, Number, TagList, Text, Truth, Whole
+from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
@@ -68,6 +70,20 @@ class SearchOutput(serializers.Serializer[Any]):
     search_time_ms = serializers.FloatField()
 
 
+@endpoint(
+    POST=Endpoint(
+        "search",
+        tag="Search",
+        summary="Find passages",
+        scope=Scope.READ,
+        cost=Cost.SEARCH,
+        example={
+            "query": "skew between training and serving",
+            "top_k": 5,
+            "filters": {"type": "gte", "key": "word_count", "value": 100},
+        },
+    )
+)
 class SearchView(APIView):
     """Search one collection for passages."""
 
@@ -95,6 +111,16 @@ class SearchView(APIView):
         return Response(SearchOutput(found).data)
 
 
+@endpoint(
+    POST=Endpoint(
+        "query",
+        tag="Index scripts",
+        summary="Search an index",
+        scope=Scope.READ,
+        cost=Cost.SEARCH,
+        example={"query": EXAMPLE_QUESTION, "index_name": "default"},
+    )
+)
 class IndexQueryView(APIView):
     """Search one index, reranked."""
 

@@ -14,8 +14,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.access.principal import current_principal
+from corpus.access.principal import Scope, current_principal
 from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
+from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -143,6 +144,16 @@ class EventStreamRenderer(JSONRenderer):
     format = "events"
 
 
+@endpoint(
+    POST=Endpoint(
+        "ask",
+        tag="Ask",
+        summary="Ask within a session",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={"question": EXAMPLE_QUESTION},
+    )
+)
 class AskView(APIView):
     """Answer a question within a session; with ``stream``, as events like /chat."""
 
@@ -158,6 +169,16 @@ class AskView(APIView):
         return _stream(given, route="ask") if given["stream"] else _ask(given)
 
 
+@endpoint(
+    POST=Endpoint(
+        "ask_selected",
+        tag="Ask",
+        summary="Ask about a text that is sent along",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={"question": "Who built the lighthouse?", "selected_text": EXAMPLE_TEXT},
+    )
+)
 class AskSelectedView(AskView):
     """Answer a question from a text that comes with it, else from the collection."""
 
@@ -168,6 +189,16 @@ class AskSelectedView(AskView):
         return super().post(request)
 
 
+@endpoint(
+    POST=Endpoint(
+        "chat",
+        tag="Ask",
+        summary="Ask, and read the answer as it is proved",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={"question": EXAMPLE_QUESTION},
+    )
+)
 class ChatView(APIView):
     """Answer a question as server-sent events: chunk, citation, done, error."""
 
@@ -181,6 +212,11 @@ class ChatView(APIView):
         return _stream(form.validated_data, route="chat")
 
 
+@endpoint(
+    GET=Endpoint(
+        "resume_chat", tag="Ask", summary="Read the events of a chat again", cost=Cost.REPLAY
+    )
+)
 class ChatEventsView(APIView):
     """The events of a chat again, for 5 minutes after its end, and those still to come."""
 

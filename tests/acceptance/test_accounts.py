@@ -21,7 +21,7 @@ from accounts.models import ApiKey
 from corpus.access.principal import SYSTEM, Principal, Scope, current_principal
 from corpus.errors import NotAllowed, NotLoggedIn
 from corpus.models import Collection, Job
-from pkb.http.operations import OPERATIONS
+from pkb.http.endpoints import list_operations
 from qa.api.mcp.server import build_server
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
@@ -99,7 +99,7 @@ def code_of(reply: Any, operation: str) -> str:
 
 def test_each_operation_takes_keys_of_its_scope_and_no_others(key: MakeKey) -> None:
     with_one = {scope: key(scope) for scope in Scope}
-    for operation in sorted(set(OPERATIONS) - OPEN):
+    for operation in sorted(set(list_operations()) - OPEN):
         for scope, one in with_one.items():
             reply = send(operation, one)
             if scope == scope_of(operation):
@@ -120,7 +120,7 @@ def test_no_operation_takes_a_key_that_opens_nothing(key: MakeKey, ida: Any, ott
     revoke_key(ApiKey.objects.get(token_key=wrong["revoked"][:15]))
     ApiKey.objects.exclude(expiry=None).update(expiry=timezone.now() - timedelta(seconds=1))
     get_user_model().objects.filter(pk=otto.pk).update(is_active=False)
-    for operation in sorted(set(OPERATIONS) - OPEN):
+    for operation in sorted(set(list_operations()) - OPEN):
         # The reason is not the operation's: each of its shapes will do for most.
         tried = wrong | others if operation in {"POST /search", "POST /v1/rerank"} else wrong
         for why, each in tried.items():

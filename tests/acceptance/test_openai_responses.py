@@ -11,9 +11,10 @@ from openai.types.responses import Response, ResponseInputParam, ResponseStreamE
 from pydantic import TypeAdapter
 from rest_framework.test import APIClient
 
+from corpus.endpoints import Cost
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
-from pkb.http.admission import Cost, cost_of
+from pkb.http.endpoints import find_endpoint
 from qa.notices import NOTHING_NEAR
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
@@ -200,4 +201,4 @@ def test_a_failing_model_ends_the_stream_as_failed(
 
 
 def test_a_response_takes_a_place_of_an_answer() -> None:
-    assert cost_of("POST", "/v1/responses") == Cost.ANSWER
+    assert find_endpoint("POST", "/v1/responses").cost == Cost.ANSWER

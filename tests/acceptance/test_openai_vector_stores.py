@@ -8,8 +8,9 @@ from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types import VectorStore, VectorStoreSearchResponse
 from rest_framework.test import APIClient
 
+from corpus.endpoints import Cost
 from corpus.models import Collection, Document
-from pkb.http.admission import Cost, cost_of
+from pkb.http.endpoints import find_endpoint
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 BREAD = "When does the bakery open?"
@@ -141,5 +142,5 @@ def test_a_bad_search_is_refused(
 
 
 def test_a_search_of_a_store_takes_a_place_of_a_search() -> None:
-    assert cost_of("POST", "/v1/vector_stores/pkb/default/search") == Cost.SEARCH
-    assert cost_of("GET", "/v1/vector_stores/default") == Cost.LIGHT
+    assert find_endpoint("POST", "/v1/vector_stores/pkb/default/search").cost == Cost.SEARCH
+    assert find_endpoint("GET", "/v1/vector_stores/default").cost == Cost.LIGHT

@@ -12,6 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from corpus.catalogue import create_collection, delete_document
+from corpus.endpoints import Cost
 from corpus.errors import DuplicateDocument
 from corpus.ingestion import Attributes, ingest_file, reingest_document
 from corpus.ingestion.disk import read_file
@@ -19,7 +20,7 @@ from corpus.ingestion.sent_files import SETTLED_S, keep_file
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document
-from pkb.http.admission import Cost, cost_of
+from pkb.http.endpoints import find_endpoint
 from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
@@ -356,7 +357,7 @@ def test_headings_stand_beside_a_document(
 
 @pytest.mark.parametrize("path", ["original", "pages/3"])
 def test_reading_a_file_takes_a_place_like_a_search(path: str) -> None:
-    assert cost_of("GET", f"/documents/{uuid4()}/{path}") == Cost.SEARCH
-    assert cost_of("GET", f"/ui/documents/{uuid4()}/pages/3") == Cost.SEARCH
-    assert cost_of("GET", f"/documents/{uuid4()}/text") == Cost.LIGHT
-    assert cost_of("POST", f"/ui/documents/{uuid4()}/reingest") == Cost.ENCODE
+    assert find_endpoint("GET", f"/documents/{uuid4()}/{path}").cost == Cost.SEARCH
+    assert find_endpoint("GET", f"/ui/documents/{uuid4()}/pages/3").cost == Cost.SEARCH
+    assert find_endpoint("GET", f"/documents/{uuid4()}/text").cost == Cost.LIGHT
+    assert find_endpoint("POST", f"/ui/documents/{uuid4()}/reingest").cost == Cost.ENCODE

@@ -10,11 +10,12 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_collection
+from corpus.endpoints import Cost
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, keep_set_rules
-from pkb.http.admission import Cost, cost_of
+from pkb.http.endpoints import find_endpoint
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.commands import run
@@ -85,7 +86,11 @@ def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest
     (job_id,) = api.post("/rules", {**TOWERS, "apply": True}, format="json").json()["job_ids"]
     assert advance_job(Job.objects.get(pk=job_id).pk)
     assert tags() == {"tower"}
-    assert cost_of("POST", "/rules/try") == cost_of("POST", "/ui/rules/new") == Cost.SEARCH
+    assert (
+        find_endpoint("POST", "/rules/try").cost
+        == find_endpoint("POST", "/ui/rules/new").cost
+        == Cost.SEARCH
+    )
 
 
 def test_what_is_sent_is_known_by_its_name_and_told_where_it_went(

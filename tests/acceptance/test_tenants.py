@@ -15,7 +15,7 @@ from accounts.authentication import principal_of
 from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
 from corpus.errors import PkbError
 from corpus.models import Document
-from pkb.http.operations import OPERATIONS
+from pkb.http.endpoints import list_operations
 from qa.api.mcp.server import answer, fetch, search
 from tests.tenants import Tenant, call
 
@@ -42,7 +42,7 @@ ROUTES = sorted(
 )
 EXAMPLES = {
     route: operation.example
-    for route, operation in ((key.split()[1], each) for key, each in OPERATIONS.items())
+    for route, operation in ((key.split()[1], each) for key, each in list_operations().items())
     if operation.example
 }
 

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from accounts.addresses import find_client, is_within, read_headers
-from pkb.http.admission import Cost, check_headers, cost_of
+from corpus.endpoints import Cost
+from pkb.http.admission import check_headers
+from pkb.http.endpoints import find_endpoint
 from pkb.http.exposure import Exposure, is_own_machine
 from pkb.http.refusals import Refused
 
@@ -118,7 +120,7 @@ def test_what_a_proxy_of_this_machine_sends_did_not_begin_here() -> None:
     assert not is_own_machine("192.0.2.7", names={"host"})
 
 
-@pytest.mark.parametrize("path", ["/ui/login", "/admin/login/", "/ui/setup"])
+@pytest.mark.parametrize("path", ["/ui/login", "/ui/setup"])
 def test_a_login_costs_a_turn_of_its_own_and_its_page_does_not(path: str) -> None:
-    assert cost_of("POST", path) == Cost.LOGIN
-    assert cost_of("GET", path) == Cost.LIGHT
+    assert find_endpoint("POST", path).cost == Cost.LOGIN
+    assert find_endpoint("GET", path).cost == Cost.LIGHT

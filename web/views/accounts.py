@@ -19,7 +19,8 @@ from accounts.authentication import scopes_of
 from accounts.keys import make_key, revoke_key
 from accounts.models import ApiKey
 from accounts.setup_addresses import is_valid, use_token
-from corpus.access.principal import current_user_id
+from corpus.access.principal import Scope, current_user_id
+from corpus.endpoints import Body, Cost, Endpoint, endpoint
 from corpus.errors import InvalidInput, NotFound
 from web.forms import KEY_DAYS, KeyForm
 
@@ -27,6 +28,7 @@ from web.forms import KEY_DAYS, KeyForm
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
+@endpoint(GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=Body.SMALL))
 class Login(LoginView):
     template_name = "web/login.html"
     next_page = "web:ask"
@@ -36,10 +38,12 @@ class Login(LoginView):
         return {**super().get_context_data(**kwargs), "provider": settings.PKB_OIDC_NAME}
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ))
 class Logout(LogoutView):
     next_page = "web:login"
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ, cost=Cost.ENCODE, body=Body.SMALL))
 class ChangePassword(PasswordChangeView):
     template_name = "web/password.html"
     success_url = reverse_lazy("web:keys")
@@ -53,6 +57,7 @@ class ChangePassword(PasswordChangeView):
         return super().form_valid(form)
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ))
 @never_cache
 @require_http_methods(["GET", "POST"])
 def keys(request: HttpRequest) -> HttpResponse:
@@ -74,6 +79,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     return render(request, "web/keys.html", {**shown, "user": user, "days": KEY_DAYS})
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ))
 @require_POST
 def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
     key = ApiKey.objects.filter(user=_find_user(), pk=key_id).first()
@@ -83,6 +89,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
     return redirect("web:keys")
 
 
+@endpoint(GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=Body.SMALL))
 @never_cache
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:

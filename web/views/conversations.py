@@ -9,6 +9,8 @@ from django.utils.text import slugify
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from corpus.access.principal import Scope
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import AnswerNotFound
 from qa import models
 from qa.api.conversations import WholeSessionShown
@@ -58,12 +60,14 @@ def head(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return render(request, "web/parts/chat_head.html", {"chat": find_session(session_id)})
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ))
 @require_POST
 def rename(request: HttpRequest, session_id: UUID) -> HttpResponse:
     rename_session(session_id, NameForm.read(request.POST)["name"])
     return redirect("web:chat", session_id)
 
 
+@endpoint(POST=Endpoint(scope=Scope.READ))
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Say what goes with a conversation; delete when that is confirmed."""

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from corpus.catalogue import delete_document
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import DocumentNotFound
 from corpus.ingestion import reingest_document
 from corpus.ingestion.normal_form import Outline
@@ -236,6 +237,7 @@ def tag(request: HttpRequest, document_id: UUID) -> HttpResponse:
     return redirect("web:document", document_id)
 
 
+@endpoint(POST=Endpoint(cost=Cost.ENCODE))
 @require_POST
 def reingest(request: HttpRequest, document_id: UUID) -> HttpResponse:
     """Cut and embed the document by its collection's settings of today."""

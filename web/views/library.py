@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from corpus.catalogue import create_collection, open_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
+from corpus.endpoints import Body, Cost, Endpoint, endpoint
 from corpus.ingestion import Attributes, ingest_text
 from corpus.jobs.uploads import start_upload
 from corpus.languages import LANGUAGES
@@ -180,6 +181,7 @@ def formats(request: HttpRequest) -> HttpResponse:
     )
 
 
+@endpoint(POST=Endpoint(cost=Cost.ENCODE, body=Body.FILE))
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
     """Keep files, and begin to take them in."""
@@ -191,6 +193,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return redirect("web:library")
 
 
+@endpoint(POST=Endpoint(cost=Cost.ENCODE))
 @require_POST
 def paste(request: HttpRequest) -> HttpResponse:
     """Take in a text at once, and show it."""

@@ -15,10 +15,12 @@ from accounts.audit import record_event
 from accounts.openid.attempts import Attempt, forget_attempt
 from accounts.openid.issuer import find_issuer, name_error
 from accounts.openid.people import find_user
+from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import LoginRefused
 from web.views.accounts import BACKEND
 
 
+@endpoint(GET=Endpoint(is_open=True))
 @never_cache
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
@@ -30,6 +32,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     return reply
 
 
+@endpoint(GET=Endpoint(is_open=True))
 @never_cache
 @require_GET
 def come_back(request: HttpRequest) -> HttpResponse:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import PageNotFound
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.originals import has_pages, read_original
@@ -108,6 +109,7 @@ def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
     return "".join(slice_text(document, *span) for span in spans)
 
 
+@endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     """A page of a PDF or an image, and beside it the document's headings."""

@@ -7,6 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from corpus.access.principal import Scope
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.jobs.run import advance_at_once
@@ -25,12 +27,17 @@ from corpus.rules.matches import SHOWN
 from web.forms import RuleForm
 
 
+@endpoint(GET=Endpoint(scope=Scope.ADMIN))
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
     """The rules that hold."""
     return render(request, "web/rules.html", {"rules": all_rules()})
 
 
+@endpoint(
+    GET=Endpoint(scope=Scope.ADMIN, cost=Cost.SEARCH),
+    POST=Endpoint(scope=Scope.ADMIN, cost=Cost.SEARCH),
+)
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
     """A rule, or a new one: to be changed, tried on what is there, kept and applied."""
@@ -73,6 +80,7 @@ def _show(
     return render(request, "web/rule.html", shown, status=problem.status if problem else 200)
 
 
+@endpoint(POST=Endpoint(scope=Scope.ADMIN))
 @require_POST
 def delete(request: HttpRequest, rule_id: UUID) -> HttpResponse:
     """Remove a rule; tags that it has put on stay."""

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.models import Collection, Tag
 from qa.context import build_context
 from qa.search_passages import FoundPassages, search_passages
@@ -96,6 +97,7 @@ def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
     return as_block(render_text(passage.text, media_type=media_type, marks=marks), media_type)
 
 
+@endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """The passages that a query finds, ten a page."""

@@ -9,7 +9,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import Scope, on_behalf
+from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
 from qa.api.openai.answers import PREFIX, answer_messages, find_collection
@@ -38,6 +39,7 @@ def _model(collection: Collection) -> dict[str, Any]:
     }
 
 
+@endpoint(GET=Endpoint("list_models", tag="OpenAI", summary="List collections as models"))
 class ModelsView(OpenAIView):
     """The collections, as models that answer from them."""
 
@@ -47,6 +49,7 @@ class ModelsView(OpenAIView):
         return Response({"object": "list", "data": [_model(each) for each in collections]})
 
 
+@endpoint(GET=Endpoint("get_model", tag="OpenAI", summary="Read a collection as a model"))
 class ModelView(OpenAIView):
     """One collection as a model."""
 
@@ -57,6 +60,19 @@ class ModelView(OpenAIView):
         return Response(_model(find_collection(model)))
 
 
+@endpoint(
+    POST=Endpoint(
+        "create_chat_completion",
+        tag="OpenAI",
+        summary="Answer a conversation",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={
+            "model": "pkb/default",
+            "messages": [{"role": "user", "content": EXAMPLE_QUESTION}],
+        },
+    )
+)
 class ChatCompletionsView(OpenAIView):
     """Answer a conversation's last user message from the collection that the model names."""
 
@@ -92,6 +108,16 @@ class ChatCompletionsView(OpenAIView):
         return Response(completion.whole(reply))
 
 
+@endpoint(
+    POST=Endpoint(
+        "create_embeddings",
+        tag="OpenAI",
+        summary="Embed texts",
+        scope=Scope.READ,
+        cost=Cost.ENCODE,
+        example={"model": "bge-small-en-v1.5+all-MiniLM-L6-v2", "input": ["a text"]},
+    )
+)
 class EmbeddingsView(OpenAIView):
     """Embed texts with a configured model."""
 
@@ -119,6 +145,16 @@ class EmbeddingsView(OpenAIView):
         return Response(body)
 
 
+@endpoint(
+    POST=Endpoint(
+        "rerank",
+        tag="OpenAI",
+        summary="Order texts by a query",
+        scope=Scope.READ,
+        cost=Cost.ENCODE,
+        example={"query": "lighthouse", "documents": ["A bakery opens at five.", EXAMPLE_TEXT]},
+    )
+)
 class RerankView(OpenAIView):
     """Order texts by how well they answer a query."""
 

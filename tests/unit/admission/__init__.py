@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corpus.access.principal import Principal, Scope
+from corpus.endpoints import Cost
 from corpus.errors import NotLoggedIn
-from pkb.http.admission import Admission, BodyBounds, Cost, QueueBounds
+from pkb.http.admission import Admission, BodyBounds, QueueBounds
 
 Message = dict[str, Any]
 DISCONNECT: Message = {"type": "http.disconnect"}
@@ -46,7 +47,7 @@ def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
 class Client:
     """One client: what it sends, when it is told to, and what it was sent."""
 
-    path: str = "/answer"
+    path: str = "/ask"
     address: str = "10.0.0.1"
     method: str = "POST"
     headers: dict[str, str] = field(default_factory=dict)

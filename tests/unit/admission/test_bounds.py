@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pkb.http.admission import Cost, queue_bounds
+from corpus.endpoints import Cost
+from pkb.http.admission import queue_bounds
 
 
 def running(settings: Any) -> dict[Cost, int]:

@@ -3,17 +3,18 @@
 import asyncio
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from corpus.access.principal import Principal
+from corpus.endpoints import Cost
 from pkb.http.admission import (
     CALM_S,
     KNOWN_S,
     TOOL_CALL_BYTES,
     Admission,
     BodyBounds,
-    Cost,
     QueueBounds,
 )
 from tests.unit.admission import (
@@ -109,8 +110,14 @@ def test_costs_do_not_wait_for_each_other_and_health_for_none() -> None:
     async def test() -> None:
         async with full() as (service, door):
             others = [
-                Client(path=path, method="GET").say().go(door)
-                for path in ("/search", "/ingest", "/documents", "/chat/1", "/health")
+                Client(path=path, method=method).say().go(door)
+                for method, path in (
+                    ("POST", "/search"),
+                    ("POST", "/ingest"),
+                    ("GET", "/documents"),
+                    ("GET", f"/chat/{uuid4()}"),
+                    ("GET", "/health"),
+                )
             ]
             await settle()
             assert all(client in service.running for client in others)
@@ -206,7 +213,7 @@ def test_callers_of_whom_nobody_waits_are_let_in_up_to_a_bound() -> None:
     in_loop(test)
 
 
-def with_key(key: str, *, address: str = "10.0.0.1", path: str = "/answer") -> Client:
+def with_key(key: str, *, address: str = "10.0.0.1", path: str = "/ask") -> Client:
     return Client(path, address=address, headers={"x-api-key": key})
 
 
@@ -240,7 +247,7 @@ def test_strangers_wait_among_themselves(settings: Any) -> None:
         forged = [with_key("forged", address=f"10.2.{each}.1").say().go(door) for each in range(9)]
         await settle()
         assert 503 in [client.status for client in (*strangers, *forged)]
-        known = [with_key("2", path=path).say().go(door) for path in ("/documents", "/answer")]
+        known = [with_key("2", path=path).say().go(door) for path in ("/documents", "/ask")]
         await settle()
         assert all(client in service.running for client in known)
 
@@ -287,15 +294,15 @@ def test_a_key_is_looked_up_once_in_ten_minutes(settings: Any) -> None:
         bounds = QueueBounds(running=9, waiting=1, standing=1, wait_s=WAIT_S)
         queues = dict.fromkeys(Cost, bounds)
         door = Admission(Service(), queues=queues, bodies=BODIES, identify=look)
-        for path, pause_s in (("/answer", 0), ("/search", KNOWN_S + 1), ("/ask", 0)):
+        for path, pause_s in (("/ask", 0), ("/search", KNOWN_S + 1), ("/chat", 0)):
             with_key("2", path=path).say().go(door)
             await settle()
             await asyncio.sleep(pause_s)
-        with_key("2", path="/answer", address="10.0.0.2").say().go(door)
+        with_key("2", path="/ask", address="10.0.0.2").say().go(door)
         await settle()
 
     in_loop(test)
-    assert looked_up == ["/answer", "/ask", "/answer"]
+    assert looked_up == ["/ask", "/chat", "/ask"]
 
 
 def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:

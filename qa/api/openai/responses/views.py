@@ -7,7 +7,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import Scope, on_behalf
+from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.answers import answer_messages, find_collection
 from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
@@ -15,6 +16,16 @@ from qa.api.openai.responses.bodies import ResponseInput, ResponseShown
 from qa.api.openai.responses.shape import begin_response, stream_response
 
 
+@endpoint(
+    POST=Endpoint(
+        "create_response",
+        tag="OpenAI",
+        summary="Answer a question or a conversation",
+        scope=Scope.READ,
+        cost=Cost.ANSWER,
+        example={"model": "pkb/default", "input": EXAMPLE_QUESTION},
+    )
+)
 class ResponsesView(OpenAIView):
     """Answer a question, or a conversation's last one, from the collection that the model names."""
 

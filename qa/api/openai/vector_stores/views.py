@@ -4,6 +4,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from corpus.access.principal import Scope
+from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Collection
 from qa.api.openai.answers import PREFIX
@@ -23,6 +25,9 @@ from qa.api.openai.vector_stores.stores import (
 )
 
 
+@endpoint(
+    GET=Endpoint("list_vector_stores", tag="OpenAI", summary="List collections as vector stores")
+)
 class StoresView(OpenAIView):
     """The collections, all at once, as vector stores."""
 
@@ -34,6 +39,9 @@ class StoresView(OpenAIView):
         return Response({**body, "has_more": False})
 
 
+@endpoint(
+    GET=Endpoint("get_vector_store", tag="OpenAI", summary="Read a collection as a vector store")
+)
 class StoreView(OpenAIView):
     """One collection as a vector store."""
 
@@ -44,6 +52,16 @@ class StoreView(OpenAIView):
         return Response(show_store(find_store(store_id)))
 
 
+@endpoint(
+    POST=Endpoint(
+        "search_vector_store",
+        tag="OpenAI",
+        summary="Find passages of a collection",
+        scope=Scope.READ,
+        cost=Cost.SEARCH,
+        example={"query": "skew between training and serving", "max_num_results": 5},
+    )
+)
 class StoreSearchView(OpenAIView):
     """Search a collection for passages, with no answer made of them."""
 
