@@ -70,7 +70,7 @@ def drill(options: argparse.Namespace) -> None:
         taken = options.work / f"taken-{number}"
         take_out(source, taken, options.without_vectors)
         [folder] = [taken] if options.without_vectors else taken.iterdir()
-        measured("restore", ["manage.py", "restore", str(folder)], target)
+        measured("restore", ["manage.py", "restore", "--trusted", str(folder)], target)
         measured("verify", ["manage.py", "verify"], target)
         compare(before, results(target, options, f"after-{number}"))
 
@@ -86,7 +86,7 @@ def kill_restores(options: argparse.Namespace) -> None:
     draw, latest_s = random.Random(options.kills), LONGEST_S  # noqa: S311
     for number in range(options.kills):
         after_s = draw.uniform(0.2, 1) * latest_s
-        command = [sys.executable, "manage.py", "restore", str(folder)]
+        command = [sys.executable, "manage.py", "restore", "--trusted", str(folder)]
         process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **target})
         try:
             process.wait(after_s)
@@ -101,7 +101,7 @@ def kill_restores(options: argparse.Namespace) -> None:
             empty(options.database)
         elif count:
             raise SystemExit("A restore that was killed left documents.")
-    measured("restore", ["manage.py", "restore", str(folder)], target)
+    measured("restore", ["manage.py", "restore", "--trusted", str(folder)], target)
     measured("verify", ["manage.py", "verify"], target)
 
 

@@ -18,6 +18,8 @@ _THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
 # A pipe would be waited for, and a terminal taken over.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
+OUTSIDE = "It lies outside of the folder that may be read."
+
 
 class LinkFound(OSError):
     """A symbolic link stands where a folder or a file was looked for."""
@@ -32,7 +34,7 @@ def open_folder(path: Path, *, root: Path) -> int:
 
     Raises:
         LinkFound: A link is in the way, from ``root`` on.
-        OSError: It is not there, no folder, or closed to us.
+        OSError: It is not there, no folder, closed to us, or not below ``root``.
     """
     with _folder_of(path, root) as (folder, name):
         return _open(name, _FOLDER, folder)
@@ -69,6 +71,9 @@ def is_folder(path: Path, *, root: Path) -> bool:
 @contextmanager
 def _folder_of(path: Path, root: Path) -> Iterator[tuple[int, str]]:
     """Hold the folder that the path's last name is looked up in."""
+    if not path.is_relative_to(root):
+        # Not as if it were gone, for which documents are removed.
+        raise PermissionError(errno.EACCES, OUTSIDE)
     *folders, name = path.relative_to(root).parts or (".",)
     if ".." in (*folders, name):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))

@@ -30,6 +30,7 @@ from pkb.backup.manifest import (
     Manifest,
     StoredFile,
     StoredTable,
+    table_path,
 )
 from pkb.backup.rows import HashedFile, gzipped, write_rows
 from pkb.backup.tables import Selection, Table, carried_tables
@@ -166,7 +167,7 @@ def _size(path: Path) -> int:
 
 
 def _write_table(folder: Path, table: Table) -> StoredTable:
-    with HashedFile(folder / "tables" / f"{table.name}.jsonl.gz") as file, gzipped(file) as lines:
+    with HashedFile(folder / table_path(table.name)) as file, gzipped(file) as lines:
         count = write_rows(table.query, lines)
     return StoredTable(
         name=table.name, columns=list(table.columns), rows=count, file=file.described(folder)

@@ -3,13 +3,17 @@
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from datetime import datetime
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from corpus.errors import PkbError
+from corpus.roots.descent import open_file
+from corpus.roots.home import mark_folder
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -18,6 +22,8 @@ UPLOADS = "uploads"
 UPLOADS_LIST = "uploads.jsonl.gz"
 SECRET_KEY = "secret_key"  # noqa: S105  (a name)
 READ_BYTES = 2**20
+# Of a line of that list: a path has 4,096 bytes at most, which JSON writes with six each.
+MAX_ENTRY_BYTES = 2**15
 
 
 class BackupError(PkbError):
@@ -81,6 +87,23 @@ class Manifest(_Strict):
         return sum(file.bytes for file in own) + self.upload_bytes
 
 
+def table_path(name: str) -> str:
+    """Return where in the folder the rows of a table are."""
+    return f"tables/{name}.jsonl.gz"
+
+
+def open_stored(folder: Path, name: str) -> BufferedReader:
+    """Open a file of the folder.
+
+    Raises:
+        BackupError: It is not there, not readable, or behind a symbolic link.
+    """
+    try:
+        return os.fdopen(open_file(folder / name, root=folder), "rb")
+    except OSError as exc:
+        raise BackupError(f"{folder / name} cannot be read: {exc.strerror}.") from exc
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a folder.
 
@@ -89,9 +112,10 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as exc:
-        raise BackupError(f"{folder} is no whole export or backup: no {MANIFEST}.") from exc
+        with open_stored(folder, MANIFEST) as file:
+            text = file.read()
+    except BackupError as exc:
+        raise BackupError(f"{folder} is no whole export or backup. {exc}") from exc
     try:
         found = json.loads(text).get("format")
         if found != FORMAT:
@@ -105,32 +129,41 @@ def check_files(folder: Path, manifest: Manifest) -> None:
     """Read every file once.
 
     Raises:
-        BackupError: One is lacking, damaged, or outside of the folder; the message names it.
+        BackupError: One is lacking or damaged; the message names it.
     """
     for file in [*manifest.files, *(table.file for table in manifest.tables)]:
         _check_file(folder, file)
     for file in listed_uploads(folder):
-        _check_file(folder, file, below=UPLOADS)
+        _check_file(folder, file)
 
 
 def listed_uploads(folder: Path) -> Iterator[StoredFile]:
-    """Yield the files below ``uploads``, of paths that lie in the folder."""
-    with gzip.open(folder / UPLOADS_LIST, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield StoredFile.model_validate_json(line)
+    """Yield the files below ``uploads``.
+
+    Raises:
+        BackupError: One lies elsewhere, or in the place of this host's mark.
+    """
+    with open_stored(folder, UPLOADS_LIST) as file, gzip.open(file) as lines:
+        while line := lines.readline(MAX_ENTRY_BYTES + 1):
+            if len(line) > MAX_ENTRY_BYTES:
+                raise BackupError(
+                    f"{UPLOADS_LIST} has a line of more than {MAX_ENTRY_BYTES:,} bytes."
+                )
+            found = StoredFile.model_validate_json(line)
+            parts = PurePosixPath(found.path).parts
+            is_below = parts[:1] == (UPLOADS,) and len(parts) > 1 and ".." not in parts
+            if not is_below or parts[1] == mark_folder().name:
+                raise BackupError(f"{found.path} is no path of a file that was sent.")
+            yield found
 
 
-def _check_file(folder: Path, file: StoredFile, *, below: str = "") -> None:
-    parts = PurePosixPath(file.path)
-    is_inside = parts.is_relative_to(below) and not parts.is_absolute()
-    if not is_inside or ".." in parts.parts:
-        raise BackupError(f"{file.path} lies outside of {folder}.")
-    try:
-        found = hash_file(folder / parts)
-    except OSError as exc:
-        raise BackupError(f"{folder / parts} cannot be read: {exc.strerror}.") from exc
+def _check_file(folder: Path, file: StoredFile) -> None:
+    with open_stored(folder, file.path) as stored:
+        found = hashlib.file_digest(stored, "sha256").hexdigest()
     if found != file.sha256:
-        raise BackupError(f"{folder / parts} is damaged: its SHA-256 is not that of the manifest.")
+        raise BackupError(
+            f"{folder / file.path} is damaged: its SHA-256 is not that of the manifest."
+        )
 
 
 def hash_file(path: Path) -> str:

@@ -27,13 +27,23 @@ from pkb.backup.manifest import (
     BackupError,
     Manifest,
     StoredFile,
+    StoredTable,
     check_files,
     hash_file,
     listed_uploads,
+    open_stored,
     read_manifest,
 )
 from pkb.backup.moves import rename_folder
 from pkb.backup.rows import read_rows
+from pkb.backup.selection import (
+    USERS,
+    IsTrusted,
+    bind_reading,
+    blanked_values,
+    check_selection,
+    require_trust,
+)
 from pkb.backup.tables import COLLECTION, MADE_BY_MIGRATION, Selection, carried_tables
 from pkb.management.whole_migrations import Target, migrate_to
 
@@ -62,19 +72,24 @@ class Restored:
 
 
 @as_owner()
-def restore_from(folder: Path) -> Restored:
+def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda brought: False) -> Restored:
     """Check a folder and put what it holds into this installation, by one transaction.
 
     Rows of an older pkb go into the tables as they were then, which are migrated afterwards.
 
+    Args:
+        is_trusted: Asked before superusers, staff or secrets come.
+
     Raises:
-        BackupError: The folder is not whole, a file is damaged, it is of a newer pkb, or this
-            installation is not empty. Nothing was changed.
+        BackupError: The folder is not whole, a file is damaged, it is of a newer pkb, holds what
+            its manifest does not select or is not trusted, or this installation is not empty.
+            Nothing was changed.
         DatabaseError: The rows could not be written. Nothing was changed but files of uploads.
         OSError: The same of uploads.
     """
     manifest = read_manifest(folder)
     back = steps_back(manifest.migrations)
+    check_selection(manifest)
     require_empty()
     check_files(folder, manifest)
     _migrate()
@@ -83,10 +98,15 @@ def restore_from(folder: Path) -> Restored:
             _clear(manifest)
         # Not within our transaction: some build indexes beside those of others.
         migrate_to(back)
-    with transaction.atomic(durable=True):
-        _clear(manifest)
-        _load(folder, manifest)
-        jobs = [] if back else _complete()
+    try:
+        with transaction.atomic(durable=True):
+            _clear(manifest)
+            _load(folder, manifest, is_trusted)
+            jobs = [] if back else _complete()
+    except BackupError:
+        if back:
+            _migrate()
+        raise
     if back:
         _migrate()
         jobs = _complete()
@@ -156,23 +176,34 @@ def _has_rows(cursor: Any, name: str) -> bool:
     return bool(cursor.fetchone()[0])
 
 
-def _load(folder: Path, manifest: Manifest) -> None:
+def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
     with connection.cursor() as cursor:
         # Made when all vectors are there, an index is made sooner.
         for model in set(manifest.models.values()):
             cursor.execute(f"DROP INDEX IF EXISTS {vector_index_name(model)}")
+    users = [table for table in manifest.tables if table.name == USERS]
+    for table in users:
+        _load_table(folder, table, manifest)
+    require_trust(manifest, is_trusted)
     for table in manifest.tables:
-        with gzip.open(folder / table.file.path) as lines:
-            count = read_rows(table.name, table.columns, lines)
-        if count != table.rows:
-            raise BackupError(f"{table.file.path} has {count} rows and not {table.rows}.")
-        _set_sequences(table.name)
+        if table not in users:
+            _load_table(folder, table, manifest)
     _bring_uploads(folder)
     rename_folder(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
+    bind_reading(manifest)
     for model, dimension in _models(manifest):
         ensure_vector_index(model=model, dimension=dimension)
     if any(file.path == SECRET_KEY for file in manifest.files):
-        _copy(folder / SECRET_KEY, settings.DATA_DIR / SECRET_KEY)
+        _copy(folder, SECRET_KEY, settings.DATA_DIR / SECRET_KEY)
+
+
+def _load_table(folder: Path, table: StoredTable, manifest: Manifest) -> None:
+    blanked = blanked_values(manifest, table.name)
+    with open_stored(folder, table.file.path) as file, gzip.open(file) as lines:
+        count = read_rows(table.name, table.columns, lines, blanked=blanked)
+    if count != table.rows:
+        raise BackupError(f"{table.file.path} has {count} rows and not {table.rows}.")
+    _set_sequences(table.name)
 
 
 def _set_sequences(name: str) -> None:
@@ -201,20 +232,21 @@ def _bring_uploads(folder: Path) -> None:
     for file in listed_uploads(folder):
         target = top / Path(file.path).relative_to(UPLOADS)
         if not _is_there(target, file):
-            _copy(folder / file.path, target)
+            _copy(folder, file.path, target)
 
 
 def _is_there(target: Path, file: StoredFile) -> bool:
     return target.is_file() and hash_file(target) == file.sha256
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(folder: Path, name: str, target: Path) -> None:
     """Copy a file, which has its name once it is whole; its folders are made for us alone."""
-    for folder in reversed([target.parent, *target.parent.parents]):
-        folder.mkdir(mode=0o700, exist_ok=True)
+    for above in reversed([target.parent, *target.parent.parents]):
+        above.mkdir(mode=0o700, exist_ok=True)
     partial = target.with_name(f"{target.name[:200]}.partial")
     partial.touch(mode=0o600)
-    shutil.copyfile(source, partial)
+    with open_stored(folder, name) as source, partial.open("wb") as copied:
+        shutil.copyfileobj(source, copied)
     partial.replace(target)
 
 

@@ -3,14 +3,14 @@
 import gzip
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from django.db import connection
 from psycopg import sql
 
-from pkb.backup.manifest import BackupError, StoredFile
+from pkb.backup.manifest import READ_BYTES, BackupError, StoredFile
 
 # JSON holds neither byte, so that COPY's CSV leaves each line as it is.
 _AS_LINES = sql.SQL("(FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\x02', ENCODING 'utf8')")
@@ -18,6 +18,8 @@ _AS_LINES = sql.SQL("(FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\x02', ENCODING '
 GZIP_LEVEL = 1
 # Of lines that go into a table by one statement: its triggers add up the words of so many rows.
 BATCH_BYTES = 32 * 2**20
+# Postgres makes no longer value, and takes none.
+MAX_ROW_BYTES = 2**30
 _LINES = sql.Identifier("pkb_restored_line")
 _COLUMNS = """
 SELECT column_name, data_type = 'jsonb' AND is_nullable = 'NO'
@@ -76,17 +78,22 @@ def write_rows(query: sql.Composable, lines: gzip.GzipFile) -> int:
     return count
 
 
-def read_rows(name: str, columns: list[str], lines: gzip.GzipFile) -> int:
+def read_rows(
+    name: str, columns: list[str], lines: gzip.GzipFile, *, blanked: Mapping[str, str]
+) -> int:
     """Put lines into a table; returns how many.
 
+    Args:
+        blanked: What is written into columns, whatever the lines say.
+
     Raises:
-        BackupError: The table is not here, or has not these columns.
+        BackupError: The table is not here, has not these columns, or a line is too long.
     """
-    insert = _insertion(name, columns)
+    insert = _insertion(name, columns, blanked)
     count = 0
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("CREATE TEMP TABLE {} (line json) ON COMMIT DROP").format(_LINES))
-        for batch in _batches(lines):
+        for batch in _batches(name, lines):
             with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(_LINES, _AS_LINES)) as copy:
                 for line in batch:
                     copy.write(line)
@@ -97,7 +104,7 @@ def read_rows(name: str, columns: list[str], lines: gzip.GzipFile) -> int:
     return count
 
 
-def _insertion(name: str, columns: list[str]) -> sql.Composed:
+def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql.Composed:
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS, [name])
         is_json = dict(cursor.fetchall())
@@ -106,7 +113,9 @@ def _insertion(name: str, columns: list[str]) -> sql.Composed:
         raise BackupError(f"There is no column {', '.join(unknown)} of a table {name} here.")
     # A null of JSON and a null of SQL look alike in a line.
     values = [
-        sql.SQL("coalesce(r.{}, 'null')" if is_json[column] else "r.{}").format(
+        sql.Literal(blanked[column])
+        if column in blanked
+        else sql.SQL("coalesce(r.{}, 'null')" if is_json[column] else "r.{}").format(
             sql.Identifier(column)
         )
         for column in columns
@@ -121,19 +130,24 @@ def _insertion(name: str, columns: list[str]) -> sql.Composed:
     )
 
 
-def _batches(lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
+def _batches(name: str, lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
     """Yield the lines, ``BATCH_BYTES`` and the rest of a line at a time; none is kept."""
-    first = lines.readline()
+    first = lines.readline(READ_BYTES)
     while first:
-        yield _batch(first, lines)
-        first = lines.readline()
+        yield _batch(first, name, lines)
+        first = lines.readline(READ_BYTES)
 
 
-def _batch(line: bytes, lines: gzip.GzipFile) -> Iterator[bytes]:
-    room = BATCH_BYTES
-    while line:
-        yield line
-        room -= len(line)
-        if room <= 0:
-            return
-        line = lines.readline()
+def _batch(piece: bytes, name: str, lines: gzip.GzipFile) -> Iterator[bytes]:
+    room, line_bytes = BATCH_BYTES, 0
+    while piece:
+        line_bytes += len(piece)
+        if line_bytes > MAX_ROW_BYTES:
+            raise BackupError(f"{name} has a line of more than {MAX_ROW_BYTES:,} bytes.")
+        yield piece
+        room -= len(piece)
+        if piece.endswith(b"\n"):
+            line_bytes = 0
+            if room <= 0:
+                return
+        piece = lines.readline(READ_BYTES)

@@ -11,6 +11,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 from django.apps import apps
+from django.apps.registry import Apps
 from django.db.models import ForeignKey
 from psycopg import sql
 
@@ -82,9 +83,13 @@ class Table:
         )
 
 
-def carried_tables(selection: Selection) -> list[Table]:
-    """Return the tables that are carried, each after those that it refers to."""
-    models = _carried_models(selection)
+def carried_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
+    """Return the tables that are carried, each after those that it refers to.
+
+    Args:
+        registry: The models as they are, or were at some migration.
+    """
+    models = _carried_models(selection, registry)
     scope = _Scope(models, selection.collection_id)
     return [
         Table(
@@ -102,17 +107,17 @@ def carried_tables(selection: Selection) -> list[Table]:
 
 def all_tables() -> list[str]:
     """Return the names of the tables of all models that we make, in no order."""
-    return [model._meta.db_table for model in _own_models()]
+    return [model._meta.db_table for model in _own_models(apps)]
 
 
-def _own_models() -> list[Model]:
-    found = apps.get_models(include_auto_created=True)
+def _own_models(registry: Apps) -> list[Model]:
+    found = registry.get_models(include_auto_created=True)
     return [m for m in found if m._meta.managed and not m._meta.proxy]
 
 
-def _carried_models(selection: Selection) -> dict[str, Model]:
+def _carried_models(selection: Selection, registry: Apps) -> dict[str, Model]:
     """Models by table, each after those that it refers to."""
-    models = {model._meta.db_table: model for model in _own_models()}
+    models = {model._meta.db_table: model for model in _own_models(registry)}
     kept = {name for name, model in models.items() if not _stays_behind(model, selection)}
     while lost := {name for name in kept if _must_refer(models[name]) - kept}:
         kept -= lost

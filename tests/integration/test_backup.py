@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -122,7 +123,7 @@ def test_a_restored_backup_is_what_was_backed_up(
     (backup,) = settings.PKB_BACKUP_DIR.iterdir()
     destroy()
     shutil.rmtree(settings.DATA_DIR)
-    out, _, _ = run("restore", backup)
+    out, _, _ = run("restore", backup, "--trusted")
     assert "3 documents" in out
     assert "what was deleted since then is here again" in out
     assert rows() == before
@@ -231,9 +232,10 @@ def test_a_restore_that_is_cut_off_leaves_nothing_and_can_be_run_again(
     export_to(home / "export", vectors=True, secrets=True)
     destroy()
     empty = rows()
-    cut_off(lambda: restore_from(home / "export"), at="qa_feedback")
+    restore = partial(restore_from, home / "export", is_trusted=lambda brought: True)
+    cut_off(restore, at="qa_feedback")
     assert rows() == empty
-    restore_from(home / "export")
+    restore()
     assert rows() == before
 
 
@@ -305,6 +307,7 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 
 
 def test_rows_of_an_older_pkb_are_migrated(home: Path, stored: Collection) -> None:
+    get_user_model().objects.update(is_staff=True)
     export_to(home / "export", vectors=True)
     path = home / "export" / "manifest.json"
     older = json.loads(path.read_text())
@@ -319,7 +322,11 @@ def test_rows_of_an_older_pkb_are_migrated(home: Path, stored: Collection) -> No
         table["columns"] = [name for name in table["columns"] if name in known]
     path.write_text(json.dumps(older))
     destroy()
-    restore_from(home / "export")
+    with pytest.raises(BackupError, match="staff"):
+        restore_from(home / "export")
+    assert not get_user_model().objects.exists()
+    assert Collection.objects.get().name == "default"
+    restore_from(home / "export", is_trusted=lambda brought: True)
     assert models.Citation.objects.count() == 1
     assert models.Session.objects.get().name == ""
     assert steps_back(read_manifest(path.parent).migrations) == [("qa", "0008_erase_answers")]

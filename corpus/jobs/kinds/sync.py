@@ -43,7 +43,7 @@ from corpus.models import Collection, Document, Job, JobItem
 from corpus.models.installations import Installation
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
-from corpus.roots.descent import is_folder, mode_of
+from corpus.roots.descent import OUTSIDE, is_folder, mode_of
 from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
 
@@ -61,6 +61,8 @@ class SyncKind(JobKind):
     def refuse(self, job: Job) -> str:
         """A folder that is not there may be one that is not mounted: nothing is removed for it."""
         options = SyncOptions.from_json(job.arguments)
+        if not all(path.is_relative_to(options.root or "/") for path in options.named):
+            return OUTSIDE
         missing = [path for path in options.named if not _is_there(path, options)]
         if missing:
             return f"There is no {shown_path(str(missing[0]))}."

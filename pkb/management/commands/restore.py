@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,31 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("folder", type=Path)
+        parser.add_argument(
+            "--trusted",
+            action="store_true",
+            help="take its superusers, staff, passwords and keys without asking",
+        )
 
-    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+    def handle(self, *args: Any, folder: Path, trusted: bool, **options: Any) -> None:
         try:
-            restored = restore_from(folder.resolve())
+            restored = restore_from(
+                folder.resolve(), is_trusted=lambda brought: trusted or self._ask(brought)
+            )
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
         self._tell(restored.manifest)
         self._bring_vectors(restored)
+
+    def _ask(self, brought: str) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        self.stdout.write(
+            f"It brings {brought}: by these whoever made it could get in. Restore it? [y/N] ",
+            ending="",
+        )
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
     def _tell(self, manifest: Manifest) -> None:
         rows = manifest.rows
