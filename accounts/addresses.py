@@ -1,10 +1,14 @@
 """Where a request comes from, as far as the proxies before us can be believed."""
 
 from collections.abc import Iterable
+from functools import cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest
+
+log = structlog.get_logger(__name__)
 
 # What a provider gives to one customer at least; each of its addresses can be theirs.
 IPV6_CLIENT_BITS = 64
@@ -34,11 +38,19 @@ def find_client(peer: str, forwarded_for: str) -> str:
             part that trusted ones wrote is anybody's word, and not looked at.
     """
     if not settings.PKB_TRUSTED_PROXIES:
+        if forwarded_for:
+            _warn_of_proxy()
         return peer
     told = [each.strip() for each in forwarded_for.split(",") if each.strip()]
     if len(told) < settings.PKB_TRUSTED_PROXIES:
         return peer
     return told[-settings.PKB_TRUSTED_PROXIES]
+
+
+@cache
+def _warn_of_proxy() -> None:
+    """Say once, in each process, that everybody behind a proxy counts as one address."""
+    log.warning("x_forwarded_for_ignored", reason="PKB_TRUSTED_PROXIES is 0")
 
 
 def network_of(address: str) -> str:

@@ -69,7 +69,10 @@ def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
-    """Yield an error where others need no login, a warning where keys can be overheard."""
+    """Yield an error where others need no login, a warning where keys can be overheard.
+
+    And a warning where a proxy stands before it whose clients cannot be told apart.
+    """
     reasons = exposure.reasons()
     if settings.PKB_AUTH == "off" and reasons:
         message = f"PKB_AUTH=off is for this machine alone, but {', '.join(reasons)}:"
@@ -79,6 +82,10 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
         message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
         hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/guides/proxy.md)."
         yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
+    if exposure.is_behind_tls and not settings.PKB_TRUSTED_PROXIES:
+        message = "PKB_HTTPS is set and PKB_TRUSTED_PROXIES is 0: everybody has the proxy's address"
+        hint = "Set PKB_TRUSTED_PROXIES to how many proxies there are (docs/guides/proxy.md)."
+        yield checks.Warning(f"{message} and shares its limits.", hint=hint, id="pkb.W004")
     issuer = urlsplit(exposure.issuer)
     if issuer.scheme == "http" and not is_loopback(issuer.hostname or ""):
         message = f"PKB_OIDC_ISSUER: {exposure.issuer} is not https:"

@@ -138,9 +138,20 @@ def test_a_login_provider_is_asked_by_tls_but_on_this_machine(expose: Any, issue
     assert (code, "could log in as anybody" in message) == ("pkb.E003", True)
 
 
-def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any) -> None:
+def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any, settings: Any) -> None:
     expose("auto", bind="192.168.1.7")
     ((code, message),) = found()
     assert (code, "passwords and keys can be read" in message) == ("pkb.W001", True)
+    settings.PKB_TRUSTED_PROXIES = 1
     expose("auto", bind="192.168.1.7", is_behind_tls=True)
+    assert found() == []
+
+
+def test_a_proxy_whose_clients_cannot_be_told_apart_is_warned_of(
+    expose: Any, settings: Any
+) -> None:
+    expose("auto", is_behind_tls=True)
+    ((code, message),) = found()
+    assert (code, "everybody has the proxy's address" in message) == ("pkb.W004", True)
+    settings.PKB_TRUSTED_PROXIES = 1
     assert found() == []

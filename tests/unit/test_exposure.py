@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from accounts.addresses import find_client, is_within, read_headers
+from accounts.addresses import _warn_of_proxy, find_client, is_within, read_headers
 from corpus.endpoints import Cost
 from pkb.http.admission import check_headers
 from pkb.http.endpoints import find_endpoint
@@ -100,6 +100,23 @@ def test_what_anybody_could_have_written_tells_no_address(
 ) -> None:
     settings.PKB_TRUSTED_PROXIES = proxies
     assert find_client("10.0.0.1", forwarded_for) == expected
+
+
+def test_an_unnamed_proxy_is_warned_of_once(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    _warn_of_proxy.cache_clear()
+    settings.PKB_TRUSTED_PROXIES = 0
+    find_client("10.0.0.1", "")
+    assert not caplog.records
+    for _ in range(2):
+        find_client("10.0.0.1", "192.0.2.7")
+    (record,) = caplog.records
+    assert "x_forwarded_for_ignored" in str(record.msg)
+    settings.PKB_TRUSTED_PROXIES = 1
+    _warn_of_proxy.cache_clear()
+    find_client("10.0.0.1", "192.0.2.7")
+    assert len(caplog.records) == 1
 
 
 def test_headers_of_one_name_are_one() -> None:
