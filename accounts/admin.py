@@ -52,7 +52,9 @@ class IdentityAdmin(ModelAdmin):
 
 @admin.register(Event)
 class EventAdmin(_Shown):
-    list_display = ["created_at", "username", "key_id", "action", "subject", "status", "address"]
+    list_display = [
+        "created_at", "username", "key_id", "action", "subject", "count", "status", "address",
+    ]  # fmt: skip
     list_filter = ["action"]
     date_hierarchy = "created_at"
     search_fields = ["subject"]

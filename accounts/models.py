@@ -1,4 +1,4 @@
-"""API keys, logins at an OpenID provider, the address of the first user, and who did what."""
+"""API keys, logins and failed ones, the address of the first user, and who did what."""
 
 from typing import Any, Self
 
@@ -13,6 +13,8 @@ from corpus.access.principal import Scope
 
 MAX_ACTION_CHARS = 60
 MAX_SUBJECT_CHARS = 300
+MAX_ADDRESS_CHARS = 45
+MAX_NAME_CHARS = 150
 # OpenID Connect Core 1.0, section 2.
 MAX_IDENTITY_CHARS = 255
 SCOPES = [(scope.value, scope.value) for scope in Scope]
@@ -95,6 +97,55 @@ class SetupAddress(models.Model):
         return f"until {self.expires_at:%H:%M:%S}"
 
 
+class KnownClient(models.Model):
+    """A browser or network from which a user has logged in.
+
+    Attributes:
+        client: The SHA-256 of the browser's cookie, or the network's address.
+    """
+
+    user = models.ForeignKey(get_user_model(), models.CASCADE, related_name="+")
+    client = models.CharField(max_length=64)
+    logged_in_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "client"], name="client_of_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} from {self.client}"
+
+
+class FailedLogin(models.Model):
+    """A wrong password; kept for an hour, and of a user's name until they were told of it.
+
+    Attributes:
+        name: As it was tried; empty at an OpenID provider.
+        user: Of that name, if there is one.
+        client: What it counts against: a known browser (see ``KnownClient``), or the network.
+        is_recorded: An ``Event`` says it.
+    """
+
+    name = models.CharField(max_length=MAX_NAME_CHARS, blank=True)
+    user = models.ForeignKey(get_user_model(), models.CASCADE, null=True, related_name="+")
+    client = models.CharField(max_length=64)
+    network = models.CharField(max_length=MAX_ADDRESS_CHARS)
+    created_at = models.DateTimeField()
+    is_recorded = models.BooleanField()
+
+    class Meta:
+        indexes = [
+            models.Index("name", "created_at", name="failed_of_name"),
+            models.Index("network", "created_at", name="failed_from_network"),
+            models.Index("created_at", name="failed_strangers", condition=models.Q(user=None)),
+            models.Index(
+                "created_at", name="failed_unrecorded", condition=models.Q(is_recorded=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} from {self.network}"
+
+
 class EventQuerySet(models.QuerySet["Event"]):
     def named(self) -> Self:
         """Annotate ``username``: of who did it, as they are called today; None of nobody there."""
@@ -110,6 +161,7 @@ class Event(models.Model):
     Attributes:
         subject: What it was done to: an id, an address of the API, or a name that was tried.
         text: Of a question, with ``PKB_AUDIT_QUESTIONS``.
+        count: How often; over 1 only of failed logins of one minute from one address or /64.
     """
 
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -118,8 +170,9 @@ class Event(models.Model):
     action = models.CharField(max_length=MAX_ACTION_CHARS)
     subject = models.CharField(max_length=MAX_SUBJECT_CHARS, blank=True, default="")
     status = models.PositiveSmallIntegerField(null=True, help_text="of the reply, by HTTP")
-    address = models.CharField(max_length=45, blank=True, default="")
+    address = models.CharField(max_length=MAX_ADDRESS_CHARS, blank=True, default="")
     text = models.TextField(blank=True, default="")
+    count = models.PositiveIntegerField(default=1, db_default=1)
 
     objects = EventQuerySet.as_manager()
 

@@ -1,7 +1,6 @@
 """Django settings; the only reader of the environment is ``pkb.env``."""
 
 import os
-from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -203,17 +202,11 @@ AUTH_PASSWORD_VALIDATORS = [
 KNOX_TOKEN_MODEL = "accounts.ApiKey"  # noqa: S105  (a name)
 MIGRATION_MODULES = {"knox": None}
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_PREFIX": "pkb_", "TOKEN_TTL": None}
-# Five wrong passwords for one user from one address lock both together out for 15 minutes; by the
-# user alone, anybody could lock anybody out.
-AXES_FAILURE_LIMIT = 5
-AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+# Its backend and middleware refuse; accounts.lockouts counts.
+AXES_HANDLER = "accounts.lockouts.LoginHandler"
 AXES_LOCKOUT_TEMPLATE = "web/locked_out.html"
-AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_DISABLE_ACCESS_LOG = True
 AXES_CLIENT_IP_CALLABLE = "accounts.addresses.client_address"
-AXES_SENSITIVE_PARAMETERS = ["next", "password1", "password2"]
 AXES_ENABLE_ADMIN = False
 AXES_ALLOWED_CORS_ORIGINS = ""
 AXES_VERBOSE = False

@@ -22,7 +22,7 @@ class EventShown(serializers.ModelSerializer[Event]):
         model = Event
         fields = [
             "created_at", "user_id", "username", "key_id", "action", "subject", "status",
-            "address", "text",
+            "address", "text", "count",
         ]  # fmt: skip
 
 

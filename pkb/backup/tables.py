@@ -17,6 +17,8 @@ from psycopg import sql
 
 # With the reason; what has a foreign key to one of them that must not be null stays behind, too.
 LEFT_OUT = {
+    "accounts_failedlogin": "of the last hour, and told to their user at the next login",
+    "accounts_knownclient": "from which browsers and networks users log in to this installation",
     "accounts_setupaddress": "opens an installation once, within minutes",
     "corpus_collectionaccess": "kept by a trigger, of what each collection says of itself",
     "corpus_collectionchange": "written by triggers; no version of a collection ever comes back",

@@ -7,6 +7,7 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from accounts.audit import purge_events
+from accounts.lockouts import purge_logins
 from corpus.ingestion.sent_files import sweep_files
 from corpus.models import Tombstone
 from qa import models
@@ -25,8 +26,9 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
         dry_run: Only count.
 
     Returns:
-        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``events``, and ``files`` that were
-        sent and never got a document: how many were, or would be, removed.
+        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``events``, ``logins`` (failed ones,
+        and from where there were good ones), and ``files`` that were sent and never got a
+        document: how many were, or would be, removed.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
@@ -41,7 +43,8 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     return {
         "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
         "tombstones": remove(Tombstone.objects.expired()),
-        "events": purge_events(dry_run=dry_run), "files": sweep_files(dry_run=dry_run),
+        "logins": purge_logins(dry_run=dry_run), "events": purge_events(dry_run=dry_run),
+        "files": sweep_files(dry_run=dry_run),
     }  # fmt: skip
 
 

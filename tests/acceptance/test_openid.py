@@ -133,6 +133,15 @@ def test_another_state_than_that_of_the_browser_is_refused(
     assert_refused(client, come_back(client, back), "not begun in this browser")
 
 
+def test_what_anybody_can_send_does_not_fill_the_record(
+    client: Client, provider: Provider, ida: Any
+) -> None:
+    back = provider.log_in(begin(client), "s-1")
+    assert {come_back(Client(), back).status_code for _ in range(8)} == {403}
+    assert Event.objects.filter(action="log_in_failed").count() == 5
+    assert come_back(client, back).status_code == 302
+
+
 def test_a_code_of_another_login_is_refused(client: Client, provider: Provider, ida: Any) -> None:
     theirs = parse_qs(urlsplit(provider.log_in(begin(Client()), "s-1")).query)["code"][0]
     ours = provider.log_in(begin(client), "s-1")

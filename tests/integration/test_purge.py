@@ -47,7 +47,8 @@ def purge_by_command(*arguments: str) -> str:
 
 def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) -> None:
     assert purge() == {
-        "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "events": 0, "files": 0,
+        "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "logins": 0, "events": 0,
+        "files": 0,
     }  # fmt: skip
     assert set(Answer.objects.all()) == {kept["old"], kept["new"]}
     assert set(Session.objects.all()) == {kept["live"]}
@@ -56,7 +57,7 @@ def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) ->
 def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -> None:
     assert (
         purge_by_command("--days", "30")
-        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 events, 0 files removed\n"
+        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 logins, 0 events, 0 files removed\n"
     )
     assert set(Answer.objects.all()) == {kept["new"]}
     assert not Feedback.objects.exists()
@@ -66,7 +67,8 @@ def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -
 def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
     text = purge_by_command("--days", "30", "--dry-run")
     assert text == (
-        "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 events, 0 files would be removed\n"
+        "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 logins, 0 events, 0 files"
+        " would be removed\n"
     )
     assert Answer.objects.count() == 2
     assert Session.objects.count() == 2

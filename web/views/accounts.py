@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.audit import record_event
 from accounts.authentication import scopes_of
 from accounts.keys import make_key, revoke_key
+from accounts.lockouts import remember_browser
 from accounts.models import ApiKey
 from accounts.setup_addresses import is_valid, use_token
 from corpus.access.principal import Scope, current_user_id
@@ -36,6 +37,11 @@ class Login(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {**super().get_context_data(**kwargs), "provider": settings.PKB_OIDC_NAME}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        reply = super().form_valid(form)
+        remember_browser(self.request, reply, user=form.get_user())
+        return reply
 
 
 @endpoint(POST=Endpoint(scope=Scope.READ))

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.addresses import client_address
 from accounts.audit import record_event
+from accounts.lockouts import is_locked_out, note_failure
 from accounts.openid.attempts import Attempt, forget_attempt
 from accounts.openid.issuer import find_issuer, name_error
 from accounts.openid.people import find_user
@@ -46,8 +47,11 @@ def come_back(request: HttpRequest) -> HttpResponse:
         )
         user = find_user(claims, issuer=issuer.name)
     except LoginRefused as refusal:
-        who = f"{claims.get('sub', '')} {refusal}".strip()
-        record_event("log_in_failed", subject=who, address=client_address(request))
+        if claims:
+            who = f"{claims.get('sub', '')} {refusal}".strip()
+            record_event("log_in_failed", subject=who, address=client_address(request))
+        elif not is_locked_out(request, ""):  # anybody can come back with anything
+            note_failure(request, "", reason=str(refusal))
         raise
     login(request, user, backend=BACKEND)
     reply = redirect(_own_page(request, attempt.wanted))

@@ -11,7 +11,7 @@ CHUNK_SIZE = 1_000
 
 
 class Command(BaseCommand):
-    help = "Tell who did what, oldest first, one event a line."
+    help = "Tell who did what, oldest first, one event a line; last how often, if more than once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--since", type=_moment, help="2026-11-21, or 2026-11-21T09:00+01:00")
@@ -29,7 +29,7 @@ def _fields(event: Any) -> list[Any]:
     key = f"key {event.key_id}" if event.key_id else ""
     when = event.created_at.isoformat(timespec="seconds")
     told = [event.action, event.subject, event.status or "", event.address, event.text]
-    return [when, who, key, *told]
+    return [when, who, key, *told, *([event.count] if event.count > 1 else [])]
 
 
 def _in_line(value: object) -> str:
