@@ -50,7 +50,7 @@ def measure(documents: int, pairs: int) -> None:
     django.setup()
     from corpus.access.principal import SYSTEM, acting_as  # noqa: PLC0415
     from corpus.models import Collection  # noqa: PLC0415
-    from corpus.postgres import replica  # noqa: PLC0415
+    from corpus.postgres import snapshot  # noqa: PLC0415
     from corpus.postgres.standby import ask_standing, read_position  # noqa: PLC0415
     from qa.search.hybrid import HybridRetriever  # noqa: PLC0415
     from qa.types import Query  # noqa: PLC0415
@@ -72,7 +72,7 @@ def measure(documents: int, pairs: int) -> None:
         for number in range(pairs):
             # Which is first changes, so that neither has the other's warmth.
             for name in sorted(taken, reverse=bool(number % 2)):
-                replica._Pause.ends = float("inf") if name == "primary" else 0.0
+                snapshot._Pause.ends = float("inf") if name == "primary" else 0.0
                 taken[name].append(timed(search, number))
             checks.append(timed(lambda _: ask_standing(read_position()), number))
         taken["the check alone"] = checks

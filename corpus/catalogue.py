@@ -24,10 +24,10 @@ from corpus.errors import (
     NotFound,
 )
 from corpus.ingestion.sent_files import drop_at_commit
-from corpus.languages import ENGLISH
-from corpus.lockable import check_writable
+from corpus.lexical import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.models.document_counts import ANY_TAG
+from corpus.querysets import check_writable
 from corpus.vector_index import ensure_vector_index
 
 

@@ -1,9 +1,10 @@
-"""Characters in their composed forms, in time that is in proportion to their number."""
+"""Characters of texts: in their composed forms, in linear time; and what can be stored."""
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 # Combining marks after one another; what Unicode's stream-safe form allows (UAX 15), and more
 # than any language puts on one letter. Marks are sorted by exchanging neighbours: 80,000 of
@@ -82,3 +83,21 @@ def _are_joined(text: str, at: int) -> bool:
     if "\ud800" <= before <= "\udbff" and "\udc00" <= behind <= "\udfff":
         return True
     return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")
+
+
+# Postgres' text holds no NUL, and UTF-8 no half of a surrogate pair.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Lists and objects within one another; what reads them calls itself for each.
+MAX_DEPTH = 32
+
+
+def is_storable(value: Any, *, depth: int = MAX_DEPTH) -> bool:
+    """Tell whether a JSON value, or a text, can be stored."""
+    if isinstance(value, str):
+        return UNSTORABLE.search(value) is None
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if not isinstance(value, dict | list):
+        return True
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    return depth > 0 and all(is_storable(each, depth=depth - 1) for each in inner)

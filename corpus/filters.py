@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from math import isfinite
 from typing import Any
 
-from corpus.storable import is_storable
+from corpus.characters import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
 
 Scalar = str | int | float | bool | datetime

@@ -15,7 +15,7 @@ import orjson
 from django.apps import apps
 from django.contrib.postgres.expressions import ArraySubquery
 from django.contrib.postgres.search import SearchQuery
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import (
     Case,
     Exists,
@@ -30,7 +30,8 @@ from django.db.models import (
 from django.db.models.functions import Cast, Least, Substr
 from pgvector.django import CosineDistance, HalfVectorField
 
-from corpus.access.principal import SYSTEM, acting_as
+from corpus.access.principal import SYSTEM, acting_as, current_principal
+from corpus.errors import NotAllowed
 from corpus.filters import Comparison, Compound, Filter
 from corpus.lexical import (
     SCORED_CHUNKS,
@@ -40,25 +41,9 @@ from corpus.lexical import (
     OpenPhrase,
     saying,
 )
-from corpus.lockable import LockableQuerySet, check_writable
 from corpus.postgres.prepared import fetch_prepared
 from corpus.roots.names import matching
 from corpus.vector_index import count_indexed, scan_among
-
-_Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
-
-# Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
-# index (docs/decisions/0012).
-EXACT_SCAN_ROWS = 5_000
-# Vectors in the index from which on more are: it passes by as many as are not visible until it has
-# found enough, and what it has passed by is as dear as what is compared (docs/decisions/0012).
-INDEXED_ROWS = 250_000
-# Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
-# nearest come after others that are not.
-INDEX_OVERSAMPLING = 2
-_IS_KNOWN = """
-SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[]) LIMIT 1
-"""
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -72,6 +57,56 @@ if TYPE_CHECKING:
         Embedding,
         Tag,
     )
+
+
+_Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
+
+
+class LockableQuerySet(models.QuerySet[_Row_co]):
+    def keep_in_place(self, ids: Iterable[str]) -> set[str]:
+        """Keep rows from being deleted until the transaction ends; changes are not held up.
+
+        Returns:
+            The ids that are still there.
+        """
+        table = self.model._meta.db_table
+        query = f"SELECT id::text FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
+        keys = [self.model._meta.pk.to_python(key) for key in ids]
+        with connection.cursor() as cursor:
+            cursor.execute(query, [keys])
+            return {row[0] for row in cursor.fetchall()}
+
+
+def check_writable(rows: models.QuerySet[Any, Any]) -> None:
+    """Have the policies refuse who may not change one of these rows.
+
+    What they hide from a DELETE is passed over in silence, and what is then done as ``SYSTEM`` they
+    let pass.
+
+    Raises:
+        ProgrammingError: One of the rows is to be seen only; it is told as ``NotAllowed``.
+        NotAllowed: One of them is not to be seen any more.
+    """
+    if current_principal().sees_all:
+        return
+    key = rows.model._meta.pk.name
+    found = list(rows.order_by().values_list("pk", flat=True))
+    if rows.model._default_manager.filter(pk__in=found).update(**{key: F(key)}) < len(found):
+        raise NotAllowed("You may not change this any more.")
+
+
+# Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
+# index (docs/decisions/0012).
+EXACT_SCAN_ROWS = 5_000
+# Vectors in the index from which on more are: it passes by as many as are not visible until it has
+# found enough, and what it has passed by is as dear as what is compared (docs/decisions/0012).
+INDEXED_ROWS = 250_000
+# Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
+# nearest come after others that are not.
+INDEX_OVERSAMPLING = 2
+_IS_KNOWN = """
+SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[]) LIMIT 1
+"""
 
 
 def most_compared(indexed: int) -> int:

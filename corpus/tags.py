@@ -9,11 +9,10 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Q
 
-from corpus.characters import normalize
+from corpus.characters import is_storable, normalize
 from corpus.errors import DocumentNotFound, InvalidInput, NotFound
-from corpus.lockable import check_writable
 from corpus.models import ChunkTag, Document, Tag
-from corpus.storable import is_storable
+from corpus.querysets import check_writable
 
 MAX_TAG_CHARS = 64
 

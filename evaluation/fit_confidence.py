@@ -19,8 +19,7 @@ from evaluation.runs import judge_answer
 from qa import models
 from qa.answer_question import answer_question
 from qa.context import EXTRACTIVE, QAContext
-from qa.proof.confidence import FEATURES, Calibration, gather_evidence, likeliest_first
-from qa.sigmoid import sigmoid
+from qa.proof.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
 from qa.types import Answer, Evidence, Passage
 
 # Each figure comes from models fitted on five sixths of the subjects.

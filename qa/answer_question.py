@@ -18,8 +18,7 @@ from corpus.telemetry import (
     span,
 )
 from qa.answer_cache import find_place
-from qa.cancellation import Listener
-from qa.concurrency import answering_slot
+from qa.concurrency import Listener, answering_slot
 from qa.context import QAContext
 from qa.intent import IntentKind
 from qa.language_model import Drafted

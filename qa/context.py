@@ -8,7 +8,7 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
-from qa.cancellation import Listener, Silent, follow, wait_for
+from qa.concurrency import Listener, Silent, follow, wait_for
 from qa.proof.citations import CitationVerifier
 from qa.proof.confidence import Calibration, read_calibration, read_draft_calibration
 from qa.proof.drafts import Checked, Claim

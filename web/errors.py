@@ -1,10 +1,8 @@
 """Say on a page what went wrong."""
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.deprecation import MiddlewareMixin
 
 from corpus.api.outages import as_pkb_error
 
@@ -12,17 +10,10 @@ from corpus.api.outages import as_pkb_error
 _APPS_OF_PAGES = frozenset({"web", "admin"})
 
 
-class PageErrorMiddleware:
+class PageErrorMiddleware(MiddlewareMixin):
     """Render the product's errors as pages, or as a line of one that asked for a part."""
 
-    sync_capable = True
     async_capable = False
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         match = request.resolver_match

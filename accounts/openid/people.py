@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from accounts.audit import record_event
 from accounts.models import MAX_IDENTITY_CHARS, Identity
+from corpus.characters import is_storable
 from corpus.errors import LoginRefused
-from corpus.storable import is_storable
 
 Claims = Mapping[str, Any]
 

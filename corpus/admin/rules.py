@@ -10,7 +10,8 @@ from unfold.admin import ModelAdmin
 from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.models import Collection, Rule
-from corpus.rules import FIELDS, settle_rule, try_rule
+from corpus.rules import try_rule
+from corpus.rules.conditions import FIELDS, settle_rule
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]

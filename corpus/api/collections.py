@@ -21,7 +21,7 @@ from corpus.errors import (
     CollectionProtected,
     Errors,
 )
-from corpus.languages import ENGLISH, LANGUAGES
+from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.models import DEFAULT_COLLECTION, Collection, Grant
 
 

@@ -8,9 +8,9 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.utils import json
 
+from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import ADDRESS_PATTERN, NAME_PATTERN
-from corpus.storable import is_storable
 from corpus.times import EARLIEST, LATEST, can_be_stored
 
 

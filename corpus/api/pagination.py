@@ -8,7 +8,7 @@ from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.storable import is_storable
+from corpus.characters import is_storable
 from corpus.times import can_be_stored
 
 MAX_LIMIT = 200

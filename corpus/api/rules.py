@@ -24,15 +24,8 @@ from corpus.errors import (
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.models import Document, Rule
 from corpus.roots.names import shown_address, shown_path
-from corpus.rules import (
-    add_rule,
-    all_rules,
-    change_rule,
-    delete_rule,
-    settle_rule,
-    try_rule,
-)
-from corpus.rules.conditions import MAX_NAME_CHARS, MAX_PATTERN_CHARS, MAX_PHRASE_CHARS
+from corpus.rules import add_rule, all_rules, change_rule, delete_rule, try_rule
+from corpus.rules.conditions import MAX_NAME_CHARS, MAX_PATTERN_CHARS, MAX_PHRASE_CHARS, settle_rule
 
 _PATTERN: Any = {"max_length": MAX_PATTERN_CHARS, "required": False, "allow_blank": True}
 

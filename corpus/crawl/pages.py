@@ -40,9 +40,9 @@ from corpus.ingestion.addresses import (
     store_fetched,
     validators,
 )
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.files import tell_duplicate
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.store import Attributes
 from corpus.loaders.sites import find_links
 from corpus.models import Document, Job, JobItem, Site, SitePage
 from corpus.public_web import MAX_REDIRECTS, Fetched

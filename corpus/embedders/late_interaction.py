@@ -1,19 +1,142 @@
 """Text to a vector a token, by a ColBERT model; and how alike a query and texts are by them."""
 
 from collections.abc import Sequence
+from functools import cached_property
+from hashlib import shake_256
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.model_files import LoadedOnce, find_model
+from corpus.backends import LoadedOnce
+from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx_session import OnnxModel
-from corpus.embedders.token_codec import TokenCodec
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+
+
+# The positive levels that give a Gaussian number the least mean square error, and the cosine that
+# a vector of such numbers keeps to what becomes of it: J. Max, Quantizing for minimum distortion,
+# IRE Transactions on Information Theory 6 (1960), table I.
+_LEVELS: dict[int, tuple[float, ...]] = {
+    1: (0.7979,),
+    2: (0.4528, 1.510),
+    4: (0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733),
+}
+_KEPT_COSINE = {1: 0.7979, 2: 0.9394, 4: 0.9952}
+# Texts that are unpacked at once: some 10 MB of 384 dimensions.
+BLOCK_TEXTS = 32
+
+
+class TokenCodec:
+    """Rotate unit vectors by one fixed matrix and keep the nearest level of each number.
+
+    Rotated, the numbers of any vector look like those of a Gaussian, so that one table of levels
+    serves all dimensions and nothing is learnt from a corpus. Queries are rotated too, and not
+    rounded.
+
+    Args:
+        dimension: Length of a vector, d; any.
+        bits: Of a number: 1, 2 or 4.
+
+    Source: the rotation is that of Gao and Long, RaBitQ, SIGMOD 2024; the levels are Max's.
+    """
+
+    def __init__(self, dimension: int, bits: int) -> None:
+        self.dimension = dimension
+        self.bits = bits
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of one token's vector."""
+        return -(-self.dimension * self.bits // 8)
+
+    def rotate(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return float32, shape (n, d): the same vectors as seen by packed ones."""
+        turned: NDArray[np.float32] = vectors @ self._rotation.T
+        return turned
+
+    def pack(self, vectors: NDArray[np.float32]) -> bytes:
+        """Return ``token_bytes`` for each of the unit vectors, float32, shape (t, d)."""
+        edges = (self._levels[1:] + self._levels[:-1]) / 2
+        codes = np.searchsorted(edges, self.rotate(vectors)).astype(np.uint8)
+        in_a_byte = 8 // self.bits
+        padding = self.token_bytes * in_a_byte - self.dimension
+        codes = np.pad(codes, ((0, 0), (0, padding))).reshape(len(codes), -1, in_a_byte)
+        shifts = np.arange(0, 8, self.bits, dtype=np.uint8)
+        packed: NDArray[np.uint8] = np.bitwise_or.reduce(codes << shifts, axis=2)
+        return packed.tobytes()
+
+    def unpack(self, packed: bytes) -> NDArray[np.float32]:
+        """Return the rotated vectors, float32, shape (t, d), about as long as they were: 1.
+
+        Each is made as long as its cosine to the true one asks for: the inner product with a
+        vector is then right in the mean, and not too small by what rounding takes away.
+        """
+        rows = np.frombuffer(packed, np.uint8).reshape(-1, self.token_bytes)
+        # ``take`` is ten times as fast here as an index.
+        numbers = np.take(self._numbers_of_byte, rows, axis=0)
+        vectors = numbers.reshape(len(rows), -1)[:, : self.dimension]
+        lengths = np.sqrt(np.einsum("td,td->t", vectors, vectors)) * _KEPT_COSINE[self.bits]
+        scaled: NDArray[np.float32] = vectors / lengths[:, None]
+        return scaled
+
+    def mean_best_matches(
+        self, query: NDArray[np.float32], packed: Sequence[bytes]
+    ) -> NDArray[np.float32]:
+        """Return float32, shape (n,): the mean of the query tokens' best cosines in each text.
+
+        Args:
+            query: Unit vectors as they came from the model, shape (q, d).
+            packed: Of each text, which has a token at least.
+        """
+        rotated = self.rotate(query)
+        means = [np.empty(0, np.float32)]
+        for start in range(0, len(packed), BLOCK_TEXTS):
+            block = packed[start : start + BLOCK_TEXTS]
+            counts = [len(each) // self.token_bytes for each in block]
+            cosines = rotated @ self.unpack(b"".join(block)).T
+            best = np.maximum.reduceat(cosines, np.cumsum([0, *counts[:-1]]), axis=1)
+            means.append(best.mean(axis=0))
+        return np.concatenate(means)
+
+    @cached_property
+    def _levels(self) -> NDArray[np.float32]:
+        """All levels of a number of a vector of length 1, ascending."""
+        positive = np.array(_LEVELS[self.bits]) / np.sqrt(self.dimension)
+        return np.concatenate([-positive[::-1], positive]).astype(np.float32)
+
+    @cached_property
+    def _numbers_of_byte(self) -> NDArray[np.float32]:
+        """Shape (256, numbers in a byte)."""
+        shifts = np.arange(0, 8, self.bits)
+        codes = (np.arange(256)[:, None] >> shifts) & (2**self.bits - 1)
+        numbers: NDArray[np.float32] = self._levels[codes]
+        return numbers
+
+    @cached_property
+    def _rotation(self) -> NDArray[np.float32]:
+        """An orthogonal matrix, shape (d, d), the same on every machine and for ever.
+
+        Signs from a hash, then a Kronecker product: a Hadamard matrix for the largest power of
+        two in d, a Householder reflection for the rest of it. Random numbers would depend on the
+        library that draws them.
+        """
+        power = self.dimension & -self.dimension
+        rest = self.dimension // power
+        hadamard = np.ones((1, 1))
+        while len(hadamard) < power:
+            hadamard = np.block([[hadamard, hadamard], [hadamard, -hadamard]])
+        reflection = np.eye(rest) - 2 / rest
+        digest = shake_256(b"pkb").digest(self.dimension)
+        signs = np.frombuffer(digest, np.uint8) % 2 * 2.0 - 1
+        turned = np.kron(hadamard / np.sqrt(power), reflection) * signs
+        rotation: NDArray[np.float32] = turned.astype(np.float32)
+        return rotation
+
 
 _QUERY_MARKER, _TEXT_MARKER = "[unused0]", "[unused1]"
 _ADDED = 3  # [CLS], the marker, [SEP]

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.backends import LoadedOnce, LoadOnce
 from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     POOLINGS,
-    LoadedOnce,
-    LoadOnce,
     ModelFacts,
     find_model,
     read_model_facts,

@@ -7,14 +7,13 @@
 - By two commands: ``bulk.load.cut_files`` into a file, ``bulk.embed.store_entries`` out of it.
 """
 
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.ingest import (
     ingest_file,
     ingest_text,
     move_to_collection,
     reingest_document,
 )
-from corpus.ingestion.store import StoredDocument
+from corpus.ingestion.store import Attributes, StoredDocument
 
 __all__ = [
     "Attributes", "StoredDocument", "ingest_file", "ingest_text", "move_to_collection",

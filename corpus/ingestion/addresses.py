@@ -9,9 +9,8 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from django.conf import settings
 
 from corpus.errors import DuplicateDocument
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.ingest import ingest_file
-from corpus.ingestion.store import StoredDocument
+from corpus.ingestion.store import Attributes, StoredDocument
 from corpus.models import Collection, Document
 from corpus.public_web import Fetched, fetch
 

@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.disk import FileContent, StillWritten, reason_of, why_unkept
 from corpus.ingestion.includes import read_whole
 from corpus.ingestion.ingest import ingest_file
@@ -23,7 +22,7 @@ from corpus.ingestion.placeholders import (
     mark_processing,
 )
 from corpus.ingestion.selection import Selection
-from corpus.ingestion.store import tags_by_rules
+from corpus.ingestion.store import Attributes, tags_by_rules
 from corpus.models import Collection, Document
 from corpus.roots.descent import LinkFound, is_folder
 from corpus.tags import add_tags

@@ -1,7 +1,7 @@
 """Ingest one document: load, normalize, hash, chunk, embed, store."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 
@@ -10,11 +10,11 @@ from django.db import transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.ingestion.sent_files import SentFile, kept_while_stored
 from corpus.ingestion.store import (
+    Attributes,
     StoredDocument,
     Version,
     find_place,
@@ -210,7 +210,8 @@ def _ingest(
     on_embedding()
     embedder = get_embedder(collection.embedding_model)
     encoded = encode_chunks(version.chunks, embedder=embedder)
-    with kept_while_stored(sent) as kept_file, transaction.atomic():
+    kept = kept_while_stored(sent) if sent else nullcontext("")
+    with kept as kept_file, transaction.atomic():
         stored = store_document(
             version,
             collection=collection,

@@ -19,14 +19,13 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.ingestion.attributes import Attributes, fitting_tags, line_of
 from corpus.ingestion.disk import reason_of
 from corpus.ingestion.files import tell_duplicate
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.normal_form import clean_json
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import show_failure
-from corpus.ingestion.store import StoredDocument
+from corpus.ingestion.store import Attributes, StoredDocument, fitting_tags, line_of
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
 from corpus.sources.base import Part, Reading

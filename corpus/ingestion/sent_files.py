@@ -126,15 +126,12 @@ class SentFile:
 
 
 @contextmanager
-def kept_while_stored(sent: SentFile | None) -> Iterator[str]:
+def kept_while_stored(sent: SentFile) -> Iterator[str]:
     """Keep a file, and remove it again if what is done meanwhile fails.
 
     Yields:
-        What ``Document.kept_file`` is to say; empty where there is no file.
+        What ``Document.kept_file`` is to say.
     """
-    if sent is None:
-        yield ""
-        return
     with ExitStack() as undo:
         path = keep_file([sent.content], name=sent.name)
         undo.callback(drop_file, path)

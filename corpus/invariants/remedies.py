@@ -12,16 +12,14 @@ from django.db import connection, transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import PkbError
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.store import Version, lock_names, store_document
+from corpus.ingestion.store import Attributes, Version, lock_names, store_document
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.invariants import counts
 from corpus.invariants.portions import VECTORS
 from corpus.invariants.words import DIFFERENCES, UNUSED
-from corpus.languages import character_ngrams
-from corpus.lexical import drop_unused_words, read_words
+from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
 from corpus.models.document_counts import hold_document_counts
 from corpus.queue import enqueue_filling

@@ -18,7 +18,7 @@ from corpus.ingestion.chunks import embedder_input
 from corpus.ingestion.normal_form import Outline
 from corpus.invariants.checks import Violation
 from corpus.invariants.portions import Portion
-from corpus.languages import character_ngrams
+from corpus.lexical import character_ngrams
 from corpus.models import Document
 from corpus.token_vectors import ranked_text
 

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
-from corpus.storable import MAX_DEPTH
+from corpus.characters import MAX_DEPTH
 
 # Of a description; a title has fewer.
 MAX_TEXT_CHARS = 2_000

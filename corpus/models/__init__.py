@@ -18,8 +18,7 @@ from django.db.models.functions import Left, Lower
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
-from corpus.languages import ENGLISH, LANGUAGES
-from corpus.models.changes import CollectionChange, Version
+from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.models.collection_maps import CollectionMap
 from corpus.models.collections import (
     ADDRESS_PATTERN,
@@ -27,7 +26,9 @@ from corpus.models.collections import (
     MAX_ADDRESS_CHARS,
     NAME_PATTERN,
     Collection,
+    CollectionChange,
     Tag,
+    Version,
 )
 from corpus.models.document_counts import DocumentCount
 from corpus.models.dropped_files import DroppedFile

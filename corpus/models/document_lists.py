@@ -14,8 +14,8 @@ from django.db.models import BooleanField, F, Func, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Lower
 
+from corpus.characters import is_storable
 from corpus.errors import InvalidInput
-from corpus.storable import is_storable
 from corpus.times import can_be_stored
 
 if TYPE_CHECKING:

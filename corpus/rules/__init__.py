@@ -1,19 +1,329 @@
 """Rules that tag documents by path, title, words or sender, as they come in and on demand."""
 
-from corpus.rules.conditions import FIELDS, settle_rule
-from corpus.rules.kept import (
-    add_rule,
-    all_rules,
-    change_rule,
-    delete_rule,
-    find_rule,
-    keep_set_rules,
-    rules_in_force,
-)
-from corpus.rules.matches import Trial, apply_rule, documents_of, rules_of, try_rule
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import and_, or_
+from pathlib import Path
+from typing import Any
+from uuid import UUID
 
-__all__ = [
-    "FIELDS", "Trial", "add_rule", "all_rules", "apply_rule", "change_rule", "delete_rule",
-    "documents_of", "find_rule", "keep_set_rules", "rules_in_force", "rules_of",
-    "settle_rule", "try_rule",
-]  # fmt: skip
+from django.conf import settings
+from django.contrib.postgres.search import SearchVector, SearchVectorExact
+from django.db import IntegrityError, connection, transaction
+from django.db.models import (
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
+)
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Concat, Substr
+
+from corpus.access.principal import SYSTEM, acting_as
+from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
+from corpus.lexical import Phrase, character_ngrams, saying
+from corpus.models import Chunk, Collection, Document, Rule
+from corpus.postgres.prepared import fetch_prepared
+from corpus.querysets import DocumentQuerySet
+from corpus.roots.names import shown_address, shown_column, shown_path
+from corpus.rules.conditions import FIELDS, like_pattern, settle_rule
+from corpus.rules.rule_file import MAX_RULES, read_rules
+from corpus.tags import add_tags
+
+_read: set[Path] = set()
+_ANY = "SELECT FROM corpus_rule LIMIT 1"
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('corpus_rule'))"
+
+
+def rules_in_force() -> list[Rule]:
+    """Return the rules that hold, whoever brings something in."""
+    with acting_as(SYSTEM):
+        # Most have none, and every document asks.
+        is_any = settings.PKB_RULES is not None or fetch_prepared(_ANY, [])
+        return list(all_rules()) if is_any else []
+
+
+def all_rules() -> QuerySet[Rule]:
+    """Return the rules that hold, in order of their names.
+
+    The file of ``PKB_RULES`` is read once a process: a change takes a new start.
+
+    Raises:
+        InvalidInput: That file cannot be read.
+    """
+    path = settings.PKB_RULES
+    if path is None:
+        return Rule.objects.filter(is_set=False)
+    if path not in _read:
+        keep_set_rules()
+        # Not if a document whose transaction this is comes to nothing.
+        transaction.on_commit(partial(_read.add, path))
+    return Rule.objects.all()
+
+
+@transaction.atomic
+def keep_set_rules() -> None:
+    """Make the table say what ``PKB_RULES`` says.
+
+    Raises:
+        InvalidInput: The file cannot be read.
+    """
+    said = read_rules(settings.PKB_RULES) if settings.PKB_RULES else []
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
+    for rule in said:
+        Rule.objects.update_or_create(name=rule["name"], is_set=True, defaults=rule)
+    names = [rule["name"] for rule in said]
+    Rule.objects.filter(is_set=True).exclude(name__in=names).delete()
+
+
+def find_rule(rule_id: UUID) -> Rule:
+    """Return a rule.
+
+    Raises:
+        RuleNotFound: There is none of this id.
+    """
+    rule = Rule.objects.filter(pk=rule_id).first()
+    if rule is None:
+        raise RuleNotFound(f"There is no rule {rule_id}.")
+    return rule
+
+
+@transaction.atomic
+def add_rule(given: Mapping[str, Any]) -> Rule:
+    """Keep a rule, for what comes in from now on.
+
+    Raises:
+        InvalidInput: As ``settle_rule``, or there are too many.
+        CollectionNotFound: There is none of that name.
+        RuleExists: The name is taken.
+    """
+    rule = Rule(**_checked(given))
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME)
+    if Rule.objects.filter(is_set=False).count() >= MAX_RULES:
+        raise InvalidInput(f"There are {MAX_RULES} rules already, the most that can be.")
+    return _save(rule)
+
+
+@transaction.atomic
+def change_rule(rule_id: UUID, given: Mapping[str, Any]) -> Rule:
+    """Change what is given; tags that the rule has put on stay.
+
+    Raises:
+        InvalidInput, CollectionNotFound, RuleExists: As ``add_rule``.
+        RuleNotFound, RuleIsSet: As ``delete_rule``.
+    """
+    rule = _find_own(rule_id)
+    said = {field: getattr(rule, field) for field in FIELDS}
+    for field, value in _checked({**said, **given}).items():
+        setattr(rule, field, value)
+    return _save(rule)
+
+
+@transaction.atomic
+def delete_rule(rule_id: UUID) -> None:
+    """Remove a rule; tags that it has put on stay.
+
+    Raises:
+        RuleNotFound: There is none of this id.
+        RuleIsSet: It stands in the file of ``PKB_RULES``.
+    """
+    _find_own(rule_id).delete()
+
+
+def _find_own(rule_id: UUID) -> Rule:
+    rule = find_rule(rule_id)
+    if rule.is_set:
+        raise RuleIsSet(f"{rule.name!r} stands in the file of PKB_RULES: change it there.")
+    return rule
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    settled = settle_rule(given)
+    if settled["collection"]:
+        Collection.objects.named(settled["collection"])
+    return settled
+
+
+def _save(rule: Rule) -> Rule:
+    try:
+        with transaction.atomic():
+            rule.save()
+    except IntegrityError as exc:
+        raise RuleExists(f"There is a rule {rule.name!r} already.") from exc
+    return rule
+
+
+# Documents that are shown of a trial.
+SHOWN = 50
+# Documents of one transaction, where a rule is applied at once.
+BATCH_SIZE = 500
+# Of a kept file's place, before its name: its folder's name and a slash.
+_FOLDER_CHARS = 33
+# What joins the words of a title that is a file's name: Postgres would take it for one word.
+_JOINTS = "._-/\\:;,()[]{}+&"
+
+_Link = Document.tags.through
+
+
+class _Like(Func):
+    """Whether a text is as a pattern of LIKE, in either case."""
+
+    output_field = BooleanField()
+    template = "(%(expressions)s)"
+    arg_joiner = " ILIKE "
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a rule would do with what is there.
+
+    Attributes:
+        matching_count: Documents that it is about.
+        changing_count: Of them, those that lack a tag it gives.
+        documents: The newest of those, else of all it is about, with the tags that they lack.
+    """
+
+    matching_count: int
+    changing_count: int
+    documents: list[tuple[Document, list[str]]]
+
+
+def try_rule(rule: Rule) -> Trial:
+    """Tell what a rule, which need not be kept, would do; changes nothing."""
+    matching = documents_of(rule)
+    changing = lacking(matching, rule.tags)
+    changing_count = changing.count()
+    shown = (changing if changing_count else matching).listed().order_by("-created_at", "pk")
+    documents = list(shown[:SHOWN])
+    return Trial(
+        matching.count(),
+        changing_count,
+        [(each, _lacked(each, rule.tags)) for each in documents],
+    )
+
+
+def _lacked(document: Document, tags: Sequence[str]) -> list[str]:
+    carried = {tag.name for tag in document.tags.all()}
+    return [name for name in tags if name not in carried]
+
+
+def apply_rule(rule: Rule) -> int:
+    """Tag what is there, a batch a transaction; return how many documents it changed."""
+    count = 0
+    while keys := list(
+        lacking(documents_of(rule), rule.tags).values_list("pk", flat=True)[:BATCH_SIZE]
+    ):
+        count += add_tags(keys, rule.tags)
+    return count
+
+
+def lacking(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
+    """Keep documents that lack one of the tags; none where no tag is named."""
+    carried = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
+    if not carried:
+        return documents.none()
+    return documents.filter(reduce(or_, [~Q(Exists(links)) for links in carried]))
+
+
+def documents_of(rule: Rule) -> DocumentQuerySet:
+    """Return the stored documents that a rule is about."""
+    languages = Collection.objects.order_by().values_list("language", flat=True).distinct()
+    condition = _condition(rule, list(languages), _names(is_whole=rule.is_set))
+    return Document.objects.stored().filter(condition)
+
+
+def rules_of(document: Document, rules: Sequence[Rule]) -> list[Rule]:
+    """Return those of the rules that are about a document, stored with its chunks."""
+    if not rules:
+        return []
+    names = {is_whole: _names_of(document, is_whole=is_whole) for is_whole in (True, False)}
+    conditions = [
+        ExpressionWrapper(
+            _condition(rule, [document.collection.language], names[rule.is_set]),
+            output_field=BooleanField(),
+        )
+        for rule in rules
+    ]
+    held = Document.objects.filter(pk=document.pk).values_list(*conditions).get()
+    return [rule for rule, is_held in zip(rules, held, strict=True) if is_held]
+
+
+def _names(*, is_whole: bool) -> list[Any]:
+    """What a path is compared with: path, address, the name of the file that was sent.
+
+    Args:
+        is_whole: The rule is the operator's, and sees the path as it is on this machine. Others
+            see what clients are shown, and the folder that pages name beside the file: else one
+            could ask for the rest, letter by letter.
+    """
+    with_folder = Func(
+        F("file_path"), Value("[^/]*/[^/]*$"), function="substring", output_field=TextField()
+    )
+    paths = [F("file_path")] if is_whole else [shown_column("file_path"), with_folder]
+    return [*paths, shown_column("source_uri"), Substr("kept_file", _FOLDER_CHARS + 1)]
+
+
+def _names_of(document: Document, *, is_whole: bool) -> list[Any]:
+    """The same of one document, whose SQL is a tenth as long to make."""
+    path, uri = document.file_path, document.source_uri
+    paths = [path] if is_whole else [shown_path(path), "/".join(path.split("/")[-2:])]
+    names = [*paths, shown_address(uri, file_path=path), document.kept_file[_FOLDER_CHARS:]]
+    return [Value(name, output_field=TextField()) for name in dict.fromkeys(names)]
+
+
+def _condition(rule: Rule, languages: Sequence[str], names: Sequence[Any]) -> Q:
+    conditions = [
+        *([_is_at(rule.path, names)] if rule.path else []),
+        *(_is_titled(phrase, languages) for phrase in rule.title),
+        *(_says(phrase, languages) for phrase in rule.words),
+        *([_is_sent_by(rule.sender)] if rule.sender else []),
+    ]
+    return reduce(and_, conditions)
+
+
+def _is_at(pattern: str, names: Sequence[Any]) -> Q:
+    """Whether a name is so, or what follows a slash of it."""
+    like = Value(f"%/{like_pattern(pattern)}")
+    begun = [Concat(Value("/"), name, output_field=TextField()) for name in names]
+    return reduce(or_, [Q(_Like(name, like)) for name in begun])
+
+
+def _is_sent_by(pattern: str) -> Q:
+    """Whether the address of a mail's sender is so, or the whole line with the name."""
+    line = KeyTextTransform("from", "metadata")
+    address = Func(line, Value("<([^<>]*)>[^<>]*$"), function="substring", output_field=TextField())
+    return reduce(or_, [Q(_Like(said, Value(like_pattern(pattern)))) for said in (line, address)])
+
+
+def _is_titled(phrase: str, languages: Sequence[str]) -> Q:
+    spaced = Func(
+        F("title"), Value(_JOINTS), Value(" " * len(_JOINTS)),
+        function="translate", output_field=TextField(),
+    )  # fmt: skip
+    words = phrase.translate({ord(joint): " " for joint in _JOINTS})
+    said = [
+        Q(collection__language=language)
+        & Q(
+            SearchVectorExact(
+                SearchVector(spaced, config=language), Phrase(words, language=language)
+            )
+        )
+        for language in languages
+    ]
+    if character_ngrams(phrase):
+        said.append(Q(title__icontains=phrase))
+    return reduce(or_, said)
+
+
+def _says(phrase: str, languages: Sequence[str]) -> Q:
+    chunks = Chunk.objects.filter(saying(phrase, languages, Phrase), document=OuterRef("pk"))
+    return Q(Exists(chunks))

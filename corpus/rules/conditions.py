@@ -4,10 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from corpus.characters import normalize
+from corpus.characters import is_storable, normalize
 from corpus.errors import InvalidInput
 from corpus.models import NAME_PATTERN
-from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 
 CONDITIONS = ("path", "title", "words", "sender")

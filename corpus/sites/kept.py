@@ -15,9 +15,9 @@ from corpus.jobs.kinds.crawl import start_crawl
 from corpus.jobs.kinds.edit import Act, start_edit
 from corpus.jobs.run import advance_at_once
 from corpus.jobs.states import cancel_job
-from corpus.lockable import check_writable
 from corpus.models import Collection, Document, Job, Site
 from corpus.public_web import check_address
+from corpus.querysets import check_writable
 
 DEFAULT_DEPTH = 2
 MAX_DEPTH = 10

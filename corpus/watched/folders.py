@@ -8,9 +8,9 @@ from django.db import connection, transaction
 from corpus.catalogue import create_collection
 from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
-from corpus.lockable import check_writable
 from corpus.models import Collection, Job, WatchedFolder
 from corpus.models.installations import Installation
+from corpus.querysets import check_writable
 from corpus.roots.allowed import AllowedPath
 
 # The two-part key of the session lock that the one process has which watches.

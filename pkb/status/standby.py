@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connections
 
-from corpus.postgres.replica import count_reads, why_paused
+from corpus.postgres.snapshot import count_reads, why_paused
 from corpus.postgres.standby import REPLICA, Position, Reason, Standing, ask_standing
 
 # To connect takes the pool of a standby half a second at most (pkb/databases.py).

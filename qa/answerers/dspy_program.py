@@ -26,7 +26,7 @@ from qa.answerers.signature import (
     read_verdict,
 )
 from qa.answerers.streamed_reply import HearText
-from qa.cancellation import asker_left
+from qa.concurrency import asker_left
 from qa.proof.drafts import Checked, Claim
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 

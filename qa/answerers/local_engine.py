@@ -17,7 +17,7 @@ from typing import Any, Self, cast
 from dspy import lm15
 
 from qa.answerers.streamed_reply import HearText, collect_reply
-from qa.cancellation import asker_left
+from qa.concurrency import asker_left
 
 CONTEXT_TOKENS = 4_096
 # llama.cpp is stopped between batches; larger ones read a prompt only a few per cent faster.

@@ -16,7 +16,7 @@ from dspy import lm15
 
 from qa.answerers.model_address import DIALECTS
 from qa.answerers.streamed_reply import HearText, collect_reply
-from qa.cancellation import asker_left
+from qa.concurrency import asker_left
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20

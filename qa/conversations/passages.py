@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from corpus.models import Chunk
-from corpus.postgres.replica import read_evidence
+from corpus.postgres.snapshot import read_evidence
 from qa.models import Answer
 from qa.search.display import Place, find_place, place_quotes, read_slices
 from qa.search.hybrid import passage_of

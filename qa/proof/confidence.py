@@ -10,8 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from qa.sigmoid import sigmoid
 from qa.types import Evidence, Passage, Reading
+
+# Further out a float tells no chance from 0 or 1, and from 710 on the exponential overflows.
+MOST_LOGIT = 60.0
+
+
+def sigmoid(logit: float) -> float:
+    """Return the chance of a logit, in [0, 1]."""
+    return 1 / (1 + math.exp(-max(-MOST_LOGIT, min(MOST_LOGIT, logit))))
+
 
 FEATURES = tuple(field.name for field in fields(Evidence))
 # What a passage's own score of 1 adds to the reader's logit: docs/decisions/0023.

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.backends import LoadedOnce
 from corpus.characters import whole_characters
-from corpus.embedders.model_files import LoadedOnce, find_model
+from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.tokens import TokenRow, clean_surrogates, load_tokenizer
 from corpus.errors import BackendError

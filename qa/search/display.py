@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 from django.db import connection
 
-from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.scanned_text import confidence_of
+from corpus.ingestion.normal_form import Outline, confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Document
 from qa.segments import Kind, Segment, Span, split_segments

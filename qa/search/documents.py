@@ -7,7 +7,7 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
-from corpus.postgres.replica import read_evidence
+from corpus.postgres.snapshot import read_evidence
 from corpus.sentences import sentence_spans
 from qa.intent import telling_words
 from qa.proof.outline import Section

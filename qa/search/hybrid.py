@@ -21,7 +21,7 @@ from corpus.embedders import Embedder, embed_queries, get_embedder
 from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks, read_lexical_query
 from corpus.loaders.stated import day_of
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
-from corpus.postgres.replica import read_evidence
+from corpus.postgres.snapshot import read_evidence
 from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, most_compared
 from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span

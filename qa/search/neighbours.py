@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from corpus.models import Chunk, Document
-from corpus.postgres.replica import read_evidence
+from corpus.postgres.snapshot import read_evidence
 from qa.search.hybrid import passage_of
 from qa.types import Passage
 

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
 from qa.configuration import configuration_sha256
 from qa.models import Answer

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from corpus.ingestion.scanned_text import ScannedRun, pack_runs
+from corpus.ingestion.normal_form import ScannedRun, pack_runs
 from corpus.loaders.base import Place
 from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document

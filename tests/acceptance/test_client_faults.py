@@ -14,8 +14,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from rest_framework.test import APIClient
 
 from corpus.access.principal import on_behalf
+from corpus.characters import MAX_DEPTH
 from corpus.models import Document
-from corpus.storable import MAX_DEPTH
 from qa.api.mcp.server import as_tool
 from tests.factories import LIGHTHOUSE, Ingest
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from corpus.errors import AskerLeft
 from corpus.models import Chunk
 from qa.answer_question import answer_question
-from qa.cancellation import Silent
+from qa.concurrency import Silent
 from qa.context import build_context
 from qa.models import Answer
 from tests.contracts.chat_server import (

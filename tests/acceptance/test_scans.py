@@ -9,9 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.ingestion import ingest, ingest_file, reingest_document
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.disk import read_file
 from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
 from qa import models
 from qa.api.serializers import StoredCitation

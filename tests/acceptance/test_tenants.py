@@ -130,7 +130,7 @@ def test_rows_are_hidden_even_where_a_filter_is_forgotten(
     ida: Tenant, otto: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = lambda function: Q(pk__isnull=False)  # noqa: E731
-    monkeypatch.setattr("corpus.models.collection_querysets._is_among", everything)
+    monkeypatch.setattr("corpus.models.collections._is_among", everything)
     assert traces(otto, ida) == []
 
 

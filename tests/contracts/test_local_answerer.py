@@ -20,7 +20,7 @@ from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
-from qa.cancellation import abandonable_context
+from qa.concurrency import abandonable_context
 from qa.types import Draft
 from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import PASSAGES, QUERY, QUESTION, passage, statement

@@ -11,7 +11,7 @@ import pytest
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.dspy_program import LMAnswerer
-from qa.cancellation import abandonable_context
+from qa.concurrency import abandonable_context
 from qa.proof.drafts import Claim
 from tests.contracts.chat_server import (
     GOOD,

@@ -22,7 +22,7 @@ from corpus.models import Chunk, Collection, CollectionChange, Document, Embeddi
 from corpus.tags import change_tags
 from qa.answer_cache import cache
 from qa.answer_question import AnsweredQuestion, answer_question
-from qa.cancellation import Silent
+from qa.concurrency import Silent
 from qa.context import build_context
 from qa.models import Answer
 from tests.acceptance.test_chat_api import chat

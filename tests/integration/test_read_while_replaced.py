@@ -13,7 +13,7 @@ from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.querysets import ChunkQuerySet
 from qa.answer_question import answer_question
-from qa.cancellation import Silent
+from qa.concurrency import Silent
 from qa.context import build_context
 from qa.conversations import read_passages
 from qa.models import Citation

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 from corpus.access.principal import NOBODY, Principal, acting_as
 from corpus.catalogue import delete_document
 from corpus.models import Collection, Document
-from corpus.postgres import replica as module
+from corpus.postgres import snapshot as module
 from corpus.postgres import standby as standby_module
-from corpus.postgres.replica import count_reads, read_evidence
+from corpus.postgres.snapshot import count_reads, read_evidence
 from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position
 from corpus.vector_index import ensure_vector_index
 from pkb.databases import replica_of

@@ -23,9 +23,9 @@ from corpus.rules import (
     documents_of,
     keep_set_rules,
     rules_of,
-    settle_rule,
     try_rule,
 )
+from corpus.rules.conditions import settle_rule
 from corpus.tags import change_tags
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 

@@ -17,9 +17,8 @@ from qa.proof.citations import (
     Piece,
     cite,
 )
-from qa.proof.confidence import Calibration
+from qa.proof.confidence import Calibration, sigmoid
 from qa.proof.support import keeps_facts
-from qa.sigmoid import sigmoid
 from qa.types import Answer, Citation, Draft, Passage, Query, Quote, Statement
 from tests.doubles import StubModel, read_as
 from tests.factories import COAST

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from corpus.errors import InvalidInput
-from corpus.rules import settle_rule
-from corpus.rules.conditions import like_pattern
+from corpus.rules.conditions import like_pattern, settle_rule
 from corpus.rules.rule_file import MAX_FILE_BYTES, MAX_RULES, read_rules
 
 INVOICES = {"name": "invoices", "path": "invoices/*", "tags": ["invoice"]}

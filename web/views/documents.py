@@ -13,9 +13,8 @@ from corpus.catalogue import delete_document
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import DocumentNotFound
 from corpus.ingestion import reingest_document
-from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.normal_form import Outline, find_runs, least_confidence
 from corpus.ingestion.originals import has_pages
-from corpus.ingestion.scanned_text import find_runs, least_confidence
 from corpus.loaders.labels import LINE_LEVEL
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Chunk, Document

@@ -13,7 +13,7 @@ from corpus.embedders import embedders
 from corpus.endpoints import Body, Cost, Endpoint, endpoint
 from corpus.ingestion import Attributes, ingest_text
 from corpus.jobs.uploads import start_upload
-from corpus.languages import LANGUAGES
+from corpus.lexical import LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, WatchedFolder
 from corpus.models.document_lists import COUNTED, count_some, page_of

@@ -12,9 +12,8 @@ from django.views.decorators.http import require_safe
 
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import PageNotFound
-from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.normal_form import Outline, boxes_of, find_runs, least_confidence
 from corpus.ingestion.originals import has_pages, read_original
-from corpus.ingestion.scanned_text import boxes_of, find_runs, least_confidence
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.loaders.pages import PageLayout, find_on_page
 from corpus.models import Document

@@ -13,17 +13,8 @@ from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.jobs.run import advance_at_once
 from corpus.models import Collection, Rule
-from corpus.rules import (
-    FIELDS,
-    add_rule,
-    all_rules,
-    change_rule,
-    delete_rule,
-    find_rule,
-    settle_rule,
-    try_rule,
-)
-from corpus.rules.matches import SHOWN
+from corpus.rules import SHOWN, add_rule, all_rules, change_rule, delete_rule, find_rule, try_rule
+from corpus.rules.conditions import FIELDS, settle_rule
 from web.forms import RuleForm
 
 

@@ -19,12 +19,10 @@ from pydantic import (
 )
 
 from corpus.errors import BinaryText, UnreadableFile
-from corpus.ingestion.attributes import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunks import NewChunk
-from corpus.ingestion.normal_form import Outline, normalize_text
-from corpus.ingestion.scanned_text import pack_runs
-from corpus.ingestion.store import Version
+from corpus.ingestion.normal_form import Outline, normalize_text, pack_runs
+from corpus.ingestion.store import ATTRIBUTE_NAMES, Attributes, Version
 from corpus.times import EARLIEST, LATEST
 
 VERSION: Literal[1] = 1

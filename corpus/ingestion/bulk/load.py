@@ -8,14 +8,13 @@ from pydantic import ValidationError
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
-from corpus.ingestion.attributes import Attributes
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.disk import Found, printable, reason_of
 from corpus.ingestion.includes import read_whole
 from corpus.ingestion.ingest import loader_limits
 from corpus.ingestion.normal_form import join_blocks
-from corpus.ingestion.store import Version
+from corpus.ingestion.store import Attributes, Version
 from corpus.loaders import load_file
 from corpus.models import Collection
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.pack import cut_hard, pack
 from corpus.ingestion.chunkers.rulers import Room, SpanPair
 from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
+    cut_hard,
     find_sections,
+    pack,
     place_spans,
     tightest_room,
 )

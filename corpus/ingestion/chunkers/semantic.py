@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-from corpus.ingestion.chunkers.pack import cut_hard, widen
 from corpus.ingestion.chunkers.rulers import MAX_CHARS_PER_TOKEN, Room, SpanPair
 from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
+    cut_hard,
     find_sections,
     place_spans,
     tightest_room,
+    widen,
 )
 from corpus.ingestion.normal_form import Outline
 from corpus.sentences import trim_spans

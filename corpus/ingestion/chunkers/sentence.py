@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.pack import find_units, pack
 from corpus.ingestion.chunkers.rulers import SpanPair
 from corpus.ingestion.chunkers.sections import (
     RoomUnder,
     Span,
     find_blocks,
     find_sections,
+    find_units,
+    pack,
     place_spans,
     tightest_room,
 )

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from corpus.ingestion.chunkers.names import NamesAbove, Scope, find_scopes, path_under
-from corpus.ingestion.chunkers.pack import find_units, pack
 from corpus.ingestion.chunkers.rulers import Room, SpanPair
 from corpus.ingestion.chunkers.sections import (
     RoomUnder,
@@ -12,7 +11,9 @@ from corpus.ingestion.chunkers.sections import (
     Span,
     find_blocks,
     find_sections,
+    find_units,
     merge_small_sections,
+    pack,
     page_at,
 )
 from corpus.ingestion.normal_form import Outline

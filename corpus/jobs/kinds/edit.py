@@ -16,8 +16,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem, Rule
 from corpus.queue import enqueue_job
-from corpus.rules import documents_of
-from corpus.rules.matches import lacking
+from corpus.rules import documents_of, lacking
 from corpus.tags import add_tags, remove_tags
 
 # Of one job: what a person selects in a list.

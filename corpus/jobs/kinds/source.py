@@ -10,6 +10,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
+from corpus.characters import is_storable
 from corpus.errors import BackendError, CollectionNotFound, PkbError, SourceUnavailable
 from corpus.ingestion.disk import MAX_URI_CHARS, reason_of
 from corpus.ingestion.files import failure_of, judge, settings_sha256
@@ -28,7 +29,6 @@ from corpus.models.job_querysets import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.sources.base import Source
 from corpus.sources.configuration import SourceSettings
-from corpus.storable import is_storable
 
 # A listing that was begun so often and did not end will not end the next time either.
 MAX_STARTS = 5

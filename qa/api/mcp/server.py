@@ -16,10 +16,10 @@ from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import Ingested
 from corpus.api.outages import as_pkb_error
 from corpus.catalogue import open_collection
+from corpus.characters import is_storable
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, MAX_ADDRESS_CHARS
-from corpus.storable import is_storable
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
 from qa.api.mcp.results import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.errors import ModelNotFound
+from qa.proof.confidence import sigmoid
 from qa.search.rerankers import get_reranker
-from qa.sigmoid import sigmoid
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from qa.proof.confidence import sigmoid
 from qa.proof.support.names import find_strange_names, read_evidence
 from qa.proof.support.numbers import Number, find_strange_numbers, read_numbers
 from qa.proof.support.polarity import points_the_other_way
 from qa.proof.support.quotes import Comparison, compare
 from qa.proof.support.words import Word, read_words
-from qa.sigmoid import sigmoid
 from qa.types import Scorer
 
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.model_files import LoadedOnce, find_model
+from corpus.backends import LoadedOnce
+from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx_session import OnnxModel
 from corpus.embedders.tokens import find_token_spans, load_tokenizer, tokenize
 from corpus.errors import BackendError

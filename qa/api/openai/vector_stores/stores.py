@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from corpus.filters import Filter
 from corpus.models import Collection, Document
-from corpus.models.collection_querysets import CollectionQuerySet
+from corpus.models.collections import CollectionQuerySet
 from qa.api.openai.answers import PREFIX
 from qa.context import build_context
 from qa.search_passages import search_passages

@@ -8,8 +8,7 @@ import pytest
 
 from corpus.errors import AskerLeft, BackendUnavailable
 from qa import concurrency
-from qa.cancellation import Silent, asker_left, follow, wait_for
-from qa.concurrency import answering_slot
+from qa.concurrency import Silent, answering_slot, asker_left, follow, wait_for
 from qa.types import Citation
 
 

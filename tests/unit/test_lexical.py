@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpus.languages import character_ngrams
+from corpus.lexical import character_ngrams
 
 
 @pytest.mark.parametrize(
