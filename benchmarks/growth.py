@@ -2,7 +2,7 @@
 
     PKB_DATA_DIR=/tmp/growth PYTHONPATH=. .venv/bin/python benchmarks/growth.py
         [--chunks 10000 100000 1000000] [--only tag search] [--cpu]
-        [--plot benchmarks/results/growth.svg]
+        [--plot docs/growth.svg]
 
 The corpora are made up (``made_corpus.py``); each is a database of its own on the configured
 Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by ``--fresh``.

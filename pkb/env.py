@@ -33,16 +33,17 @@ class Env(ServerEnv):
 
     embedding_model: str = Field(
         default="bge-small-en-v1.5+all-MiniLM-L6-v2",
-        description="model of new collections: packaged, `openai/...` or sentence-transformers",
+        description="model of new collections: included, `openai/...` or sentence-transformers",
     )
     embedding_dim: int | None = Field(
         default=None,
         ge=1,
         le=4_000,
-        description="dimension of EMBEDDING_MODEL, checked; shortens vectors of `openai/...`",
+        description="expected dimension of EMBEDDING_MODEL; shortens vectors of `openai/...`",
     )
     pkb_embedding_models: str = Field(
-        default="", description="further models, `openai/...` too, that collections may have"
+        default="",
+        description="further models that collections may use, also `openai/...`, comma-separated",
     )
     pkb_embedding_api_base: str = Field(
         default="https://api.openai.com/v1",
@@ -56,14 +57,14 @@ class Env(ServerEnv):
         default=8_191,
         ge=32,
         le=131_072,
-        description="longest input of `openai/...` embedding models, in tokens",
+        description="maximum input of `openai/...` embedding models, in tokens",
     )
     embedding_batch_size: int = Field(
-        default=8, ge=1, le=512, description="texts that a local model embeds at a time"
+        default=8, ge=1, le=512, description="number of texts that a local model embeds at a time"
     )
     reranker_model: str = Field(
         default="answerai-colbert-small-v1",
-        description="model that orders passages: packaged, `cohere/...` or `none`",
+        description="model that reorders passages: included, `cohere/...` or `none`",
     )
     pkb_reranker_api_base: str = Field(
         default="https://api.cohere.com/v2",
@@ -72,20 +73,24 @@ class Env(ServerEnv):
     )
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_token_vectors: Literal["off", "lazy", "all"] = Field(
-        default="all", description="keep token vectors of `all` chunks, or of those found (`lazy`)"
+        default="all",
+        description="store token vectors of `all` passages, or only of found ones (`lazy`)",
     )
     pkb_reader: str = Field(
         default="minilm-l12-reader",
-        description="what tells whether a passage answers, and where: its name, a file, `none`",
+        description="model that decides whether and where a passage answers: name, file or `none`",
     )
     pkb_model_timeout_s: float = Field(
-        default=60, gt=0, le=600, description="seconds for one try at a server of such models"
+        default=60,
+        gt=0,
+        le=600,
+        description="maximum seconds of one request to an embedding or reranking server",
     )
     pkb_model_threads: int = Field(
         default=0,
         ge=0,
         le=256,
-        description="runs at once of packaged models, a thread each; 0: one a core",
+        description="maximum number of model computations at once; 0: one for each core",
     )
 
     pkb_lm: str = Field(
@@ -100,96 +105,106 @@ class Env(ServerEnv):
         default=60,
         gt=0,
         le=3_600,
-        description="seconds for a whole answer of the language model, further tries included",
+        description="maximum seconds for an answer of the language model, with retries",
     )
     pkb_lm_pause_s: float = Field(
-        default=120, ge=0, le=3_600, description="seconds of rest for a model that does not answer"
+        default=120,
+        ge=0,
+        le=3_600,
+        description="seconds to wait before retrying an unresponsive language model",
     )
     pkb_lm_max_tokens: int = Field(
-        default=400, ge=16, le=8_192, description="longest answer of the language model, in tokens"
+        default=400,
+        ge=16,
+        le=8_192,
+        description="maximum length of a language model's answer, in tokens",
     )
     pkb_lm_local_passage_tokens: int = Field(
         default=1_000,
         ge=100,
         le=100_000,
-        description="passages that a `local:` model is given, in tokens, about: the first ones",
+        description="approximate maximum of passages for a `local:` model, in tokens",
     )
     pkb_lm_program: str = Field(
         default="",
-        description="program of `manage.py optimize_answerer`: NAME, NAME@VERSION or a file",
+        description="prompt of `manage.py optimize_answerer`: NAME, NAME@VERSION or a file",
     )
     pkb_query_expansions: int = Field(
-        default=0, ge=0, le=4, description="other phrasings of a question, asked of PKB_LM; 0: off"
+        default=0,
+        ge=0,
+        le=4,
+        description="number of other phrasings of a question that PKB_LM writes; 0: off",
     )
 
     retrieval_k: int = Field(
         default=12,
         ge=1,
         le=50,
-        description="passages that an answer is made from, where the request does not say",
+        description="number of passages to consider for an answer, unless a request sets it",
     )
     # Chosen on evidence and on rankings: docs/decisions/0004.
     fusion_alpha: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="weight of the vector search against the search by words",
+        description="weight of search by meaning; the rest is search by words",
     )
     pkb_candidate_count: int = Field(
-        default=50, ge=1, le=1_000, description="chunks that each of the two searches brings"
+        default=50,
+        ge=1,
+        le=1_000,
+        description="number of passages that each of the two searches finds",
     )
     pkb_passages_per_document: int = Field(
         default=5,
         ge=1,
         le=1_000,
-        description="passages of one document after which those of others go first",
+        description="further passages of one document move behind those of others",
     )
     pkb_rerank_count: int = Field(
-        default=20, ge=1, le=200, description="passages that the reranker judges"
+        default=20, ge=1, le=200, description="number of passages that the reranker judges"
     )
     # Chosen on ten data sets: docs/decisions/0004.
     pkb_rerank_weight: float = Field(
         default=0.4,
         ge=0,
         le=1,
-        description="weight of the reranker's score against that of the searches",
+        description="weight of the reranker's score; the rest is the score of the search",
     )
     pkb_hnsw_ef_search: int = Field(
         default=100,
         ge=10,
         le=1_000,
-        description="candidates that an HNSW scan keeps; more find more and take longer",
+        description="candidates of an HNSW search; more find more and take longer",
     )
     # What both give and hold back: docs/decisions/0023.
     pkb_answer_from: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="least confidence of an answer; under it the closest passages are shown",
+        description="minimum confidence of an answer; below it, passages are shown",
     )
     pkb_lm_answer_from: float = Field(
         default=0.5,
         ge=0,
         le=1,
-        description="least confidence of an answer that a language model drafted;"
-        " `manage.py calibrate --lm` fits the confidence to the model",
+        description="minimum confidence of an answer by a language model; see `calibrate --lm`",
     )
     pkb_abstain_below: float = Field(
         default=0.52,
         ge=0,
         le=1,
-        description="cosine similarity of the best passage under which nothing in the documents is"
-        " about the question",
+        description="below this similarity of the best passage, nothing is about the question",
     )
     pkb_calibration: Path = Field(
         default=BASE_DIR / "qa" / "calibration.json",
-        description="file that turns evidence into confidence, by `manage.py calibrate`",
+        description="file of `manage.py calibrate` that turns scores into confidence",
     )
     pkb_answer_words: int = Field(
         default=65,
         ge=10,
         le=500,
-        description="most words of an extractive answer from one place; half of it from a second",
+        description="maximum words of a quoted answer; half of it from a second place",
     )
     pkb_answer_concurrency: int = Field(
         default=2,
@@ -199,140 +214,165 @@ class Env(ServerEnv):
         description="answers at once in a process; at most half of PKB_DB_POOL_SIZE",
     )
     pkb_answer_cache: int = Field(
-        default=500, ge=0, le=100_000, description="answers kept to be given again; 0: none"
+        default=500,
+        ge=0,
+        le=100_000,
+        description="number of answers to keep for repeated questions; 0: none",
     )
     # What runs, what waits and what is refused: docs/decisions/0027.
     pkb_search_concurrency: int = Field(
-        default=0, ge=0, le=100, description="searches at once; 0: one a core, two at least"
+        default=0, ge=0, le=100, description="searches at once; 0: one for each core, at least two"
     )
     pkb_encoding_concurrency: int = Field(
-        default=0, ge=0, le=100, description="texts taken in or embedded at once; 0: as searches"
+        default=0, ge=0, le=100, description="texts to ingest or embed at once; 0: as searches"
     )
     pkb_light_concurrency: int = Field(
-        default=0, ge=0, le=200, description="other requests at once; 0: what the pool has left"
+        default=0, ge=0, le=200, description="other requests at once; 0: the rest of the pool"
     )
     pkb_waiting_per_place: int = Field(
-        default=10, ge=0, le=1_000, description="requests of a burst that wait, for each that runs"
+        default=10, ge=0, le=1_000, description="maximum queued requests per running request"
     )
     pkb_max_wait_s: float = Field(
-        default=30, gt=0, le=600, description="seconds that a request waits at most to begin"
+        default=30, gt=0, le=600, description="maximum seconds in the queue"
     )
     pkb_body_timeout_s: float = Field(
-        default=30, gt=0, le=600, description="seconds for a body, one more for each 64 KiB of it"
+        default=30,
+        gt=0,
+        le=600,
+        description="maximum seconds for a request body, and one more for each 64 KiB",
     )
 
     pkb_session_minutes: int = Field(
-        default=30, ge=1, le=10_080, description="minutes without use after which a session ends"
+        default=30, ge=1, le=10_080, description="minutes without use after which a session expires"
     )
     pkb_chat_heartbeat_s: float = Field(
-        default=15, ge=0.1, le=300, description="seconds of silence before a stream's heartbeat"
+        default=15, ge=0.1, le=300, description="seconds between heartbeats of a silent stream"
     )
     pkb_retention_days: int | None = Field(
-        default=None, ge=1, le=36_500, description="days answers and sessions stay; unset: for ever"
+        default=None, ge=1, le=36_500, description="days to keep answers and chats; unset: forever"
     )
     pkb_tombstone_days: int = Field(
-        default=90, ge=0, le=36_500, description="days that hashes of deleted texts are kept"
+        default=90, ge=0, le=36_500, description="days to keep hashes of deleted texts"
     )
 
     chunk_size: int = Field(
-        default=200, ge=16, le=8_192, description="longest chunk of new collections, in tokens"
+        default=200, ge=16, le=8_192, description="maximum passage of new collections, in tokens"
     )
     chunk_overlap: int = Field(
         default=0,
         ge=0,
         le=4_096,
-        description="tokens that chunks share; 0: whole sentences; at most half of CHUNK_SIZE",
+        description="tokens that passages share; 0: whole sentences; at most half of CHUNK_SIZE",
     )
     chunk_overlap_sentences: int = Field(
-        default=1, ge=0, le=10, description="sentences that chunks share where CHUNK_OVERLAP is 0"
+        default=1, ge=0, le=10, description="sentences that passages share if CHUNK_OVERLAP is 0"
     )
 
     min_input_chars: int = Field(
-        default=40, ge=1, le=10_000, description="shortest text that is taken in"
+        default=40, ge=1, le=10_000, description="minimum length of a text, in characters"
     )
     max_input_chars: int = Field(
-        default=200_000, ge=1_000, le=20_000_000, description="longest text that is taken in"
+        default=200_000,
+        ge=1_000,
+        le=20_000_000,
+        description="maximum length of a text, in characters",
     )
     max_file_chars: int = Field(
         default=20_000_000,
         ge=1_000,
         le=200_000_000,
-        description="longest text of a file that is taken in",
+        description="maximum text of a file, in characters",
     )
     pkb_model_input_chars: int = Field(
-        default=200_000, ge=1_000, le=20_000_000, description="longest input of /v1 models, in all"
+        default=200_000,
+        ge=1_000,
+        le=20_000_000,
+        description="maximum input of /v1/embeddings and /v1/rerank, in characters",
     )
     max_body_bytes: int = Field(
-        default=10 * 2**20, ge=1_024, le=2**30, description="largest request without a file"
+        default=10 * 2**20,
+        ge=1_024,
+        le=2**30,
+        description="maximum size of a request without a file",
     )
-    max_file_bytes: int = Field(default=50 * 2**20, ge=1_024, le=2**32, description="largest file")
+    max_file_bytes: int = Field(
+        default=50 * 2**20, ge=1_024, le=2**32, description="maximum size of a file"
+    )
 
     pkb_keep_originals: bool = Field(
-        default=True, description="files sent to `POST /ingest` are kept, for as long as documents"
+        default=True, description="keep files of `POST /ingest` as long as their documents"
     )
     pkb_rules: Path | None = Field(
-        default=None, description="file of rules that tag what comes in: YAML, TOML or JSON"
+        default=None, description="file of rules that tag new documents: YAML, TOML or JSON"
     )
     pkb_ocr: Literal["auto", "off"] = Field(
-        default="auto", description="`auto`: pages and images without text are read by OCR"
+        default="auto", description="`auto`: read pages and images without text by OCR"
     )
     pkb_ingest_roots: str = Field(
-        default="", description="folders that may be taken in over HTTP, separated by `:`"
+        default="", description="folders that may be ingested over HTTP, separated by `:`"
     )
     pkb_fetch: Literal["off", "https", "http"] = Field(
-        default="off", description="addresses that are fetched to be taken in; `http`: both kinds"
+        default="off", description="allow fetching web addresses; `http`: http and https"
     )
     pkb_fetch_hosts: str = Field(
-        default="", description="hosts fetched from though not public, such as a wiki, by commas"
+        default="", description="private hosts that may be fetched, comma-separated"
     )
     pkb_crawl_delay_s: float = Field(
         default=1,
         ge=0,
         le=60,
-        description="seconds between two requests of a site; more where its robots.txt asks for it",
+        description="seconds between two requests to a website; more if its robots.txt asks",
     )
     pkb_crawl_max_pages: int = Field(
-        default=10_000, ge=1, le=100_000, description="most pages that a site may be given"
+        default=10_000,
+        ge=1,
+        le=100_000,
+        description="maximum pages that a user may request for a website",
     )
     pkb_crawl_max_bytes: int = Field(
-        default=2**30, ge=1_024, le=2**40, description="most bytes that a refresh of a site fetches"
+        default=2**30,
+        ge=1_024,
+        le=2**40,
+        description="maximum bytes that an update of a website fetches",
     )
     pkb_crawl_max_hours: float = Field(
-        default=12, gt=0, le=1_000, description="hours after which a refresh of a site is ended"
+        default=12, gt=0, le=1_000, description="maximum hours of an update of a website"
     )
     pkb_watch: str = Field(
         default="",
-        description="folders mirrored as they change, `/path=collection`, separated by `:`",
+        description="folders to keep in sync, `/path=collection`, separated by `:`",
     )
     pkb_watch_quiet_s: float = Field(
         default=2,
         ge=0.1,
         le=3_600,
-        description="seconds for which a file of a watched folder must not have changed",
+        description="seconds that a file of a watched folder must be unchanged",
     )
     pkb_sources: Path | None = Field(
         default=None,
-        description="file of the sources that are mirrored: docs/guides/paperless-and-mail.md",
+        description="file of mirrored sources; see docs/guides/paperless-and-mail.md",
     )
     pkb_worker: Literal["auto", "off"] = Field(
         default="auto",
-        description="`auto`: `manage.py serve` on the embedded Postgres starts a worker",
+        description="`auto`: `manage.py serve` starts a worker with the embedded PostgreSQL",
     )
 
     otel_service_name: str = Field(default="pkb", description="name of the service in telemetry")
     otel_exporter: Literal["none", "console", "otlp"] = Field(
-        default="none", description="where traces and metrics go"
+        default="none", description="destination of traces and metrics"
     )
     otel_exporter_otlp_endpoint: str = Field(
-        default="http://localhost:4318", description="collector that `otlp` sends to"
+        default="http://localhost:4318", description="collector of `otlp`"
     )
 
     django_superuser_username: str = Field(
-        default="", description="superuser that `scripts/run` makes; unset: none"
+        default="", description="administrator that `scripts/run` creates; unset: none"
     )
-    django_superuser_email: str = Field(default="", description="e-mail address of the superuser")
+    django_superuser_email: str = Field(
+        default="", description="e-mail address of the administrator"
+    )
     django_superuser_password: SecretStr = Field(
-        default=SecretStr(""), description="password of the superuser"
+        default=SecretStr(""), description="password of the administrator"
     )
 
     # Not pydantic's env_ignore_empty: an empty variable goes before what the file says, too.

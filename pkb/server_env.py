@@ -18,7 +18,7 @@ class ServerEnv(BaseSettings):
 
     app_env: Literal["dev", "test", "prod"] = Field(
         default="dev",
-        description="`dev` shows the steps of an answer; also the environment that telemetry names",
+        description="`dev` shows the steps of an answer; telemetry names the environment, too",
     )
     app_host: str = Field(
         default="127.0.0.1", description="address that `manage.py serve` listens on"
@@ -28,78 +28,79 @@ class ServerEnv(BaseSettings):
     )
     allowed_hosts: str = Field(
         default="localhost,127.0.0.1,[::1]",
-        description="host names that requests may be sent to, comma-separated",
+        description="host names at which pkb may be called, comma-separated",
     )
     pkb_cors_origins: str = Field(
         default="", description="origins whose pages may call the API, comma-separated; `*` is any"
     )
     pkb_public_url: str = Field(
-        default="", description="where people reach the pages; unset: APP_HOST and APP_PORT"
+        default="",
+        description="address at which people reach the web app; unset: APP_HOST and APP_PORT",
     )
     pkb_auth: Literal["auto", "required", "off"] = Field(
         default="auto",
-        description="`auto`: a login is required unless only this machine reaches it",
+        description="`auto`: a login is required unless only this machine can reach pkb",
     )
     pkb_oidc_issuer: str = Field(
         default="",
         pattern=r"^(https?://|$)",
-        description="OpenID provider that people may log in with, as it calls itself",
+        description="OpenID provider for logins, by the issuer name it gives itself",
     )
-    pkb_oidc_client_id: str = Field(
-        default="", description="what the provider knows this service by"
-    )
+    pkb_oidc_client_id: str = Field(default="", description="client id of pkb at the provider")
     pkb_oidc_client_secret: SecretStr = Field(
-        default=SecretStr(""), description="secret of that client; unset: a public client"
+        default=SecretStr(""), description="client secret; unset: a public client"
     )
     pkb_oidc_name: str = Field(
-        default="", description="what the login page calls the provider; unset: its host"
+        default="", description="name of the provider on the login page; unset: its host"
     )
     pkb_oidc_scopes: str = Field(
         default="openid profile email",
         pattern=r"^openid( |$)",
-        description="what the provider is asked to tell",
+        description="scopes that pkb requests from the provider",
     )
     pkb_oidc_create_users: bool = Field(
-        default=False, description="whom the provider lets in gets an account at the first login"
+        default=False, description="create an account for new people at their first login"
     )
     pkb_oidc_groups_claim: str = Field(
-        default="", description="claim whose names are the user's groups; unset: groups stay"
+        default="", description="claim with the user's groups; unset: groups do not change"
     )
     pkb_oidc_admin_group: str = Field(
-        default="", description="group of that claim who are staff, and nobody else who logs in so"
+        default="",
+        description="group of that claim whose members are administrators; all others are not",
     )
     pkb_audit_days: int = Field(
-        default=365, ge=1, le=36_500, description="days that the record of who did what is kept"
+        default=365, ge=1, le=36_500, description="days that the audit log is kept"
     )
     pkb_audit_questions: bool = Field(
-        default=False, description="the record has the text of questions, too"
+        default=False, description="record the text of questions in the audit log"
     )
     pkb_trusted_proxies: int = Field(
         default=0,
         ge=0,
         le=10,
-        description="proxies before it whose X-Forwarded-For tells the client's address",
+        description="number of proxies in front of pkb whose X-Forwarded-For is trusted",
     )
     pkb_api_key: SecretStr = Field(
         default=SecretStr(""),
-        description="key of `manage.py mcp` and `ask` where a login is required",
+        description="API key of `manage.py ask` and `mcp`, if a login is required",
     )
-    pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot take texts in")
+    pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot add texts")
     pkb_https: bool = Field(
-        default=False, description="behind a proxy that ends TLS: redirects, HSTS, secure cookies"
+        default=False, description="pkb is behind a proxy with TLS: redirects, HSTS, secure cookies"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="least severe messages that are logged"
+        default="INFO", description="least severe messages to log"
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", description="`json` writes an object a line"
+        default="console", description="`json` writes one object a line"
     )
 
     database_url: SecretStr | None = Field(
-        default=None, description="`postgresql://user:password@host/name`; goes before POSTGRES_*"
+        default=None, description="`postgresql://user:password@host/name`; overrides POSTGRES_*"
     )
     postgres_host: str = Field(
-        default="", description="Postgres server; without it and DATABASE_URL the embedded one runs"
+        default="",
+        description="PostgreSQL server; without it and DATABASE_URL, the embedded one runs",
     )
     postgres_port: int = Field(default=5432, ge=1, le=65_535, description="port of POSTGRES_HOST")
     postgres_db: str = Field(default="pkb", description="database on POSTGRES_HOST")
@@ -109,46 +110,54 @@ class ServerEnv(BaseSettings):
     )
     postgres_owner: str = Field(
         default="",
-        description="role that owns the tables, of DATABASE_URL too; unset: the one that serves",
+        description="role that owns the tables, with DATABASE_URL, too; unset: the serving role",
     )
     postgres_owner_password: SecretStr = Field(
         default=SecretStr(""), description="password of that role"
     )
     pkb_replica_url: SecretStr | None = Field(
-        default=None, description="standby of DATABASE_URL that searches read; unset: none"
+        default=None, description="standby of DATABASE_URL for searches; unset: none"
     )
     pkb_replica_wait_ms: int = Field(
-        default=20, ge=0, le=1_000, description="milliseconds for the standby to have all"
+        default=20,
+        ge=0,
+        le=1_000,
+        description="milliseconds to wait until the standby is up to date",
     )
     pkb_db_pool_size: int = Field(
         default=20, ge=2, le=200, description="database connections of a process"
     )
     pkb_statement_timeout_s: float = Field(
-        default=60, ge=1, le=3_600, description="seconds for a statement of a request; not of jobs"
+        default=60,
+        ge=1,
+        le=3_600,
+        description="maximum seconds of a database statement in a request",
     )
     pkb_lock_timeout_s: float = Field(
-        default=10, ge=1, le=3_600, description="seconds that a request waits for a database lock"
+        default=10,
+        ge=1,
+        le=3_600,
+        description="maximum seconds that a request waits for a database lock",
     )
 
     pkb_data_dir: Path = Field(
         default=BASE_DIR / "var",
-        description="folder of the embedded Postgres, uploads, results and the secret key",
+        description="folder of the embedded PostgreSQL, uploads, results and the secret key",
     )
     pkb_model_dir: Path | None = Field(
-        default=None, description="folder of exported models; unset: `models` below PKB_DATA_DIR"
+        default=None, description="folder of converted models; unset: `models` in PKB_DATA_DIR"
     )
     pkb_secret_key: SecretStr | None = Field(
-        default=None, description="Django's secret key; unset: made once and kept in PKB_DATA_DIR"
+        default=None,
+        description="Django's secret key; unset: created once and stored in PKB_DATA_DIR",
     )
 
     pkb_backup_dir: Path | None = Field(
-        default=None, description="folder that the worker makes backups in; unset: none are made"
+        default=None, description="folder for automatic backups; unset: none are made"
     )
-    pkb_backup_keep: int = Field(
-        default=7, ge=1, le=1_000, description="backups that stay; older ones are removed"
-    )
+    pkb_backup_keep: int = Field(default=7, ge=1, le=1_000, description="number of backups to keep")
     pkb_backup_every_hours: float = Field(
-        default=24, ge=0.1, le=8_760, description="hours from a backup to the next"
+        default=24, ge=0.1, le=8_760, description="hours between two backups"
     )
 
     @field_validator("pkb_cors_origins")

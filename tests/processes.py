@@ -113,20 +113,25 @@ def _url(name: str, *, USER: str, PASSWORD: str) -> str:  # noqa: N803 -- as Dja
     return f"postgresql://{USER}:{PASSWORD}@/{name}?host={at['host']}&port={at['port']}"
 
 
+def environment(database: str, **env: str) -> dict[str, str]:
+    """Return the environment of a process that uses this database as the role that serves."""
+    return {
+        **os.environ,
+        "DATABASE_URL": database,
+        "POSTGRES_OWNER": OWNER["USER"],
+        "POSTGRES_OWNER_PASSWORD": OWNER["PASSWORD"],
+        "PKB_DATA_DIR": str(settings.DATA_DIR),
+        "PKB_MODEL_DIR": str(MODELS),
+        "PKB_MODEL_THREADS": "1",
+        **env,
+    }
+
+
 def manage(*arguments: str, database: str, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env={
-            **os.environ,
-            "DATABASE_URL": database,
-            "POSTGRES_OWNER": OWNER["USER"],
-            "POSTGRES_OWNER_PASSWORD": OWNER["PASSWORD"],
-            "PKB_DATA_DIR": str(settings.DATA_DIR),
-            "PKB_MODEL_DIR": str(MODELS),
-            "PKB_MODEL_THREADS": "1",
-            **env,
-        },
+        env=environment(database, **env),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -4,21 +4,21 @@ from corpus.errors.base import PkbError
 
 
 class SourceUnavailable(PkbError):
-    """What a collection mirrors cannot be listed or read now."""
+    """The source of a collection cannot be read now."""
 
     status = 502
     code = "source_unavailable"
 
 
 class BackendError(PkbError):
-    """A model backend failed."""
+    """A model server failed."""
 
     status = 502
     code = "backend_error"
 
 
 class BackendUnavailable(BackendError):
-    """A model backend is not answering; trying again may work."""
+    """A model server does not answer; try again."""
 
     status = 503
     code = "backend_unavailable"
@@ -26,19 +26,19 @@ class BackendUnavailable(BackendError):
 
 
 class DatabaseUnavailable(BackendUnavailable):
-    """The database does not answer; trying again may work."""
+    """The database does not answer; try again."""
 
     code = "database_unavailable"
 
 
 class IssuerUnavailable(BackendUnavailable):
-    """The login provider is not to be had; trying again may work."""
+    """The login provider does not answer; try again."""
 
     code = "issuer_unavailable"
 
 
 class StorageUnavailable(PkbError):
-    """What was sent cannot be kept: the disk is full, or cannot be written to."""
+    """The data cannot be stored: the disk is full or read-only."""
 
     status = 507
     code = "storage_unavailable"

@@ -11,7 +11,7 @@ class Conflict(PkbError):
 
 
 class DuplicateDocument(Conflict):
-    """The collection holds this content already."""
+    """The collection already contains this content."""
 
     code = "duplicate_document"
 
@@ -25,7 +25,7 @@ class DuplicateDocument(Conflict):
 
 
 class CollectionExists(Conflict):
-    """A collection of this name exists already."""
+    """A collection of this name already exists."""
 
     code = "collection_exists"
 
@@ -43,37 +43,37 @@ class CollectionProtected(Conflict):
 
 
 class JobStateConflict(Conflict):
-    """The job is in a state in which this cannot be done."""
+    """The state of the job does not allow this."""
 
     code = "job_state"
 
 
 class ModelNotReady(Conflict):
-    """The collection has not all its vectors by this model."""
+    """The collection lacks vectors of this model."""
 
     code = "model_not_ready"
 
 
 class OriginalChanged(Conflict):
-    """The document's file has changed since it was taken in."""
+    """The file has changed since it was ingested."""
 
     code = "original_changed"
 
 
 class RuleExists(Conflict):
-    """A rule of this name exists already."""
+    """A rule of this name already exists."""
 
     code = "rule_exists"
 
 
 class RuleIsSet(Conflict):
-    """The rule stands in a file, and is changed there."""
+    """The rule comes from a file; change it there."""
 
     code = "rule_is_set"
 
 
 class IdempotencyKeyBusy(Conflict):
-    """The first request with this idempotency key is still at work."""
+    """The first request with this idempotency key is still running."""
 
     code = "idempotency_key_busy"
     retry_after_s = 1

@@ -4,14 +4,14 @@ from corpus.errors.base import PkbError
 
 
 class UnprocessableContent(PkbError):
-    """The content cannot be taken in."""
+    """The content is rejected."""
 
     status = 422
     code = "unprocessable_content"
 
 
 class NotFetched(UnprocessableContent):
-    """What the address names cannot be had.
+    """The address cannot be fetched.
 
     Attributes:
         answered: The status that its server answered, 0 where none came.
@@ -54,13 +54,13 @@ class TextTooLong(UnprocessableContent):
 
 
 class BinaryText(UnprocessableContent):
-    """The text holds binary or control characters."""
+    """The text contains binary or control characters."""
 
     code = "binary_text"
 
 
 class EmptyDocument(UnprocessableContent):
-    """The document holds no text."""
+    """The document contains no text."""
 
     code = "empty_document"
 
@@ -72,6 +72,6 @@ class UnreadableFile(UnprocessableContent):
 
 
 class IdempotencyKeyReused(UnprocessableContent):
-    """This idempotency key was used with another request."""
+    """The idempotency key was used with another request."""
 
     code = "idempotency_key_reused"

@@ -7,14 +7,14 @@ from corpus.errors.base import PkbError
 
 
 class NotFound(PkbError):
-    """What the request names does not exist."""
+    """Not found."""
 
     status = 404
     code = "not_found"
 
 
 class GrantNotFound(NotFound):
-    """There is no such grant."""
+    """No grant has this id."""
 
     code = "grant_not_found"
 
@@ -54,19 +54,19 @@ class ModelNotFound(NotFound):
 
 
 class PathNotFound(NotFound):
-    """There is no such file or folder below an allowed root."""
+    """No allowed file or folder has this path."""
 
     code = "path_not_found"
 
 
 class OriginalNotFound(NotFound):
-    """The document has no file: it came as text, or the file is gone."""
+    """The document has no original file."""
 
     code = "original_not_found"
 
 
 class PageNotFound(NotFound):
-    """The file has no such page to be drawn."""
+    """The file has no such page."""
 
     code = "page_not_found"
 
@@ -78,13 +78,13 @@ class AnswerNotFound(NotFound):
 
 
 class ChatNotFound(NotFound):
-    """No chat has this id, or it is too old to be read again."""
+    """No stream has this id, or it has expired."""
 
     code = "chat_not_found"
 
 
 class SessionNotFound(NotFound):
-    """No conversation of this id is kept."""
+    """No session or chat has this id."""
 
     code = "session_not_found"
 

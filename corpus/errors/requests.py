@@ -12,7 +12,7 @@ class NotLoggedIn(PkbError):
 
 
 class NotAllowed(PkbError):
-    """The login or key does not suffice for this."""
+    """Permission denied."""
 
     status = 403
     code = "forbidden"
@@ -27,14 +27,14 @@ class LoginRefused(PkbError):
 
 
 class PathIngestionOff(PkbError):
-    """Files of the server are not taken in over HTTP here."""
+    """Files of the server cannot be ingested over HTTP here."""
 
     status = 403
     code = "path_ingestion_off"
 
 
 class FetchingOff(PkbError):
-    """Nothing is fetched from the internet here."""
+    """Fetching web addresses is turned off."""
 
     status = 403
     code = "fetching_off"
@@ -55,7 +55,7 @@ class UnsupportedMediaType(PkbError):
 
 
 class AskerLeft(PkbError):
-    """Who asked did not wait for the answer."""
+    """The client disconnected before the answer was ready."""
 
     status = 499
     code = "asker_left"

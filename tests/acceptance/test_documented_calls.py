@@ -1,4 +1,4 @@
-"""The calls of docs/reference/api.md run as they stand, in order, against the sample corpus."""
+"""The calls of the API page and of the tutorial run as they stand, against the sample corpus."""
 
 import json
 import os
@@ -11,13 +11,16 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.processes import ROOT, manage, own_database, served
+from tests.processes import ROOT, environment, manage, own_database, served
 
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "reference" / "api.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 CORPUS = ROOT / "data" / "documents"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# A block of commands, and what they print if the page shows it.
+STEP = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^# (\w+)=\.([\w.]+)$", re.MULTILINE)
 # An error status ends the call; what it says is kept.
 PRELUDE = 'set -eu\ncurl() { command curl --fail-with-body --silent --show-error "$@"; }\n'
@@ -96,3 +99,31 @@ def test_every_documented_call_succeeds(service: tuple[str, str], tmp_path: Path
         )
         assert done.returncode == 0, f"{call}\n{done.stdout}\n{done.stderr}"
         values |= named_values(call, done.stdout)
+
+
+def test_every_step_of_the_tutorial_prints_what_the_page_shows(
+    service: tuple[str, str], tmp_path: Path
+) -> None:
+    address, database = service
+    steps = STEP.findall(TUTORIAL.read_text())
+    assert len(steps) == len([shown for _, shown in steps if shown]) == 7
+    for commands, shown in steps:
+        done = subprocess.run(
+            ["sh", "-c", PRELUDE + commands.replace("localhost:8000", address)],
+            cwd=ROOT,
+            env=environment(database, HOME=str(tmp_path), APP_PORT=address.rsplit(":")[-1]),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
+        assert [line for line in shown.splitlines() if line not in done.stdout] == [], done.stdout
+
+
+def test_the_first_step_of_the_tutorial_names_the_script_that_loads_the_samples() -> None:
+    (install,) = re.findall(r"^## 1.*?^```console\n(.*?)^```", TUTORIAL.read_text(), re.M | re.S)
+    script = (ROOT / "scripts" / "run").read_text()
+    assert install.splitlines()[-1] == "scripts/run"
+    assert "manage.py first_run" in script
+    assert "manage.py serve" in script

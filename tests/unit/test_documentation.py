@@ -5,7 +5,9 @@ from argparse import ArgumentParser, _SubParsersAction
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import yaml
 from django.core.management import get_commands, load_command_class
 
 from pkb.env import Env
@@ -51,6 +53,39 @@ def test_every_page_that_code_and_messages_name_is_there() -> None:
     named = {name for path in files for name in NAMED.findall(path.read_text(encoding="utf-8"))}
     assert len(named) > 10
     assert [name for name in named if not [*ROOT.glob(f"{name}*")]] == []
+
+
+class MenuLoader(yaml.SafeLoader):
+    """Read mkdocs.yml without the functions of Python that it names."""
+
+
+MenuLoader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+
+
+def pages_of(menu: Any) -> Iterator[str]:
+    if isinstance(menu, str):
+        yield menu
+    else:
+        for each in menu.values() if isinstance(menu, dict) else menu:
+            yield from pages_of(each)
+
+
+def test_the_menu_of_the_site_has_each_page_once() -> None:
+    site = yaml.load((ROOT / "mkdocs.yml").read_text(), Loader=MenuLoader)  # noqa: S506
+    folder = ROOT / "docs"
+    pages = sorted(str(page.relative_to(folder)) for page in folder.rglob("*.md"))
+    assert sorted(pages_of(site["nav"])) == pages
+
+
+def test_no_page_of_the_site_leads_out_of_its_folder() -> None:
+    folder = ROOT / "docs"
+    leaving = [
+        (str(page.relative_to(ROOT)), path)
+        for page in folder.rglob("*.md")
+        for path, _ in LINK.findall(page.read_text(encoding="utf-8"))
+        if path and not (page.parent / path).resolve().is_relative_to(folder)
+    ]
+    assert leaving == []
 
 
 def test_the_index_names_each_page() -> None:

@@ -10,30 +10,32 @@ from corpus.errors import PkbError
 
 
 class Command(BaseCommand):
-    help = "Make, list and revoke API keys."
+    help = "Create, list and revoke API keys."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="print a new key, and nothing else")
-        create.add_argument("--user", required=True, help="whose it is")
-        create.add_argument("--name", required=True, help="what it is for")
+        create = actions.add_parser("create", help="create a key and print only the key")
         create.add_argument(
-            "--scopes", default=Scope.READ.value, help=f"of {','.join(Scope)}; read unless given"
+            "--user", required=True, help="name of the user that the key belongs to"
         )
-        create.add_argument("--days", type=int, help="how long it lasts; for ever unless given")
+        create.add_argument("--name", required=True, help="name of the key, for your own use")
+        create.add_argument(
+            "--scopes", default=Scope.READ.value, help=f"any of {','.join(Scope)}; default: read"
+        )
+        create.add_argument("--days", type=int, help="days until it expires; default: never")
         create.add_argument(
             "--from",
             default="",
             dest="networks",
-            help="networks it may come from: 192.0.2.0/24,…",
+            help="allowed networks, such as 192.0.2.0/24,…",
         )
         create.add_argument(
-            "--collections", default="", help="names of those it is bound to: handbook,…"
+            "--collections", default="", help="limit the key to collections, such as handbook,…"
         )
-        listing = actions.add_parser("list", help="one a line: id, user, name, scopes, state, ...")
-        listing.add_argument("--user", help="only this user's")
-        revoke = actions.add_parser("revoke", help="have a key open nothing any more")
-        revoke.add_argument("id", type=int, help="as `list` shows it")
+        listing = actions.add_parser("list", help="list keys: id, user, name, scopes, state, …")
+        listing.add_argument("--user", help="only keys of this user")
+        revoke = actions.add_parser("revoke", help="revoke a key")
+        revoke.add_argument("id", type=int, help="id of the key, as `list` shows it")
 
     def handle(self, *args: Any, **options: Any) -> None:
         {"create": self._create, "list": self._list, "revoke": self._revoke}[options["action"]](

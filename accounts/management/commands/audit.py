@@ -11,11 +11,13 @@ CHUNK_SIZE = 1_000
 
 
 class Command(BaseCommand):
-    help = "Tell who did what, oldest first, one event a line; last how often, if more than once."
+    help = "Print the audit log, oldest first, one event a line, with its count if it is above 1."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--since", type=_moment, help="2026-11-21, or 2026-11-21T09:00+01:00")
-        parser.add_argument("--user", help="only this one's")
+        parser.add_argument(
+            "--since", type=_moment, help="such as 2026-11-21 or 2026-11-21T09:00+01:00"
+        )
+        parser.add_argument("--user", help="only events of this user")
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = {"since": options["since"], "username": options["user"]}
@@ -29,7 +31,7 @@ def _fields(event: Any) -> list[Any]:
     key = f"key {event.key_id}" if event.key_id else ""
     when = event.created_at.isoformat(timespec="seconds")
     told = [event.action, event.subject, event.status or "", event.address, event.text]
-    return [when, who, key, *told, *([event.count] if event.count > 1 else [])]
+    return [when, who, key, *told]
 
 
 def _in_line(value: object) -> str:

@@ -30,12 +30,16 @@ def add_site_arguments(parser: CommandParser) -> None:
     group.add_argument(
         "--crawl",
         action="store_true",
-        help="take the site in that begins there: by its sitemap, and by links in its folder",
+        help="import the whole site: pages of its sitemap, and links within its folder",
     )
-    group.add_argument("--depth", type=int, default=DEFAULT_DEPTH, help="links from the first page")
-    group.add_argument("--max-pages", type=int, default=DEFAULT_PAGES, help="asked for at most")
     group.add_argument(
-        "--every", default="", metavar="24h", help="have workers refresh it so often: 24h, 7d"
+        "--depth", type=int, default=DEFAULT_DEPTH, help="steps of links from the first page"
+    )
+    group.add_argument(
+        "--max-pages", type=int, default=DEFAULT_PAGES, help="maximum number of pages"
+    )
+    group.add_argument(
+        "--every", default="", metavar="24h", help="update it on schedule, such as 24h or 7d"
     )
 
 

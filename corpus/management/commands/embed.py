@@ -18,15 +18,20 @@ MAX_BATCH_SIZE = 4_096
 
 class Command(BaseCommand):
     help = (
-        "Encode and store the chunks that `manage.py load` wrote; run again, it goes on. "
-        "Exit 0: all in; 1: the file was altered or the model failed; 2: wrong usage."
+        "Embed and store the chunks that `manage.py load` wrote. If interrupted, run it "
+        "again: it resumes. Exit 0: done; 1: the file was changed or the model failed; 2: "
+        "wrong usage."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", type=Path, metavar="chunks.json")
-        parser.add_argument("--collection", default="", help="by default the one it was cut for")
-        parser.add_argument("--batch-size", type=int, default=DEFAULT_BATCH_SIZE)
+        parser.add_argument("path", type=Path, metavar="chunks.json", help="file of `load`")
+        parser.add_argument(
+            "--collection", default="", help="default: the collection it was loaded for"
+        )
+        parser.add_argument(
+            "--batch-size", type=int, default=DEFAULT_BATCH_SIZE, help="texts to embed at a time"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch_size"] <= MAX_BATCH_SIZE:

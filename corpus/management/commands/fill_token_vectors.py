@@ -9,14 +9,14 @@ from corpus.token_vectors import BATCH_SIZE, fill_token_vectors, used_embedder
 
 class Command(BaseCommand):
     help = (
-        "Compute the token vectors that chunks lack, at once and on all cores, where a worker "
-        "does it beside other work. Broken off, the same command goes on, and so does a worker. "
-        "Exit 0: none lacks; 1: the model failed, or documents are being changed; 2: wrong usage."
+        "Compute missing token vectors now, on all cores; otherwise a worker computes them "
+        "over time. If interrupted, run it again: it resumes. Exit 0: none is missing; 1: "
+        "the model failed, or documents are being changed; 2: wrong usage."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--collection", default="", help="by default all of them")
+        parser.add_argument("--collection", default="", help="default: all collections")
 
     def handle(self, *args: Any, **options: Any) -> None:
         embedder = used_embedder()

@@ -31,50 +31,58 @@ MAX_WORKERS = 64
 
 class Command(BaseCommand):
     help = (
-        "Take in files, folders and addresses of pages; '-' reads standard input. "
-        "Exit 0: all in; 1: some failed or were refused, each named with its reason; "
-        "2: wrong usage; 130: stopped by Ctrl-C, and the same command goes on."
+        "Add files, folders and web addresses; '-' reads standard input. Exit 0: all added; "
+        "1: some files failed or were rejected, each listed with its reason; 2: wrong usage; "
+        "130: stopped by Ctrl-C, and the same command resumes."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=_read_place, metavar="PATH")
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
-        parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
-        parser.add_argument("--source", default="cli", help="a label for where this comes from")
+        parser.add_argument(
+            "paths", nargs="+", type=_read_place, metavar="PATH", help="file, folder or URL"
+        )
+        parser.add_argument(
+            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
+        )
+        parser.add_argument("--tag", action="append", default=[], help="add a tag; repeatable")
+        parser.add_argument("--source", default="cli", help="value of the field `source`")
         parser.add_argument(
             "--sync",
             action="store_true",
-            help="mirror one folder: what is gone from it is removed, what was renamed moves",
+            help="mirror one folder: add, replace, rename and delete documents to match it",
         )
-        parser.add_argument("--force", action="store_true", help="take in unchanged files, too")
-        parser.add_argument("--workers", type=int, default=1, help="processes, each with a model")
+        parser.add_argument("--force", action="store_true", help="read unchanged files, too")
+        parser.add_argument(
+            "--workers", type=int, default=1, help="number of processes, each with a model"
+        )
         parser.add_argument(
             "--include",
             action="append",
             default=[],
             metavar="PATTERN",
-            help="of folders, only files whose name or path below the folder matches, as '*.md' or "
-            "'guide/*'; repeat it for more",
+            help="add only files whose name or path below the folder matches, such as '*.md' or "
+            "'guide/*'; repeatable",
         )
         parser.add_argument(
             "--exclude",
             action="append",
             default=[],
             metavar="PATTERN",
-            help="skip files and folders that match; docs/reference/formats.md has the defaults",
+            help="skip files and folders that match; repeatable",
         )
         parser.add_argument(
             "--allow-refused",
             action="store_true",
-            help="exit 0 where files were refused and none failed otherwise",
+            help="exit 0 if the only problems are rejected files",
         )
         parser.add_argument(
             "--dry-run",
             action="store_true",
-            help="store nothing; name the files, with --sync what would become of each",
+            help="store nothing; list the files, and with --sync the changes",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON line a file")
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object a line for each file"
+        )
         add_site_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,16 +15,20 @@ from corpus.tags import normalize_tags
 
 class Command(BaseCommand):
     help = (
-        "Load a folder and cut it into chunks, into a JSON file for `manage.py embed`. "
-        "Exit 0: all loaded; 1: some failed, each named with its reason; 2: wrong usage."
+        "Load a folder and cut it into chunks; write a JSON file for `manage.py embed`. Exit "
+        "0: all loaded; 1: some files failed, each listed with its reason; 2: wrong usage."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", type=Path, metavar="PATH")
-        parser.add_argument("--output", type=Path, required=True, metavar="chunks.json")
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION, help="whose settings cut")
-        parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
+        parser.add_argument("path", type=Path, metavar="PATH", help="the folder")
+        parser.add_argument(
+            "--output", type=Path, required=True, metavar="chunks.json", help="file to write"
+        )
+        parser.add_argument(
+            "--collection", default=DEFAULT_COLLECTION, help="use its chunk settings"
+        )
+        parser.add_argument("--tag", action="append", default=[], help="add a tag; repeatable")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path, output = options["path"].resolve(), options["output"]

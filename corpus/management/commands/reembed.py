@@ -21,23 +21,25 @@ ShouldStop = Callable[[], bool]
 
 class Command(BaseCommand):
     help = (
-        "Give a collection another model: build its vectors beside the old ones, switch, go back. "
-        "Broken off, the same command goes on, and so does a worker. "
-        "Exit 0: done; 1: vectors are lacking, nothing was switched; 2: wrong usage; 130: Ctrl-C."
+        "Give a collection another embedding model: compute new vectors beside the old ones, "
+        "switch, or roll back. If interrupted, run it again: it resumes. Exit 0: done; 1: "
+        "vectors are missing, nothing was switched; 2: wrong usage; 130: stopped by Ctrl-C."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", default="", help="build the vectors of this one")
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
+        parser.add_argument("--model", default="", help="compute vectors of this model")
         parser.add_argument(
-            "--switch", action="store_true", help="search by it, once every chunk has its vector"
+            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
         )
         parser.add_argument(
-            "--rollback", action="store_true", help="search by the previous model again, at once"
+            "--switch", action="store_true", help="search by it once no vector is missing"
         )
-        parser.add_argument("--workers", type=int, default=1, help="processes, each with a model")
-        parser.add_argument("--json", action="store_true", help="the result as one JSON object")
+        parser.add_argument("--rollback", action="store_true", help="return to the previous model")
+        parser.add_argument(
+            "--workers", type=int, default=1, help="number of processes, each with a model"
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_usage(options)

@@ -12,16 +12,16 @@ from corpus.rules.rule_file import read_rules
 
 class Command(BaseCommand):
     help = (
-        "List the rules that tag documents as they come in, with how many of those that are there "
-        "each is about, and how many lack a tag of it. Exit 2: wrong usage, or a wrong file."
+        "List rules, with the number of documents that match each and of those that lack a "
+        "tag of it. Exit 2: wrong usage, or an invalid file."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--try", dest="file", type=Path, help="the rules of this file instead; keeps none"
+            "--try", dest="file", type=Path, help="test the rules of this file without saving them"
         )
-        parser.add_argument("--apply", action="store_true", help="tag what is there by them, now")
+        parser.add_argument("--apply", action="store_true", help="tag existing documents now")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

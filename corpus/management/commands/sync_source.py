@@ -21,23 +21,25 @@ from corpus.watched.sources import collection_of, sync_source
 
 class Command(BaseCommand):
     help = (
-        "Mirror a source of PKB_SOURCES: what is new or changed there is taken in, what is gone is "
-        "removed. Exit 0: all in; 1: some failed or were refused, or the source cannot be reached; "
-        "2: wrong usage; 130: stopped by Ctrl-C, and the same command goes on."
+        "Sync a source of PKB_SOURCES: add, update and delete documents to match it. Exit 0: "
+        "done; 1: entries failed or were rejected, or the source cannot be reached; 2: wrong "
+        "usage; 130: stopped by Ctrl-C, and the same command resumes."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", help="of the source, as in the file")
+        parser.add_argument("name", help="name of the source in the file")
         parser.add_argument(
-            "--dry-run", action="store_true", help="store nothing; name what would be done"
+            "--dry-run", action="store_true", help="store nothing; list the changes"
         )
         parser.add_argument(
             "--emptied",
             action="store_true",
-            help="remove all its documents if it has nothing: it was emptied on purpose",
+            help="the source was emptied on purpose: delete its documents",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON line a document")
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object a line for each document"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         found = find_source(options["name"])

@@ -10,8 +10,8 @@ from corpus.models import Tombstone
 
 class Command(BaseCommand):
     help = (
-        "Look through every column of the database for what is left of a deleted text; "
-        "exit 1 if anything is. Without a hash, list the texts that can be looked for."
+        "Search every column of the database for remains of a deleted text; exit 1 if any "
+        "are found. Without a hash, list the deleted texts."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -28,15 +28,15 @@ WATCH_EVERY_S = 0.5
 
 class Command(BaseCommand):
     help = (
-        "Run background jobs, and watch folders, until SIGINT or SIGTERM; the file at work is"
-        " brought to its end."
+        "Run background jobs and watch folders. On SIGINT or SIGTERM, finish the current "
+        "file and end."
     )
     requires_system_checks = [ROLE_CHECKS]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--job", type=UUID, help="only help with this job, then end")
+        parser.add_argument("--job", type=UUID, help="work on this job only, then end")
         parser.add_argument("--parent", type=int, help="end when this process has ended")
-        parser.add_argument("--after", help="how the worker ended in whose place this one starts")
+        parser.add_argument("--after", help="how the previous worker ended")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["parent"]:

@@ -25,24 +25,27 @@ class Command(BaseCommand):
     # A reader without a calibration is refused by a check: here it gets one.
     requires_system_checks = ()
     help = (
-        "Fit the confidence of answers on data set folders, and write it to a file for\n"
-        "PKB_CALIBRATION. Each set's documents are asked its own questions and those of the\n"
-        "other sets, to which they hold no answer. It holds for the reader in force; those of\n"
-        "other readers stay in the file.\n"
-        "With --lm the drafts of the model that PKB_LM names are asked for, and their confidence\n"
-        "is fitted to it: a model that refuses what is not there is then answered with sooner."
+        "Fit the confidence of answers with data sets, and write it to a file for "
+        "PKB_CALIBRATION. With --lm, fit the confidence of answers by the language model "
+        "PKB_LM."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
-        add("dataset", type=Path, nargs="+", metavar="DATASET", help="a folder")
-        add("--queries", type=int, metavar="N", help="ask only so many of a set's own questions")
-        add("--foreign", type=int, default=300, metavar="N", help="questions of other sets, a set")
-        add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
-        add("--lm", action="store_true", help="fit the drafts of the language model instead")
-        add("--seed", type=int, default=0, help="of what is drawn")
-        add("--write", type=Path, metavar="FILE", help="by default calibration.json, PKB_DATA_DIR")
+        add("dataset", type=Path, nargs="+", metavar="DATASET", help="folder of a data set")
+        add("--queries", type=int, metavar="N", help="ask only N questions of each data set")
+        add(
+            "--foreign",
+            type=int,
+            default=300,
+            metavar="N",
+            help="questions of other data sets for each",
+        )
+        add("--docs", type=int, metavar="N", help="use only N documents, those needed first")
+        add("--lm", action="store_true", help="fit answers of the language model")
+        add("--seed", type=int, default=0, help="seed of the draw")
+        add("--write", type=Path, metavar="FILE", help="default: calibration.json in PKB_DATA_DIR")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -12,14 +12,16 @@ LM = "default"
 
 class Command(BaseCommand):
     help = (
-        "Propose questions about a collection's documents, to be accepted in the admin: by the "
-        "language model where PKB_LM names one, else from definitions and headings."
+        "Propose test questions about a collection, for review in the admin site. The "
+        "language model writes them if PKB_LM is set; otherwise rules do."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
-        parser.add_argument("--count", type=int, default=50, help="new questions at most")
-        parser.add_argument("--rules", action="store_true", help="ask no language model")
+        parser.add_argument(
+            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
+        )
+        parser.add_argument("--count", type=int, default=50, help="maximum number of new questions")
+        parser.add_argument("--rules", action="store_true", help="do not use the language model")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["count"] < 1:

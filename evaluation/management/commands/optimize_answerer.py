@@ -16,23 +16,25 @@ from qa.answerers.program_files import StoredProgram, is_program_name, list_prog
 
 class Command(BaseCommand):
     help = (
-        "Compile the answering program for PKB_LM on a data set folder; it is kept with a version\n"
-        "below PKB_DATA_DIR/programs, unless it answers the held-out questions worse than the\n"
-        "plain one. Exit 0: kept; 1: worse, or a model failed; 2: wrong usage."
+        "Tune the prompt of PKB_LM with a data set. Save it in PKB_DATA_DIR/programs, unless "
+        "it is worse on held-out questions. Exit 0: saved; 1: worse, or a model failed; 2: "
+        "wrong usage."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
-        add("dataset", type=Path, nargs="?", metavar="DATASET", help="a folder, as for evaluate")
-        add("--optimizer", choices=OPTIMIZERS, default=BOOTSTRAP)
+        add("dataset", type=Path, nargs="?", metavar="DATASET", help="folder of the data set")
+        add(
+            "--optimizer", choices=OPTIMIZERS, default=BOOTSTRAP, help="how it is tuned (bootstrap)"
+        )
         add("--train", type=int, default=20, metavar="N", help="questions to learn from (20)")
-        add("--held-out", type=int, default=20, metavar="N", help="others to judge by (20)")
-        add("--demos", type=int, default=3, metavar="N", help="demonstrations at most (3)")
-        add("--k", type=int, default=4, help="passages of a question to learn from (4)")
-        add("--seed", type=int, default=0, help="of the draw of questions")
-        add("--name", default="answer", help="of the program (answer)")
-        add("--list", action="store_true", help="only list the programs that are kept")
+        add("--held-out", type=int, default=20, metavar="N", help="questions to judge by (20)")
+        add("--demos", type=int, default=3, metavar="N", help="maximum number of examples (3)")
+        add("--k", type=int, default=4, help="passages for each training question (4)")
+        add("--seed", type=int, default=0, help="seed of the draw")
+        add("--name", default="answer", help="name of the prompt (answer)")
+        add("--list", action="store_true", help="list saved prompts")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["list"]:

@@ -22,20 +22,18 @@ DEFAULT_FILE = "reader.safetensors"
 
 class Command(BaseCommand):
     help = (
-        "Train a reader on data set folders whose questions name documents, and write its weights\n"
-        "to a file for PKB_READER, with a JSON file of what they were trained on beside it. A GPU\n"
-        "takes minutes, two cores hours; what breaks off goes on where it was when it is begun\n"
-        "again with the same folders and options."
+        "Train the model of PKB_READER with data sets, and write its weights to a file. If "
+        "interrupted, run it again with the same arguments: it resumes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
-        add("dataset", type=Path, nargs="+", metavar="DATASET", help="a folder")
+        add("dataset", type=Path, nargs="+", metavar="DATASET", help="folder of a data set")
         add("--epochs", type=int, default=3, metavar="N", help="passes over all rows (3)")
-        add("--batch", type=int, default=64, metavar="N", help="rows a step (64)")
-        add("--seed", type=int, default=0, help="of the order, the headings and the rules")
-        add("--write", type=Path, metavar="FILE", help=f"by default {DEFAULT_FILE}, PKB_DATA_DIR")
+        add("--batch", type=int, default=64, metavar="N", help="rows in a step (64)")
+        add("--seed", type=int, default=0, help="random seed")
+        add("--write", type=Path, metavar="FILE", help=f"default: {DEFAULT_FILE} in PKB_DATA_DIR")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -11,14 +11,14 @@ from pkb.backup.manifest import BackupError
 
 class Command(BaseCommand):
     help = (
-        "Write all that is stored, hashes of passwords and keys too, into a new folder in DIR,"
-        " while the service runs; of those in DIR the newest PKB_BACKUP_KEEP stay."
+        "Write a backup into a new folder in DIR while pkb runs, and delete all but the "
+        "newest PKB_BACKUP_KEEP. It contains hashes of passwords and keys."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "folder", type=Path, nargs="?", metavar="DIR", help="else PKB_BACKUP_DIR"
+            "folder", type=Path, nargs="?", metavar="DIR", help="default: PKB_BACKUP_DIR"
         )
 
     def handle(self, *args: Any, folder: Path | None, **options: Any) -> None:

@@ -8,7 +8,7 @@ from pkb.superuser import check_superuser
 
 
 class Command(BaseCommand):
-    help = "Make the superuser that DJANGO_SUPERUSER_USERNAME names, unless there is one."
+    help = "Create the administrator of DJANGO_SUPERUSER_USERNAME, unless one exists."
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = settings.PKB_SUPERUSER

@@ -32,33 +32,44 @@ Subject = Callable[[Plan, Report], Result]
 
 class Command(BaseCommand):
     help = (
-        "Measure retrieval, answers, citations, abstention and calibration on a data set folder.\n"
-        "Exit 0: done; 1: worse than the baseline, or a model failed; 2: wrong usage."
+        "Measure search, answers, quotes and confidence with a data set. Exit 0: done; 1: "
+        "worse than the baseline, or a model failed; 2: wrong usage."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
-        add("dataset", type=Path, nargs="?", metavar="DATASET", help="a folder")
-        add("--collection", metavar="C", help="instead: the accepted questions of a collection")
-        add(
-            "--k", type=int, help="passages of an answer, depth of recall@k; by default RETRIEVAL_K"
-        )
+        add("dataset", type=Path, nargs="?", metavar="DATASET", help="folder of the data set")
+        add("--collection", metavar="C", help="use the accepted questions of a collection instead")
+        add("--k", type=int, help="passages of an answer and k of recall@k; default: RETRIEVAL_K")
         add("--json", action="store_true", help="print the result as JSON")
-        add("--report", type=Path, metavar="DIR", help="write page, plots and JSON there too")
-        add("--queries", type=int, metavar="N", help="only so many queries and questions")
-        add("--docs", type=int, metavar="N", help="only so many documents, those needed first")
-        add("--seed", type=int, default=0, help="of what --queries and --docs draw")
-        add("--mode", default="", help=f"of {', '.join(MODES)}; by default all there are")
+        add("--report", type=Path, metavar="DIR", help="write report, plots and JSON there, too")
+        add("--queries", type=int, metavar="N", help="draw only N queries and questions")
+        add("--docs", type=int, metavar="N", help="draw only N documents, those needed first")
+        add("--seed", type=int, default=0, help="seed of the draw")
+        add("--mode", default="", help=f"any of {', '.join(MODES)}; default: all")
         add(
-            "--foreign", type=Path, metavar="DATASET", help="ask this one's questions too: refused?"
+            "--foreign",
+            type=Path,
+            metavar="DATASET",
+            help="also ask the questions of another data set",
         )
-        add("--fresh", action="store_true", help="take the documents in again")
+        add("--fresh", action="store_true", help="ingest the documents again")
         pairs: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
-        add("--set", metavar="SETTING=VALUE", help="as in the environment", **pairs)
-        add("--compare", metavar="SETTING=VALUE", help="the same once more with these", **pairs)
-        add("--against", type=Path, metavar="FILE", help="exit 1 if a figure fell below these")
-        add("--write-baseline", type=Path, metavar="FILE", help="write a file for --against")
+        add("--set", metavar="SETTING=VALUE", help="change a setting", **pairs)
+        add(
+            "--compare",
+            metavar="SETTING=VALUE",
+            help="run a second time with these settings",
+            **pairs,
+        )
+        add(
+            "--against",
+            type=Path,
+            metavar="FILE",
+            help="exit 1 if a result is worse than this baseline",
+        )
+        add("--write-baseline", type=Path, metavar="FILE", help="write a baseline")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

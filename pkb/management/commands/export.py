@@ -11,15 +11,17 @@ from pkb.backup.manifest import BackupError
 
 
 class Command(BaseCommand):
-    help = "Write all that is stored into a folder that `restore` reads: no password, no key."
+    help = "Write all data without passwords and keys into a folder that `restore` reads."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path, help="made; empty where it is there")
+        parser.add_argument("folder", type=Path, help="a new or empty folder")
         parser.add_argument(
-            "--vectors", action="store_true", help="and vectors, which are else made anew"
+            "--vectors",
+            action="store_true",
+            help="include vectors; otherwise they are computed again",
         )
-        parser.add_argument("--collection", metavar="NAME", help="only this one")
+        parser.add_argument("--collection", metavar="NAME", help="only this collection")
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         name = options["collection"]

@@ -8,11 +8,18 @@ from pkb.server_env import BASE_DIR
 
 
 class Command(BaseCommand):
-    help = "Migrate, make the superuser, take in a folder, ask one question: in one process."
+    help = "Migrate, create the administrator, ingest a folder and ask a question, in one process."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--documents", type=Path, default=BASE_DIR / "data" / "documents")
-        parser.add_argument("--question", default="What is training-serving skew?")
+        parser.add_argument(
+            "--documents",
+            type=Path,
+            default=BASE_DIR / "data" / "documents",
+            help="folder to ingest; default: data/documents",
+        )
+        parser.add_argument(
+            "--question", default="What is training-serving skew?", help="question to ask"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         call_command("migrate", verbosity=0)

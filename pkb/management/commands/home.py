@@ -6,16 +6,13 @@ from corpus.models.installations import ELSEWHERE, Installation
 
 
 class Command(BaseCommand):
-    help = (
-        "Tell whether this host keeps the files of the installation: those that were sent, and"
-        " folders that are synced and watched. Exit 1: another host does."
-    )
+    help = "Show whether this host keeps the files of the installation. Exit 1: another host does."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--here",
             action="store_true",
-            help="from now on it does; restart the workers and servers on all hosts",
+            help="make this host keep the files; then restart pkb on all hosts",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,10 +8,7 @@ from qa.readers import get_reader
 
 
 class Command(BaseCommand):
-    help = (
-        "Load the models that questions need, and with that export or merge what has to be, into\n"
-        "PKB_MODEL_DIR: so that an image's first start does not."
-    )
+    help = "Load all models that questions need, and convert them into PKB_MODEL_DIR."
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -10,7 +10,7 @@ from pkb.postgres.grants import grant_to_application
 class Command(migrate.Command):
     """Django's own, done by the tables' owner; killed at any moment, it can be run again."""
 
-    help = f"{migrate.Command.help} It is done by their owner, who lets the service use them."
+    help = f"{migrate.Command.help} Runs as the owner of the tables."
 
     def handle(self, *args: Any, **options: Any) -> None:
         with as_owner(), WholeMigrations() as self._whole:

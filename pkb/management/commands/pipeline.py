@@ -19,20 +19,22 @@ OWN_PYTHON = BASE_DIR / ".venv-pipelines" / "bin" / "python"
 
 class Command(BaseCommand):
     help = (
-        "Run the Kubeflow pipeline load -> embed here by kfp's local runner, or write its YAML. "
+        "Run the Kubeflow pipeline of `load` and `embed` on this machine, or write its YAML. "
         "Exit 0: done; 1: a step failed; 2: wrong usage, or kfp is missing."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help="a folder to load")
+        parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help="the folder to load")
         parser.add_argument("--compile-only", action="store_true", help="write the YAML only")
-        parser.add_argument("--output", type=Path, default=Path("pipeline.yaml"))
-        parser.add_argument("--load-image", default="pkb-load:local")
-        parser.add_argument("--embed-image", default="pkb-embed:local")
-        parser.add_argument("--collection", default="default")
-        parser.add_argument("--tag", action="append", default=[], help="repeat it for more")
-        parser.add_argument("--batch-size", type=int, default=32)
+        parser.add_argument("--output", type=Path, default=Path("pipeline.yaml"), help="YAML file")
+        parser.add_argument("--load-image", default="pkb-load:local", help="image of `load`")
+        parser.add_argument("--embed-image", default="pkb-embed:local", help="image of `embed`")
+        parser.add_argument(
+            "--collection", default="default", help="name of the collection (default)"
+        )
+        parser.add_argument("--tag", action="append", default=[], help="add a tag; repeatable")
+        parser.add_argument("--batch-size", type=int, default=32, help="texts at a time")
 
     def handle(self, *args: Any, **options: Any) -> None:
         python = _python_with_kfp()

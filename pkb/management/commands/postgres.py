@@ -28,16 +28,17 @@ def running_version(server: EmbeddedPostgres) -> str:
 
 class Command(BaseCommand):
     help = (
-        "Start, stop, look at or upgrade the embedded Postgres. Exit code of status: 0 up, 1 down."
+        "Start, stop, show or upgrade the embedded PostgreSQL. Exit status of `status`: 0 if "
+        "it runs, 1 if not."
     )
     # The checks need the database, which is what this command is there to start.
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["start", "stop", "status", "upgrade"])
+        parser.add_argument("action", choices=["start", "stop", "status", "upgrade"], help="action")
         parser.add_argument(
             "--programs", type=Path, metavar="FOLDER",
-            help="of the version to upgrade from: pg_ctl and others, with pgvector",
+            help="programs of the old version, with pgvector",
         )  # fmt: skip
 
     def handle(self, *args: Any, action: str, programs: Path | None = None, **options: Any) -> None:

@@ -13,15 +13,15 @@ from pkb.backup.restore import Restored, restore_from
 
 
 class Command(BaseCommand):
-    help = "Put what `export` or `backup` wrote into an empty installation, which it migrates."
+    help = "Restore a backup or an export into an empty installation."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("folder", type=Path)
+        parser.add_argument("folder", type=Path, help="folder of the backup or export")
         parser.add_argument(
             "--trusted",
             action="store_true",
-            help="take its superusers, staff, passwords and keys without asking",
+            help="accept its administrators, passwords and keys without asking",
         )
 
     def handle(self, *args: Any, folder: Path, trusted: bool, **options: Any) -> None:

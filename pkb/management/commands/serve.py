@@ -36,12 +36,12 @@ ALLOCATION = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
 
 
 class Command(BaseCommand):
-    help = "Serve the API and the pages on APP_HOST:APP_PORT, with a worker beside them."
+    help = "Serve the web app and the API on APP_HOST:APP_PORT, with a worker beside the server."
     requires_system_checks = [CONFIGURATION]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default=settings.PKB_HOST)
-        parser.add_argument("--port", type=int, default=settings.PKB_PORT)
+        parser.add_argument("--host", default=settings.PKB_HOST, help="default: APP_HOST")
+        parser.add_argument("--port", type=int, default=settings.PKB_PORT, help="default: APP_PORT")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PKB_POSTGRES_DIR is not None:

@@ -21,25 +21,22 @@ PROMISES = Promises(
 
 class Command(BaseCommand):
     help = (
-        "Check every stored promise while all goes on; print what breaks one. Broken off, it goes"
-        " on with --resume. Exit 0: nothing is broken, or all of it is repaired; 1: something is;"
-        " 2: wrong usage."
+        "Check all stored data while pkb runs, and print every inconsistency. Exit 0: none, "
+        "or all repaired; 1: some; 2: wrong usage."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--collection", metavar="NAME", help="only this one, and what belongs to it"
-        )
+        parser.add_argument("--collection", metavar="NAME", help="only this collection")
         parser.add_argument(
             "--resume",
             action="store_true",
-            help="go on where the last run of the same choice was broken off, if one was",
+            help="continue an interrupted run",
         )
         parser.add_argument(
             "--repair",
             action="store_true",
-            help="make anew what can be made from the stored texts; the rest is named and left",
+            help="rebuild what follows from the stored texts; list the rest",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

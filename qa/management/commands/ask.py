@@ -24,17 +24,21 @@ Shown = Mapping[str, Any]
 
 class Command(BaseCommand):
     help = (
-        "Ask a question; print the answer, its citations with quotes, and its confidence. "
-        "The server of this installation is asked, if it runs and is ready."
+        "Ask a question; print the answer, its quotes and its confidence. A running server "
+        "of this installation does the work, if there is one."
     )
     requires_system_checks = [CONFIGURATION]
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("question")
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
-        parser.add_argument("--tag", action="append", default=[], help="any of them; repeat it")
-        parser.add_argument("--lm", default="", help="a configured answerer, such as extractive")
-        parser.add_argument("--json", action="store_true", help="print the answer object")
+        parser.add_argument("question", help="the question")
+        parser.add_argument(
+            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
+        )
+        parser.add_argument(
+            "--tag", action="append", default=[], help="only documents with a tag; repeatable"
+        )
+        parser.add_argument("--lm", default="", help="a configured answerer, such as `extractive`")
+        parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         asked = {"q": options["question"], "collection": options["collection"]}

@@ -9,12 +9,12 @@ MAX_DAYS = 36_500
 
 
 class Command(BaseCommand):
-    help = "Remove expired sessions and streams, and answers older than so many days."
+    help = "Delete expired sessions and streams, and answers older than a number of days."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--days", type=_days, help="by default PKB_RETENTION_DAYS; neither: answers are kept"
+            "--days", type=_days, help="default: PKB_RETENTION_DAYS; if unset, keep answers"
         )
         parser.add_argument("--dry-run", action="store_true", help="only count")
 

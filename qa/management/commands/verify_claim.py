@@ -13,16 +13,22 @@ from qa.verify_claim import VerifiedClaim, verify_claim
 
 
 class Command(BaseCommand):
-    help = "Check whether a claim is held up by a collection, or by a text; print the evidence."
+    help = "Check whether a collection or a text supports a claim; print the evidence."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("claim")
-        parser.add_argument("--collection", default=DEFAULT_COLLECTION)
-        parser.add_argument("--tag", action="append", default=[], help="any of them; repeat it")
+        parser.add_argument("claim", help="the claim")
+        parser.add_argument(
+            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
+        )
+        parser.add_argument(
+            "--tag", action="append", default=[], help="only documents with a tag; repeatable"
+        )
         given = parser.add_mutually_exclusive_group()
-        given.add_argument("--text", help="check against this instead of a collection")
+        given.add_argument("--text", help="check against this text")
         given.add_argument("--file", type=Path, help="check against this UTF-8 text file")
-        parser.add_argument("--json", action="store_true", help="as POST /claims/verify answers")
+        parser.add_argument(
+            "--json", action="store_true", help="print the response of POST /claims/verify"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         text = _read(options["file"]) if options["file"] else options["text"]

@@ -1,0 +1,91 @@
+from argparse import SUPPRESS, Action, ArgumentParser, _SubParsersAction
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management import get_commands, load_command_class
+from django.core.management.base import BaseCommand
+
+from pkb.server_env import BASE_DIR
+
+PAGE = BASE_DIR / "docs" / "reference" / "commands.md"
+HEAD = """\
+# Commands
+
+Run commands in the program folder, for example `.venv/bin/python manage.py ask --help`.
+`manage.py document_commands` writes this page.
+"""
+GROUPS = {
+    "Add and manage documents": (
+        "ingest", "sync_source", "rules", "reembed", "fill_token_vectors", "load", "embed",
+        "pipeline",
+    ),
+    "Ask": ("ask", "verify_claim", "mcp"),
+    "Run pkb": (
+        "serve", "worker", "postgres", "migrate", "load_models", "home", "first_run",
+        "ensure_superuser",
+    ),
+    "Users and keys": ("createsuperuser", "apikey", "audit"),
+    "Protect data": ("backup", "restore", "export", "verify", "verify_erasure", "purge"),
+    "Measure and tune": (
+        "evaluate", "generate_questions", "calibrate", "optimize_answerer", "train_reader",
+    ),
+}  # fmt: skip
+# They write this page and the other generated ones.
+INTERNAL = frozenset({"document_commands", "document_errors", "document_settings"})
+
+
+class Command(BaseCommand):
+    help = "Write docs/reference/commands.md, the page of all commands."
+    requires_system_checks = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        PAGE.write_text(render_page(), encoding="utf-8")
+
+
+def render_page() -> str:
+    """Return the page of all commands, by group."""
+    return HEAD + "".join(
+        f"\n## {title}\n" + "".join(map(_render_command, names)) for title, names in GROUPS.items()
+    )
+
+
+def own_commands() -> set[str]:
+    """Return the names of the commands that pkb brings, without those of Django and packages."""
+    rooms = {"accounts", "corpus", "evaluation", "pkb", "qa"}
+    return {name for name, app in get_commands().items() if app in rooms} - INTERNAL
+
+
+def _render_command(name: str) -> str:
+    parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
+    about = " ".join((parser.description or "").split())
+    return f"\n### {name}\n\n{about}\n" + "".join(_tables(parser))
+
+
+def _tables(parser: ArgumentParser) -> Iterator[str]:
+    """Yield the table of a command's arguments, and those of its sub-commands."""
+    known = _every_command_has()
+    shown = [each for each in parser._actions if each.dest not in known and each.help != SUPPRESS]
+    for action in shown:
+        if isinstance(action, _SubParsersAction):
+            for name, each in action.choices.items():
+                about = next(one.help for one in action._choices_actions if one.dest == name)
+                yield f"\n`{name}`: {about}\n"
+                yield from _tables(each)
+    rows = [_render_row(each, parser) for each in shown if not isinstance(each, _SubParsersAction)]
+    if rows:
+        yield "\n| argument | meaning |\n|---|---|\n" + "".join(rows)
+
+
+def _every_command_has() -> set[str]:
+    return {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
+
+
+def _render_row(action: Action, parser: ArgumentParser) -> str:
+    name = ", ".join(action.option_strings)
+    metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if action.choices:
+        metavar = "|".join(map(str, action.choices)).replace("|", "\\|")
+    if action.nargs != 0:
+        name = f"{name} {metavar}".strip()
+    said = parser._get_formatter()._expand_help(action) if action.help else ""
+    return f"| `{name}` | {' '.join(said.split())} |\n"

@@ -1,0 +1,60 @@
+"""The generated pages of docs/reference say what the code says."""
+
+import re
+from typing import Any
+
+import pytest
+
+from corpus.errors import TextTooLong
+from pkb.env import Env
+from pkb.management.commands import document_commands, document_errors, document_settings
+from pkb.management.commands.document_settings import render_page
+
+
+def row_of(name: str) -> list[str]:
+    (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", render_page(), re.MULTILINE)
+    return [cell.strip() for cell in row.split(" | ")]
+
+
+@pytest.mark.parametrize("command", [document_commands, document_errors, document_settings])
+def test_the_page_is_up_to_date(command: Any) -> None:
+    shown = command.PAGE.read_text(encoding="utf-8")
+    assert shown == command.render_page(), f"manage.py {command.__name__.rsplit('.')[-1]}"
+
+
+def test_every_command_has_its_place_and_every_argument_a_meaning() -> None:
+    grouped = [name for names in document_commands.GROUPS.values() for name in names]
+    assert set(grouped) == document_commands.own_commands()
+    assert len(grouped) == len(set(grouped))
+    page = document_commands.render_page()
+    assert "| `--every 24h` | update it on schedule, such as 24h or 7d |" in page
+    assert re.findall(r"^.*\|  \|$", page, re.MULTILINE) == []
+
+
+def test_an_error_is_shown_with_its_status_and_meaning() -> None:
+    row = f"| 422 | `text_too_long` | {TextTooLong.__doc__} |  |\n"
+    assert row in document_errors.render_page()
+    assert "| 503 | `not_ready` | The service is still starting. | 5 s |" in (
+        document_errors.render_page()
+    )
+
+
+def test_every_setting_is_described_in_one_row() -> None:
+    names = re.findall(r"^\| `([A-Z0-9_]+)` \|", render_page(), re.MULTILINE)
+    assert names == [name.upper() for name in Env.model_fields]
+    assert all(len(row_of(name)) == 3 and row_of(name)[2] for name in names)
+
+
+def test_a_row_has_type_bounds_and_default() -> None:
+    cases = {
+        "APP_PORT": ["whole number, 1 to 65535", "`8000`"],
+        "PKB_MODEL_THREADS": ["whole number, 0 to 256", "`0`"],
+        "PKB_MODEL_TIMEOUT_S": ["number, above 0 to 600", "`60`"],
+        "EMBEDDING_DIM": ["whole number, 1 to 4000", "unset"],
+        "PKB_HTTPS": ["`true`, `false`", "`false`"],
+        "PKB_WORKER": ["`auto`, `off`", "`auto`"],
+        "PKB_DATA_DIR": ["path", "`var`"],
+        "PKB_LM_API_KEY": ["secret", "unset"],
+        "PKB_LM": ["text", "unset"],
+    }
+    assert {name: row_of(name)[:2] for name in cases} == cases
