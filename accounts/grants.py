@@ -7,6 +7,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
 
+from corpus.access.principal import Scope, current_principal
 from corpus.errors import GrantNotFound, InvalidInput, NotAllowed
 from corpus.models import Collection, Grant
 
@@ -34,7 +35,9 @@ def give(collection: Collection, role: str, *, user: str = "", group: str = "") 
 
     Raises:
         InvalidInput: There is nobody of that name, or not one of the two is named.
+        NotAllowed: Who acts does so by a key that is bound to collections.
     """
+    _refuse_bound_key()
     if bool(user) == bool(group):
         raise InvalidInput("Name a user or a group.", field="user")
     to: dict[str, Any] = {"user": _find_user(user)} if user else {"group": _find_group(group)}
@@ -47,15 +50,29 @@ def take_back(collection: Collection, grant_id: int) -> None:
 
     Raises:
         GrantNotFound: The collection has none of that id.
+        NotAllowed: As of ``give``.
     """
+    _refuse_bound_key()
     deleted, _ = collection.grants.filter(pk=grant_id).delete()
     if not deleted:
         raise GrantNotFound(f"There is no grant {grant_id} of this collection.")
 
 
 def publish(collection: Collection, *, is_public: bool) -> None:
-    """Let every user read a collection, or no longer."""
+    """Let every user read a collection, or no longer.
+
+    Raises:
+        NotAllowed: As of ``give``.
+    """
+    _refuse_bound_key()
     Collection.objects.filter(pk=collection.pk).update(is_public=is_public)
+
+
+def _refuse_bound_key() -> None:
+    """Reject a key for uploads: who it let in would stay when it leaked and is revoked."""
+    principal = current_principal()
+    if principal.collections is not None and not principal.may(Scope.ADMIN):
+        raise NotAllowed("A key that is bound to collections lets nobody else in: log in.")
 
 
 def _find_user(name: str) -> Any:
@@ -66,7 +83,12 @@ def _find_user(name: str) -> Any:
 
 
 def _find_group(name: str) -> Group:
-    group = Group.objects.filter(name=name).first()
+    """Return a group of who acts; of others it is not told whether they are there."""
+    principal = current_principal()
+    groups = Group.objects.filter(name=name)
+    if not (principal.sees_all or principal.is_superuser):
+        groups = groups.filter(user=principal.user_id)
+    group = groups.first()
     if group is None:
         raise InvalidInput(f"There is no group {name!r}.", field="group")
     return group

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 
-from corpus.access.principal import SYSTEM, acting_as, current_user_id
+from corpus.access.principal import SYSTEM, acting_as, current_bounds, current_user_id
 from corpus.chunk_settings import ChunkSettings, settle_chunking
 from corpus.embedders import embedders, get_embedder
 from corpus.errors import (
@@ -50,7 +50,10 @@ def create_collection(
         CollectionExists: The name is taken.
         InvalidInput: The model is not configured, its vectors have another dimension, or the
             chunk settings do not go together.
+        NotAllowed: Who acts does so by a key that is bound to others.
     """
+    if current_bounds() is not None:
+        raise NotAllowed("This key is bound to collections, and makes no other: name one of them.")
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
         known = ", ".join(embedders.names)

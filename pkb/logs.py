@@ -1,5 +1,6 @@
 """Structured logs: one line an event, as text or as JSON."""
 
+import logging
 from typing import Any
 
 import structlog
@@ -33,17 +34,30 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
                 "foreign_pre_chain": shared,
             }
         },
+        "filters": {
+            "no_traceback": {
+                "()": "django.utils.log.CallbackFilter",
+                "callback": _drop_traceback,
+            }
+        },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": level},
         # A failed request is logged once, by django_structlog, with its traceback.
         "loggers": {
             "django.request": {"level": "CRITICAL"},
+            # Anybody can cause it: that the host was foreign is one line.
+            "django.security.DisallowedHost": {"filters": ["no_traceback"]},
             "axes": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
             "procrastinate": {"level": "WARNING"},
         },
     }
+
+
+def _drop_traceback(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    return True
 
 
 def _console() -> structlog.dev.ConsoleRenderer:

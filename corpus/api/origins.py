@@ -20,17 +20,25 @@ def is_foreign(*, origin: str | None, fetch_site: str | None, host: str) -> bool
         fetch_site: Its ``Sec-Fetch-Site``.
         host: Its ``Host``.
     """
-    if origin is None:
-        return fetch_site in _ELSEWHERE
-    if settings.CORS_ALLOW_ALL_ORIGINS or origin in settings.CORS_ALLOWED_ORIGINS:
+    if origin is not None and _is_named(origin):
         return False
-    # The scheme is not compared: a proxy may have ended TLS.
-    ours = {host.lower(), urlsplit(settings.PKB_PUBLIC_URL).netloc.lower()}
-    return _address(origin) not in ours
+    if origin is None or fetch_site in _ELSEWHERE:
+        return fetch_site in _ELSEWHERE
+    scheme = "https" if settings.SECURE_PROXY_SSL_HEADER else "http"
+    ours = {f"{scheme}://{host}".lower(), _without_path(settings.PKB_PUBLIC_URL)}
+    if fetch_site == "same-origin":
+        # A browser says so of the scheme too; a proxy may have ended TLS without our being told.
+        ours |= {f"https://{host}".lower(), f"http://{host}".lower()}
+    return _without_path(origin) not in ours
 
 
-def _address(origin: str) -> str | None:
+def _is_named(origin: str) -> bool:
+    return settings.CORS_ALLOW_ALL_ORIGINS or origin in settings.CORS_ALLOWED_ORIGINS
+
+
+def _without_path(address: str) -> str | None:
     try:
-        return urlsplit(origin).netloc.lower() or None
+        found = urlsplit(address.lower())
     except ValueError:
         return None
+    return f"{found.scheme}://{found.netloc}" if found.netloc else None

@@ -44,6 +44,10 @@ class AccessMiddleware:
         with acting_as(principal):
             reply = self.get_response(request)
             record_request(request, reply)
+            if principal.user_id is not None:
+                # What a user is shown is nobody else's; of the API no browser keeps it either.
+                kept = "private" if is_page(request.path_info) else "no-store"
+                reply.headers.setdefault("Cache-Control", kept)
             return reply
 
     def process_view(

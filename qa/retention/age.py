@@ -1,8 +1,9 @@
-"""Remove what is kept no longer: expired sessions and streams, old answers and tombstones."""
+"""Remove what is kept no longer: what has expired, old answers and tombstones."""
 
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.sessions.models import Session as LoginSession
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
@@ -22,13 +23,13 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
 
     Args:
         days: Answers and sessions older than this go; by default ``PKB_RETENTION_DAYS``. Without
-            either only expired sessions, streams and tombstones go.
+            either only what has expired goes.
         dry_run: Only count.
 
     Returns:
-        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``events``, ``logins`` (failed ones,
-        and from where there were good ones), and ``files`` that were sent and never got a
-        document: how many were, or would be, removed.
+        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``cookies`` by which somebody was
+        logged in, ``events``, ``logins`` (failed ones, and from where there were good ones), and
+        ``files`` that were sent and never got a document: how many were, or would be, removed.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
@@ -43,6 +44,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     return {
         "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
         "tombstones": remove(Tombstone.objects.expired()),
+        "cookies": remove(LoginSession.objects.filter(expire_date__lt=timezone.now())),
         "logins": purge_logins(dry_run=dry_run), "events": purge_events(dry_run=dry_run),
         "files": sweep_files(dry_run=dry_run),
     }  # fmt: skip

@@ -154,6 +154,16 @@ def test_a_key_is_taken_in_either_header_and_no_other_way(key: MakeKey) -> None:
     assert client.get(f"/documents?api_key={one}").status_code == 401
 
 
+def test_what_a_user_is_told_is_kept_by_no_cache(key: MakeKey, ida: Any, client: Client) -> None:
+    sent = {"X-API-Key": key("read")}
+    assert CALLER.get("/documents", headers=sent)["Cache-Control"] == "no-store"
+    assert CALLER.get(f"/documents/{ID}", headers=sent)["Cache-Control"] == "no-store"
+    client.force_login(ida)
+    assert client.get("/tags")["Cache-Control"] == "no-store"
+    assert client.get("/ui/library")["Cache-Control"] == "private"
+    assert "Cache-Control" not in CALLER.get("/health")
+
+
 def test_of_a_key_only_its_hash_and_its_beginning_are_kept(key: MakeKey) -> None:
     one = key("read")
     (kept,) = ApiKey.objects.values()

@@ -62,6 +62,12 @@ def test_a_role_may_what_it_says(
 
 def test_a_group_may_what_it_is_granted(ida: Tenant, otto: Tenant) -> None:
     team = Group.objects.create(name="team")
+    unknown = grant(ida, "reader", group="nosuch").json()
+    refused = grant(ida, "reader", group="team")
+    # Of a group of others is not told that it is there.
+    assert str(refused.json()).replace("team", "nosuch") == str(unknown)
+    assert refused.status_code == 400
+    ida.user.groups.add(team)
     assert grant(ida, "reader", group="team").status_code == 201
     assert statuses(otto.key, ida)[0] == 404
     otto.user.groups.add(team)
@@ -164,6 +170,27 @@ def test_a_key_is_bound_to_collections(ida: Tenant) -> None:
     assert statuses(bound, ida) == (404, 404, 404, 404)
     assert call(bound, "post", "/collections", name="third").status_code == 403
     assert call(bound, "post", "/ingest", text=OTTOS, collection="open").status_code == 201
+    no_default = call(bound, "post", "/ingest", text=OTTOS)
+    assert (no_default.status_code, no_default.json()["detail"]) == (
+        403, "This key is bound to collections, and makes no other: name one of them.",
+    )  # fmt: skip
+
+
+def test_a_bound_key_lets_nobody_else_in(ida: Tenant, otto: Tenant) -> None:
+    bound = make_key(ida.user, name="bound", scopes=["read", "ingest"], collections=["secret"])[1]
+    kept = grant(ida, "reader", user="otto").json()["id"]
+    replies = [
+        call(bound, "post", "/collections/secret/access", role="owner", user="otto"),
+        call(bound, "patch", "/collections/secret/access", is_public=True),
+        call(bound, "delete", f"/collections/secret/access/{kept}"),
+    ]
+    assert [reply.status_code for reply in replies] == [403, 403, 403]
+    assert "bound to collections" in replies[0].json()["detail"]
+    assert call(bound, "get", "/collections/secret/access").json() == {
+        "owner": "ida", "is_public": False, "grants": call(ida.key, "get",
+        "/collections/secret/access").json()["grants"],
+    }  # fmt: skip
+    assert statuses(otto.key, ida) == (200, 403, 403, 403)
 
 
 def test_superusers_own_what_was_there_before_users_were(ida: Tenant, otto: Tenant) -> None:

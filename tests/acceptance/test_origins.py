@@ -20,12 +20,18 @@ FOREIGN = [
     pytest.param({"Origin": "null"}, id="a sandbox"),
     pytest.param({"Origin": "http://kb.example:3000"}, id="another port"),
     pytest.param({"Origin": "http://[kb.example"}, id="no address"),
+    pytest.param({"Origin": f"https://{OURS}"}, id="another scheme"),
+    pytest.param(
+        {"Origin": f"http://{OURS}", "Sec-Fetch-Site": "cross-site"}, id="cross-site, our name"
+    ),
+    pytest.param({"Origin": "http://public.example"}, id="our public name by http"),
     pytest.param({"Sec-Fetch-Site": "cross-site"}, id="cross-site"),
     pytest.param({"Sec-Fetch-Site": "same-site"}, id="same-site"),
 ]
 OWN = [
     pytest.param({}, id="a script"),
     pytest.param({"Origin": f"https://{OURS}", "Sec-Fetch-Site": "same-origin"}, id="our page"),
+    pytest.param({"Origin": f"http://{OURS}"}, id="our page, of an old browser"),
     pytest.param({"Origin": "https://public.example"}, id="our public address"),
     pytest.param({"Sec-Fetch-Site": "none"}, id="a person"),
 ]

@@ -130,6 +130,15 @@ def test_no_question_is_in_the_log(
     assert "crown" not in caplog.text
 
 
+def test_a_foreign_host_is_one_line_without_a_traceback(
+    api: APIClient, db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert api.get("/health", headers={"Host": "evil.example"}).status_code == 400
+    (line,) = (record for record in caplog.records if record.name.startswith("django.security"))
+    assert "evil.example" in line.getMessage()
+    assert not any(record.exc_info for record in caplog.records)
+
+
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
 def test_the_address_in_the_log_is_nobodys_mere_word(
     api: APIClient,

@@ -5,6 +5,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session as LoginSession
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 from procrastinate.contrib.django import app
@@ -36,6 +37,8 @@ def kept(collection: Collection, settings: Any) -> dict[str, Any]:
     Feedback.objects.create(answer=old, rating="up")
     ChatStream.objects.create(session=live, finished_at=days_ago(1))
     ChatStream.objects.create(session=live)
+    for age in (1, -1):
+        LoginSession.objects.create(session_key=f"login{age}", expire_date=days_ago(age))
     return {"old": old, "new": new, "expired": expired, "live": live}
 
 
@@ -47,9 +50,10 @@ def purge_by_command(*arguments: str) -> str:
 
 def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) -> None:
     assert purge() == {
-        "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "logins": 0, "events": 0,
-        "files": 0,
+        "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "cookies": 1,
+        "logins": 0, "events": 0, "files": 0,
     }  # fmt: skip
+    assert [each.session_key for each in LoginSession.objects.all()] == ["login-1"]
     assert set(Answer.objects.all()) == {kept["old"], kept["new"]}
     assert set(Session.objects.all()) == {kept["live"]}
 
@@ -57,7 +61,8 @@ def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) ->
 def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -> None:
     assert (
         purge_by_command("--days", "30")
-        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 logins, 0 events, 0 files removed\n"
+        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
+        " removed\n"
     )
     assert set(Answer.objects.all()) == {kept["new"]}
     assert not Feedback.objects.exists()
@@ -67,7 +72,7 @@ def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -
 def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
     text = purge_by_command("--days", "30", "--dry-run")
     assert text == (
-        "1 answers, 1 sessions, 1 streams, 0 tombstones, 0 logins, 0 events, 0 files"
+        "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
         " would be removed\n"
     )
     assert Answer.objects.count() == 2
