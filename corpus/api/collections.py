@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from corpus.access.principal import current_user_id
 from corpus.api.fields import CollectionAddress, CollectionName, Text, Whole
 from corpus.api.pagination import ByCreation
 from corpus.catalogue import change_collection, create_collection, delete_collection
@@ -23,6 +24,7 @@ from corpus.errors import (
 )
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.models import DEFAULT_COLLECTION, Collection, Grant
+from corpus.user_bounds import read_use
 
 
 class ChunkingShown(serializers.Serializer[Any]):
@@ -98,11 +100,26 @@ class DeletionChoice(serializers.Serializer[Any]):
     if_empty = serializers.BooleanField(default=False)
 
 
+class Use(serializers.Serializer[Any]):
+    used = serializers.IntegerField()
+    bound = serializers.IntegerField(allow_null=True, help_text="null: none")
+
+
+class YourUse(serializers.Serializer[Any]):
+    size_bytes = Use()
+    documents = Use()
+    jobs = Use(help_text="unfinished ones")
+
+
 class Stats(serializers.Serializer[Any]):
     total_documents = serializers.IntegerField()
     total_chunks = serializers.IntegerField()
     embedding_dimension = serializers.IntegerField()
     model_name = serializers.CharField()
+    your_use = YourUse(
+        allow_null=True,
+        help_text="of all your collections, and your jobs; null: no setting bounds what you have",
+    )
 
 
 @endpoint(
@@ -232,5 +249,6 @@ class StatsView(APIView):
             "total_chunks": collection.chunk_count,
             "embedding_dimension": collection.dimension,
             "model_name": collection.embedding_model,
+            "your_use": read_use(current_user_id()),
         }
         return Response(Stats(stats).data)

@@ -36,6 +36,7 @@ The errors the product raises, with the HTTP status each maps to.
     - RuleIsSet                    409
     - IdempotencyKeyBusy           409, with Retry-After
   x TooLarge                       413
+  x NoRoomLeft                     413
   x UnsupportedMediaType           415
   x UnprocessableContent           422
     - TextTooShort                 422
@@ -46,6 +47,7 @@ The errors the product raises, with the HTTP status each maps to.
     - NotFetched                   422
       - Redirected                 422
     - IdempotencyKeyReused         422
+  x TooManyJobs                    429, with Retry-After
   x AskerLeft                      499, seen in a stream that is read again
   x SourceUnavailable              502, seen in jobs
   x BackendError                   502
@@ -113,10 +115,12 @@ from corpus.errors.requests import (
     AskerLeft,
     FetchingOff,
     LoginRefused,
+    NoRoomLeft,
     NotAllowed,
     NotLoggedIn,
     PathIngestionOff,
     TooLarge,
+    TooManyJobs,
     UnsupportedMediaType,
 )
 
@@ -127,11 +131,13 @@ __all__ = [
     "DuplicateDocument", "EmptyDocument", "Errors", "FetchingOff", "GrantNotFound",
     "IdempotencyKeyBusy",
     "IdempotencyKeyReused", "InvalidDataSet", "InvalidInput", "IssuerUnavailable", "JobNotFound",
-    "JobStateConflict", "LoginRefused", "ModelNotFound", "ModelNotReady", "NotAllowed",
+    "JobStateConflict", "LoginRefused", "ModelNotFound", "ModelNotReady", "NoRoomLeft",
+    "NotAllowed",
     "NotFetched", "NotFound", "NotLoggedIn", "NotReady", "OriginalChanged", "OriginalNotFound",
     "PageNotFound", "PathIngestionOff",
     "PathNotFound", "PkbError", "Redirected", "RuleExists", "RuleIsSet", "RuleNotFound",
     "SessionNotFound", "SiteNotFound", "SourceNotFound", "SourceUnavailable", "StorageUnavailable",
-    "TextTooLong", "TextTooShort", "TooLarge", "UnprocessableContent", "UnreadableFile",
+    "TextTooLong", "TextTooShort", "TooLarge", "TooManyJobs", "UnprocessableContent",
+    "UnreadableFile",
     "UnsupportedMediaType",
 ]  # fmt: skip

@@ -47,6 +47,21 @@ class TooLarge(PkbError):
     code = "too_large"
 
 
+class NoRoomLeft(PkbError):
+    """The owner of the collection has reached a limit of documents or bytes."""
+
+    status = 413
+    code = "no_room_left"
+
+
+class TooManyJobs(PkbError):
+    """You have reached your limit of unfinished jobs."""
+
+    status = 429
+    code = "too_many_jobs"
+    retry_after_s = 20
+
+
 class UnsupportedMediaType(PkbError):
     """No loader reads this media type."""
 

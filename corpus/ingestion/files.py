@@ -10,7 +10,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import transaction
 
-from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, PkbError
+from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, NoRoomLeft, PkbError
 from corpus.ingestion.disk import FileContent, StillWritten, reason_of, why_unkept
 from corpus.ingestion.includes import read_whole
 from corpus.ingestion.ingest import ingest_file
@@ -196,8 +196,8 @@ def sync_file(
     except CollectionNotFound:
         raise
     except (PkbError, OSError) as exc:
-        # A model that failed may be back the next time; the same bytes stay what they are.
-        known = {} if isinstance(exc, BackendError) else {"file_hash": file.file_hash}
+        # A model may be back the next time, or room be there; the same bytes stay what they are.
+        known = {} if isinstance(exc, BackendError | NoRoomLeft) else {"file_hash": file.file_hash}
         _note_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
         raise
 

@@ -20,6 +20,7 @@ from corpus.ingestion.store import (
     find_place,
     refuse_address,
     refuse_duplicate,
+    reserve_room,
     store_document,
 )
 from corpus.ingestion.vectors import encode_chunks, queue_completion
@@ -47,6 +48,7 @@ def ingest_text(
         TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
         BinaryText: It is no text.
         DuplicateDocument: The collection holds this content already.
+        NoRoomLeft: The collection's owner has as much as they may have.
         BackendError: The embedder cannot even count tokens; nothing was written. Where it only
             fails to encode, the document is stored and a job brings the vectors.
     """
@@ -88,7 +90,7 @@ def ingest_file(
         UnreadableFile: It is broken, encrypted or hostile.
         EmptyDocument: It holds no text.
         TooLarge: More scanned pages than are read while a request waits.
-        TextTooLong, BinaryText, DuplicateDocument, BackendError: As ``ingest_text``.
+        TextTooLong, BinaryText, DuplicateDocument, NoRoomLeft, BackendError: As ``ingest_text``.
     """
     with _traced(collection):
         with span(Step.LOAD):
@@ -140,6 +142,7 @@ def move_to_collection(document: Document, collection: Collection) -> None:
 
     Raises:
         DuplicateDocument: The other collection holds this content, or something of this address.
+        NoRoomLeft: Its owner has as much as they may have.
         BackendError: The embedder failed; the document stays where it is.
     """
     if document.collection_id == collection.pk:
@@ -207,6 +210,8 @@ def _ingest(
     if place and (target := find_place(version, collection, attributes)) is not None:
         collection = target
         version = _cut(text, outline, attributes.title, collection=collection)
+    # Before the work of embedding; what counts is what the transaction finds.
+    reserve_room(version, attributes, collection=collection, replacing=replacing)
     on_embedding()
     embedder = get_embedder(collection.embedding_model)
     encoded = encode_chunks(version.chunks, embedder=embedder)

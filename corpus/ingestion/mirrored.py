@@ -15,6 +15,7 @@ from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
     EmptyDocument,
+    NoRoomLeft,
     PkbError,
     UnreadableFile,
     UnsupportedMediaType,
@@ -84,6 +85,7 @@ def ingest_entry(uri: str, reading: Reading, *, mirror: Mirror) -> ItemResult:
 
     Raises:
         PkbError: It cannot be taken in. What it carries is left out instead, and it says why.
+        NoRoomLeft: As ``ingest_text``, also of what it carries.
     """
     attached = [_attach(each, part, uri, mirror) for each, part in reading.attached.items()]
     metadata = {**reading.part.metadata, **({"attachments": attached} if attached else {})}
@@ -121,7 +123,7 @@ def _attach(uri: str, part: Part, owner: str, mirror: Mirror) -> dict[str, str]:
     part = replace(part, metadata={**part.metadata, "attached_to": owner})
     try:
         result = _store(uri, part, mirror.marks(owner), mirror)
-    except (BackendError, CollectionNotFound):
+    except (BackendError, CollectionNotFound, NoRoomLeft):
         raise
     except PkbError as exc:
         mirror.at(uri).only("pk", "collection").delete()

@@ -9,7 +9,7 @@ from corpus.models import Collection, Document
 Status = Document.Status
 
 
-def new_placeholder(path: Path, *, collection_id: int, source: str, **known: str) -> Document:
+def new_placeholder(path: Path, *, collection_id: int, source: str, **known: Any) -> Document:
     """Return an unsaved document without a version; it stands for the file in lists."""
     return Document(
         collection_id=collection_id,

@@ -30,6 +30,7 @@ from corpus.tags import MAX_TAG_CHARS, normalize_tags, put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.times import can_be_stored
 from corpus.token_vectors import background_embedder
+from corpus.user_bounds import require_room
 
 # As many as a request may name.
 MAX_STATED_TAGS = 100
@@ -191,6 +192,22 @@ def refuse_address(collection: Collection, source_uri: str) -> None:
         raise DuplicateDocument(found)
 
 
+def reserve_room(
+    version: Version,
+    attributes: Attributes,
+    *,
+    collection: Collection,
+    replacing: Document | None = None,
+) -> None:
+    """Raise NoRoomLeft if the document would take the collection's owner over a bound."""
+    require_room(
+        collection,
+        size_bytes=attributes.size_bytes or len(version.text.encode()),
+        source_uri=attributes.source_uri,
+        replacing=replacing,
+    )
+
+
 @transaction.atomic(savepoint=False)
 def store_document(
     version: Version,
@@ -215,11 +232,13 @@ def store_document(
         DuplicateDocument: The collection holds this content in another document, or in the
             one it would replace.
         CollectionNotFound: It was deleted in the meantime.
+        NoRoomLeft: Its owner has as much as they may have.
     """
     model_now = Collection.objects.model_of(collection.pk)
     if model_now is None:
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
     existing = _make_room(version, collection, attributes.source_uri, replacing=replacing)
+    reserve_room(version, attributes, collection=collection, replacing=existing)
     is_new = existing is None or not existing.content_sha256
     embedded_count = 0
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.

@@ -17,6 +17,7 @@ from corpus.jobs.leases import held
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.telemetry import current_request_id
+from corpus.user_bounds import require_job_room
 
 log = structlog.get_logger(__name__)
 
@@ -28,7 +29,9 @@ def retry_job(job_id: UUID) -> Job:
     Raises:
         JobNotFound: There is none of that id.
         JobStateConflict: It is in another state.
+        TooManyJobs: Who acts has as many unfinished ones as they may.
     """
+    require_job_room()
     job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
     # Nothing is left of them to try again.
     gone = job.items.troubled().filter(outcome=Outcome.REMOVED)

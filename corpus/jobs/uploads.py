@@ -7,13 +7,14 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from corpus.errors import InvalidInput
+from corpus.errors import InvalidInput, TooManyJobs
 from corpus.ingestion.files import SyncOptions
 from corpus.ingestion.sent_files import drop_file, keep_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Document, Job
 from corpus.models.installations import Installation
 from corpus.roots.names import uploads_folder
+from corpus.user_bounds import require_room_for_files
 
 SOURCE = "upload"
 
@@ -26,16 +27,24 @@ def start_upload(
     Raises:
         InvalidInput: There is no file.
         PathIngestionOff: Files are kept on another host.
+        NoRoomLeft: The collection's owner has as much as they may have.
+        TooManyJobs: Who acts has as many unfinished ones as they may; no file is kept.
         OSError: There is no room for all of them; none is kept.
     """
     Installation.objects.require_home()
+    require_room_for_files(collection)
     paths = _keep_all(files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
     options = SyncOptions(
         paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), place=True
     )
-    return start_sync(collection, options)
+    try:
+        return start_sync(collection, options)
+    except TooManyJobs:
+        for path in paths:
+            drop_file(path)
+        raise
 
 
 def _keep_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:

@@ -259,6 +259,7 @@ def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
         "total_chunks": stored.chunk_count,
         "embedding_dimension": 768,
         "model_name": Collection.objects.named("default").embedding_model,
+        "your_use": None,
     }
     assert api.get("/documents/stats?collection=absent").status_code == 404
 

@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
+from corpus.access.principal import current_user_id
 from corpus.catalogue import create_collection, open_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
@@ -20,6 +21,7 @@ from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
 from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES
+from corpus.user_bounds import read_use
 from corpus.watched.folders import is_anybody_watching
 from corpus.watched.sources import source_states
 from web.forms import (
@@ -90,6 +92,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "roots": root_names(),
         "watched": watched,
         "sources": source_states(),
+        "use": read_use(current_user_id()),
         "is_watching": bool(watched) and is_anybody_watching(),
         **addresses(),
         "new_collection": new_collection_choices(),

@@ -10,6 +10,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, CollectionMap, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
+from corpus.user_bounds import require_job_room
 
 # More dots than this neither a person tells apart nor a browser draws at once.
 MAX_POINTS = 2_000
@@ -33,9 +34,14 @@ class MapKind(JobKind):
 
 @transaction.atomic
 def start_map(collection: Collection) -> Job:
-    """Have a worker lay the collection out, unless one is about to."""
+    """Have a worker lay the collection out, unless one is about to.
+
+    Raises:
+        TooManyJobs: Who acts has as many unfinished ones as they may.
+    """
     job = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection).first()
     if job is None:
+        require_job_room()
         job = Job.objects.create(kind=Job.Kind.MAP, collection=collection, total=1, is_listed=True)
         JobItem.objects.create(job=job, key=collection.name)
         enqueue_job(job.pk)

@@ -13,6 +13,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Document, Job, JobItem, Site
 from corpus.queue import enqueue_job
+from corpus.user_bounds import require_job_room
 
 
 class CrawlKind(JobKind):
@@ -63,7 +64,13 @@ def _site_of(job: Job) -> Site | None:
 
 @transaction.atomic
 def start_crawl(site: Site, *, background: bool = True) -> Job:
-    """Make a job that brings a site in as it is today; workers run it, unless told otherwise."""
+    """Make a job that brings a site in as it is today; workers run it, unless told otherwise.
+
+    Raises:
+        TooManyJobs: Workers are to, and who acts has as many unfinished ones as they may.
+    """
+    if background:
+        require_job_room()
     job = Job.objects.create(
         kind=Job.Kind.CRAWL,
         collection_id=site.collection_id,

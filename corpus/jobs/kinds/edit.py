@@ -18,6 +18,7 @@ from corpus.models import Collection, Document, Job, JobItem, Rule
 from corpus.queue import enqueue_job
 from corpus.rules import documents_of, lacking
 from corpus.tags import add_tags, remove_tags
+from corpus.user_bounds import require_job_room
 
 # Of one job: what a person selects in a list.
 MAX_DOCUMENTS = 500
@@ -103,6 +104,7 @@ def start_edit(
 
     Raises:
         CollectionNotFound: There is none of that name.
+        TooManyJobs: Who acts has as many unfinished ones as they may; none is made.
     """
     arguments = {"act": act.value, "tags": list(tags), "collection": collection}
     if collection:
@@ -121,6 +123,7 @@ def start_tagging(rule: Rule) -> list[Job]:
 
 
 def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -> Job:
+    require_job_room()
     job = Job.objects.create(
         kind=Job.Kind.EDIT,
         collection_id=collection_id,

@@ -11,7 +11,13 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from corpus.characters import is_storable
-from corpus.errors import BackendError, CollectionNotFound, PkbError, SourceUnavailable
+from corpus.errors import (
+    BackendError,
+    CollectionNotFound,
+    NoRoomLeft,
+    PkbError,
+    SourceUnavailable,
+)
 from corpus.ingestion.disk import MAX_URI_CHARS, reason_of
 from corpus.ingestion.files import failure_of, judge, settings_sha256
 from corpus.ingestion.mirrored import (
@@ -29,6 +35,7 @@ from corpus.models.job_querysets import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.sources.base import Source
 from corpus.sources.configuration import SourceSettings
+from corpus.user_bounds import require_job_room
 
 # A listing that was begun so often and did not end will not end the next time either.
 MAX_STARTS = 5
@@ -96,6 +103,8 @@ class SourceKind(JobKind):
                 _give_up_rest(item, reason_of(exc))
             return failure_of(exc)
         except PkbError as exc:
+            # There may be room for the same version another day.
+            version = "" if isinstance(exc, NoRoomLeft) else version
             note_refusal(item.key, reason_of(exc), version=version, mirror=mirror)
             return failure_of(exc)
 
@@ -150,6 +159,9 @@ def start_source_sync(
 
     Args:
         emptied: The source may have nothing: it was emptied on purpose.
+
+    Raises:
+        TooManyJobs: Workers are to, and who acts has as many unfinished ones as they may.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     running = syncs_of(found.name).unfinished().first()
@@ -158,6 +170,8 @@ def start_source_sync(
             running.arguments = {**running.arguments, "emptied": True}
             running.save(update_fields=["arguments"])
         return running
+    if background:
+        require_job_room()
     job = Job.objects.create(
         kind=Job.Kind.SOURCE,
         collection=collection,

@@ -46,6 +46,7 @@ from corpus.roots.allowed import is_allowed
 from corpus.roots.descent import OUTSIDE, is_folder, mode_of
 from corpus.roots.file_systems import unmounted_of
 from corpus.roots.names import shown_path
+from corpus.user_bounds import require_job_room
 
 # What the files of a folder that wait are called among those that are passed over.
 BEING_WRITTEN = "being written"
@@ -113,9 +114,11 @@ def start_sync(collection: Collection, options: SyncOptions, *, background: bool
 
     Raises:
         PathIngestionOff: Workers are to do it, and the files that they see are another host's.
+        TooManyJobs: Workers are to do it, and who acts has as many unfinished ones as they may.
     """
     if background:
         Installation.objects.require_home()
+        require_job_room()
     job = Job.objects.create(
         kind=Job.Kind.SYNC,
         collection=collection,
@@ -179,6 +182,7 @@ class Listed:
 
     path: Path
     file_hash: str = ""
+    size_bytes: int = 0
     failure: ItemResult | None = None
     has_document: bool = True
     is_written: bool = False
@@ -225,7 +229,7 @@ def look_at(found: Found, options: SyncOptions) -> Listed:
     except (PkbError, OSError) as exc:
         has_document = not isinstance(exc, GONE) and not why_unkept(found.path)
         return Listed(path, failure=failure_of(exc), has_document=has_document)
-    return Listed(file.path, file.file_hash)
+    return Listed(file.path, file.file_hash, len(file.content))
 
 
 @transaction.atomic
@@ -302,7 +306,12 @@ def _show_new(job: Job, options: SyncOptions, new: list[Listed]) -> None:
     same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
     there = set(same.values_list("file_hash", flat=True))
     pending = [
-        new_placeholder(listed.path, collection_id=job.collection_id, source=options.source)
+        new_placeholder(
+            listed.path,
+            collection_id=job.collection_id,
+            source=options.source,
+            size_bytes=listed.size_bytes,
+        )
         for listed in new
         if not listed.failure and listed.file_hash not in there
     ]

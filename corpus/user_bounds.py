@@ -1,0 +1,159 @@
+"""What each user may have, where the settings bound it: bytes, documents, unfinished jobs.
+
+Documents count for who owns their collection, jobs for who made them. Staff, superusers, commands
+and installations without a login are not bounded.
+"""
+
+from typing import NamedTuple
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
+from django.template.defaultfilters import filesizeformat
+
+from corpus.access.principal import SYSTEM, acting_as, current_maker_id, current_principal
+from corpus.errors import NoRoomLeft, TooManyJobs
+from corpus.models import Collection, Document, Job
+from corpus.postgres.prepared import fetch_prepared
+from corpus.querysets import DocumentQuerySet
+
+# First half of the key of the lock that a user's bounds are looked at under.
+USER_LOCKS = 0x706B63
+_LOCK = "SELECT pg_advisory_xact_lock(%s::int4, %s::int4)"
+_MORE = "Delete documents, or ask who runs this installation for more."
+
+
+class Use(NamedTuple):
+    """How much there is, and how much there may be; None: as much as there is room for."""
+
+    used: int
+    bound: int | None
+
+
+class UserUse(NamedTuple):
+    """What a user has."""
+
+    size_bytes: Use
+    documents: Use
+    jobs: Use
+
+
+def read_use(user_id: int | None) -> UserUse | None:
+    """Return what a user has; None where nothing bounds it."""
+    if not _is_bounded(user_id):
+        return None
+    with acting_as(SYSTEM):
+        documents = _documents_of(user_id).stored()
+        held = documents.aggregate(count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0))
+        job_count = Job.objects.unfinished().filter(made_by=user_id).count()
+    return UserUse(
+        Use(held["size"], settings.PKB_USER_MAX_BYTES),
+        Use(held["count"], settings.PKB_USER_MAX_DOCUMENTS),
+        Use(job_count, settings.PKB_USER_MAX_JOBS),
+    )
+
+
+def require_room(
+    collection: Collection,
+    *,
+    size_bytes: int,
+    source_uri: str = "",
+    replacing: Document | None = None,
+) -> None:
+    """Reject a document that would take the collection's owner over a bound.
+
+    Whoever stores another one for the same owner waits until the open transaction has ended. What
+    makes nothing more is let through, be the bounds lower than before.
+
+    Args:
+        source_uri: What has this address in the collection is replaced, if ``replacing`` is None.
+
+    Raises:
+        NoRoomLeft: They have so many documents, or bytes, already.
+    """
+    owner_id = collection.owner_id
+    if current_principal().sees_all or not _is_bounded(owner_id):
+        return
+    fetch_prepared(_LOCK, [USER_LOCKS, owner_id])
+    former = Q(collection=collection, source_uri=source_uri) & ~Q(source_uri="")
+    if replacing is not None:
+        former = Q(pk=replacing.pk)
+    size = Coalesce(Sum("size_bytes"), 0)
+    with acting_as(SYSTEM):
+        documents = _documents_of(owner_id).stored()
+        now = documents.aggregate(count=Count("pk"), size=size)
+        gone = documents.filter(former).aggregate(count=Count("pk"), size=size)
+    _refuse_more(Use(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
+    bytes_held = Use(now["size"], settings.PKB_USER_MAX_BYTES)
+    _refuse_more(bytes_held, size_bytes - gone["size"], are_bytes=True)
+
+
+def require_room_for_files(collection: Collection) -> None:
+    """Reject files that are sent where none of them would fit, before they are kept.
+
+    Those that wait or failed count as well: they are kept, too.
+
+    Raises:
+        NoRoomLeft: As ``require_room``.
+    """
+    if not _is_bounded(collection.owner_id):
+        return
+    with acting_as(SYSTEM):
+        held = _documents_of(collection.owner_id).aggregate(
+            count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
+        )
+    _refuse_more(Use(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
+    _refuse_more(Use(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
+
+
+def require_job_room() -> None:
+    """Reject another job of who acts, inside the transaction that makes it.
+
+    Raises:
+        TooManyJobs: They have as many unfinished ones as they may.
+    """
+    maker_id, bound = current_maker_id(), settings.PKB_USER_MAX_JOBS
+    if bound is None or not _is_bounded(maker_id):
+        return
+    fetch_prepared(_LOCK, [USER_LOCKS, maker_id])
+    with acting_as(SYSTEM):
+        count = Job.objects.unfinished().filter(made_by=maker_id).count()
+    if count >= bound:
+        raise TooManyJobs(
+            f"You have {count} unfinished jobs, of {bound} that you may have at once. Wait until"
+            " one has ended, or cancel one."
+        )
+
+
+def _is_bounded(user_id: int | None) -> bool:
+    bounds = (
+        settings.PKB_USER_MAX_BYTES,
+        settings.PKB_USER_MAX_DOCUMENTS,
+        settings.PKB_USER_MAX_JOBS,
+    )
+    if user_id is None or not settings.PKB_AUTH_REQUIRED or not any(bounds):
+        return False
+    ordinary = get_user_model().objects.filter(is_staff=False, is_superuser=False)
+    return ordinary.filter(pk=user_id).exists()
+
+
+def _documents_of(user_id: int | None) -> DocumentQuerySet:
+    return Document.objects.filter(collection__owner=user_id)
+
+
+def _refuse_more(held: Use, more: int, *, are_bytes: bool = False) -> None:
+    if held.bound is None or more <= 0 or held.used + more <= held.bound:
+        return
+    if are_bytes:
+        used, added, bound = (
+            filesizeformat(count).replace("\xa0", " ") for count in (held.used, more, held.bound)
+        )
+        raise NoRoomLeft(
+            f"The owner of this collection has {used} of the {bound} of documents that they may"
+            f" have; this would be {added} more. {_MORE}"
+        )
+    raise NoRoomLeft(
+        f"The owner of this collection has {held.used:,} of the {held.bound:,} documents that they"
+        f" may have. {_MORE}"
+    )
