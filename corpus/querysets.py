@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Document,
         Embedding,
         Tag,
+        TokenVectors,
     )
 
 
@@ -367,6 +368,21 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
         found = rows.distinct("input_sha256").values_list("input_sha256", "vector")
         return {digest: np.array(vector, np.float32) for digest, vector in found}
+
+
+class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
+    def of_chunks(self, chunk_ids: Iterable[UUID], *, model: str) -> dict[UUID, tuple[str, bytes]]:
+        """Return by chunk the hash of what was encoded, and the packed vectors."""
+        rows = self.filter(chunk_id__in=list(chunk_ids), model=model)
+        found = rows.values_list("chunk_id", "input_sha256", "packed")
+        return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in found}
+
+    def of_inputs(self, hashes: Iterable[str], *, model: str) -> dict[str, bytes]:
+        """Return the packed vectors of these texts, by their hash, whichever chunk has them."""
+        rows = self.filter(model=model, input_sha256__in=list(hashes))
+        return {
+            digest: bytes(packed) for digest, packed in rows.values_list("input_sha256", "packed")
+        }
 
 
 def _distance(stored: str | Cast, vector: NDArray[np.float32]) -> CosineDistance:

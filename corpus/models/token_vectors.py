@@ -1,26 +1,10 @@
 """The vectors of chunks' tokens, as a reranker of late interaction compares them."""
 
-from collections.abc import Iterable
-from uuid import UUID
-
 from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import Q
 
-
-class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
-    def of_chunks(self, chunk_ids: Iterable[UUID], *, model: str) -> dict[UUID, tuple[str, bytes]]:
-        """Return by chunk the hash of what was encoded, and the packed vectors."""
-        rows = self.filter(chunk_id__in=list(chunk_ids), model=model)
-        found = rows.values_list("chunk_id", "input_sha256", "packed")
-        return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in found}
-
-    def of_inputs(self, hashes: Iterable[str], *, model: str) -> dict[str, bytes]:
-        """Return the packed vectors of these texts, by their hash, whichever chunk has them."""
-        rows = self.filter(model=model, input_sha256__in=list(hashes))
-        return {
-            digest: bytes(packed) for digest, packed in rows.values_list("input_sha256", "packed")
-        }
+from corpus.querysets import TokenVectorsQuerySet
 
 
 class TokenVectors(models.Model):
