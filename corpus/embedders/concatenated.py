@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, get_embedder
-from corpus.embedders.onnx_session import usable_core_count
+from corpus.embedders.onnx import usable_core_count
 
 
 class ConcatenatedEmbedder:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpus.backends import LoadedOnce
 from corpus.embedders.model_files import find_model
-from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 

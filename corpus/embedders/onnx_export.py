@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 from corpus.kept_files import digest_files, write_once

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from corpus.backends import LoadedOnce, LoadOnce
 from corpus.embedders.model_files import PACKAGED_MODELS, packaged_model
-from corpus.embedders.onnx_session import usable_core_count
+from corpus.embedders.onnx import usable_core_count
 from corpus.embedders.tokens import clean_surrogates, count_text_tokens, find_token_spans
 from corpus.errors import BackendError
 

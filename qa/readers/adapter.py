@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.onnx import OnnxModel
 from corpus.errors import BackendError
 from corpus.kept_files import digest_files, write_once
 from qa.readers.quantized_graph import QuantizedGraph

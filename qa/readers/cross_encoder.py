@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from corpus.backends import LoadedOnce
 from corpus.characters import whole_characters
 from corpus.embedders.model_files import find_model
-from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, clean_surrogates, load_tokenizer
 from corpus.errors import BackendError
 from qa.readers.adapter import QUESTION, SPAN, merged_graph

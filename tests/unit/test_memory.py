@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from corpus.embedders.model_files import packaged_model
-from corpus.embedders.onnx_session import OnnxModel
+from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow
 from qa.proof.support.words import read_words
 from qa.search.ranking import spread_passages

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.embedders import onnx_session
+from corpus.embedders import onnx
 from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     PackagedModel,
@@ -156,9 +156,9 @@ class TestOnnxModel:
         load_tokenizer(FOLDER), [" ".join(["word"] * count) for count in (3, 1, 7, 7, 2, 30, 5)]
     )
 
-    def model(self, *, threads: int, outputs: tuple[str, ...] = ()) -> onnx_session.OnnxModel:
+    def model(self, *, threads: int, outputs: tuple[str, ...] = ()) -> onnx.OnnxModel:
         graph = self.FOLDER / "model.onnx"
-        return onnx_session.OnnxModel(graph, threads=threads, batch_size=2, outputs=outputs)
+        return onnx.OnnxModel(graph, threads=threads, batch_size=2, outputs=outputs)
 
     def test_several_runs_at_once_give_the_same_as_one_after_the_other(self) -> None:
         one, many = (list(self.model(threads=n).run(self.ROWS)) for n in (1, 3))
@@ -191,16 +191,16 @@ class TestUsableCores:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cores: int
     ) -> None:
         (tmp_path / "cpu.max").write_text(quota)
-        monkeypatch.setattr(onnx_session, "_CGROUP_QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
 
-        assert onnx_session.usable_core_count() == cores
+        assert onnx.usable_core_count() == cores
 
     @pytest.mark.parametrize("quota", ["max 100000", "", "nonsense"])
     def test_without_quota_the_affinity_counts(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str
     ) -> None:
         (tmp_path / "cpu.max").write_text(quota)
-        monkeypatch.setattr(onnx_session, "_CGROUP_QUOTA", tmp_path / "cpu.max")
+        monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
         monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
 
-        assert onnx_session.usable_core_count() == 3
+        assert onnx.usable_core_count() == 3

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.embedders.late_interaction import TokenEmbedder
-from corpus.embedders.onnx_session import usable_core_count
+from corpus.embedders.onnx import usable_core_count
 from corpus.token_vectors import RankedChunk, bring_token_vectors
 from qa.types import Passage
 
