@@ -1,7 +1,7 @@
 """The registries of swappable parts, configured like Django's ``CACHES``."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -110,12 +110,8 @@ class BackendRegistry:
             raise ImproperlyConfigured(
                 f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
             )
-        options = {
-            name: value.get_secret_value() if isinstance(value, SecretStr) else value
-            for name, value in spec.get("OPTIONS", {}).items()
-        }
         try:
-            return import_string(spec["BACKEND"])(**options)
+            return import_string(spec["BACKEND"])(**_revealed(spec.get("OPTIONS", {})))
         except (KeyError, ImportError, TypeError) as exc:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
@@ -134,3 +130,10 @@ class BackendRegistry:
         if setting == self._setting:
             with self._lock:
                 self._instances.clear()
+
+
+def _revealed(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in options.items()
+    }

@@ -88,6 +88,7 @@ def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda brought: False)
         OSError: The same of uploads.
     """
     manifest = read_manifest(folder)
+    manifest = manifest.model_copy(update={"migrations": _squashed(manifest.migrations)})
     back = steps_back(manifest.migrations)
     check_selection(manifest)
     require_empty()
@@ -124,6 +125,13 @@ def _migrate() -> None:
         call_command("migrate", verbosity=0)
 
 
+def _squashed(recorded: dict[str, str]) -> dict[str, str]:
+    """Return the last migration of each app by the name of the one it was squashed into."""
+    there = MigrationExecutor(connection).loader.disk_migrations
+    names = {each.replaces[-1]: name for (_, name), each in there.items() if each.replaces}
+    return {app: names.get((app, name), name) for app, name in recorded.items()}
+
+
 def steps_back(recorded: dict[str, str]) -> list[Target]:
     """Return what to migrate back to before rows of ``recorded`` migrations can come.
 
@@ -134,7 +142,7 @@ def steps_back(recorded: dict[str, str]) -> list[Target]:
     unknown = [name for name in recorded.items() if name not in graph.nodes]
     if unknown:
         named = ", ".join(f"{app}.{name}" for app, name in unknown)
-        raise BackupError(f"It was made by a newer pkb: there is no migration {named} here.")
+        raise BackupError(f"Another version of pkb made it: there is no migration {named} here.")
     own = dict(graph.leaf_nodes())
     changed: list[Target] = [each for each in recorded.items() if own[each[0]] != each[1]]
     return changed + [(app, None) for app in own if app not in recorded]

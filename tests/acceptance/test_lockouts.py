@@ -2,11 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import connection
@@ -217,12 +215,3 @@ def test_a_command_lets_in_at_once(ida: Any, capsys: pytest.CaptureFixture[str])
     call_command("axes_reset_username", "ida")
     assert log_in(at(HOME)) == 302
     assert sum(count for *_, count in recorded("log_in_failed")) == 10
-
-
-def test_where_users_logged_in_before_the_upgrade_is_known(ida: Any) -> None:
-    for user_id, address in ((ida.pk, HOME), (ida.pk, HOME), (ida.pk, "2001:db8::1"), (0, SHARED)):
-        Event.objects.create(action="log_in", user_id=user_id, address=address)
-    migration = import_module("accounts.migrations.0005_count_failed_logins")
-    migration.know_where_users_logged_in(apps, None)
-    known = set(KnownClient.objects.values_list("user", "client"))
-    assert known == {(ida.pk, HOME), (ida.pk, "2001:db8::/64")}

@@ -127,9 +127,11 @@ def _parts(token: re.Match[str]) -> Iterable[str]:
         return (_plain_number(text),)
     if token.lastgroup == "sign":
         return (_SIGNS.get(text, text),)
-    if text in _SHORT_FORMS:
-        return _SHORT_FORMS[text]
-    # "n't" is written out; a genitive's and other endings go.
+    return _SHORT_FORMS.get(text) or _take_apart(text)
+
+
+def _take_apart(text: str) -> tuple[str, ...]:
+    """Write "n't" out, take a genitive's and other endings off."""
     return (text[:-3], "not") if text.endswith("n't") else (text.partition("'")[0],)
 
 
