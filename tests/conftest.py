@@ -8,11 +8,16 @@ from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.management import create_contenttypes
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.db.models.signals import post_migrate
 from django.test import override_settings
+from hypothesis import settings as hypothesis_settings
 from procrastinate.contrib.django.models import ProcrastinateJob
 from rest_framework.test import APIClient
 from xdist.scheduler import LoadFileScheduling
@@ -20,6 +25,7 @@ from xdist.scheduler import LoadFileScheduling
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
+from tests import drawing
 from tests.factories import Ingest, ingest_text_of
 from tests.processes import template
 
@@ -29,6 +35,9 @@ pytest_plugins = ["tests.recordings.plugin"]
 TOGETHER = {
     "tests/acceptance/test_mcp.py": "a service",
     "tests/acceptance/test_openai_api.py": "a service",
+    "tests/browser/test_access.py": "a site",
+    "tests/browser/test_cards.py": "a site",
+    "tests/browser/test_flows.py": "a site",
     "tests/contracts/test_embedders.py": "torch",
     "tests/integration/test_onnx_export.py": "torch",
     "tests/integration/test_train_reader.py": "torch",
@@ -48,10 +57,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogethe
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let tests make databases and see every row.
+    """Let tests make databases and see every row; settle how many examples they draw.
 
     A thread sees none unless it says for whom it is, as everywhere.
     """
+    if config.getoption("--campaign"):
+        drawing.times = 10
+    hypothesis_settings.register_profile("here", deadline=None, max_examples=drawing.examples(40))
+    hypothesis_settings.load_profile("here")
     connection.settings_dict.update(connection.settings_dict.get("OWNER", {}))
     stack = ExitStack()
     stack.enter_context(acting_as(SYSTEM))
@@ -60,10 +73,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--campaign", action="store_true", help="more kills, of more processes, besides the others"
-    )
-    parser.addoption(
-        "--long-schema", action="store_true", help="200 cases an operation, not 8, in test_schema"
+        "--campaign",
+        action="store_true",
+        help="more kills, of more processes, besides the others, and ten times the drawn examples",
     )
 
 
@@ -127,6 +139,26 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def quick_passwords() -> Iterator[None]:
     """What a password's hash costs is no test's matter: a fifth of a second for each user made."""
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def lasting_permissions() -> Iterator[None]:
+    """Keep permissions and content types where a test's rows are flushed.
+
+    They are in the template already; making them anew takes longer than most tests.
+    """
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
+    introspection = connection.introspection
+    names = introspection.django_table_names
+    lasting = {Permission._meta.db_table, ContentType._meta.db_table}
+
+    def flushed(*, only_existing: bool = False, include_views: bool = True) -> list[str]:
+        found = names(only_existing=only_existing, include_views=include_views)
+        return [name for name in found if name not in lasting]
+
+    with patch.object(introspection, "django_table_names", flushed):
         yield
 
 

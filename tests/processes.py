@@ -11,11 +11,13 @@ from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
+from corpus.invariants import find_violations
 from tests.ports import free_port
 from tests.readiness import is_ready
 
@@ -142,6 +144,16 @@ def finish(*arguments: str, database: str) -> tuple[int, str, str]:
     process = manage(*arguments, database=database)
     out, err = process.communicate(timeout=240)
     return process.returncode, out, err
+
+
+def find_broken(database: str) -> list[str]:
+    """Return what breaks a promise in a database, as ``verify`` tells it."""
+    with connected_to(name_of(database)):
+        return list(find_violations())
+
+
+def name_of(database: str) -> str:
+    return urlsplit(database).path.removeprefix("/")
 
 
 def wait_until(is_so: Callable[[], bool], *, timeout_s: float = 120) -> None:

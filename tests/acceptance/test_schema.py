@@ -4,45 +4,42 @@ Requests go to the application in this process, on real Postgres. The models are
 that ship: words hashed into vectors, and a reranker that keeps the order.
 """
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import schemathesis
 from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import Case, GenerationMode
-from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.rules import add_rule
 from corpus.vector_index import ensure_vector_index
+from pkb.http.endpoints import list_operations
 from pkb.preload import models_of_a_question
 from qa.answer_question import answer_question
 from qa.context import build_context
+from tests.drawing import examples
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
+if TYPE_CHECKING:
+    from schemathesis import Case
+
 # An operation; two thirds of their time goes into drawing them.
-CASES, LONG_CASES = 8, 200
+CASES = 4
 EMBEDDER = "hashing-64"
 # The same cases each time, and no search for smaller ones.
 FIXED = settings(
     derandomize=True,
-    deadline=None,
     database=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),
 )
-
-schema = schemathesis.openapi.from_wsgi("/schema?format=json", get_wsgi_application())
-
-
-FOUND = [found.ok() for found in schema.get_all_operations()]  # type: ignore[union-attr]
-OPERATIONS = {operation.label: operation for operation in FOUND}
 
 pytestmark = [
     pytest.mark.no_cover,  # it would take half as long again
@@ -50,6 +47,16 @@ pytestmark = [
     pytest.mark.django_db,
     pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume"),
 ]
+
+
+@cache
+def operations() -> dict[str, Any]:
+    """Return the operations of the document, by method and path without the parameters' names."""
+    import schemathesis  # noqa: PLC0415 -- seconds, for every process that collects
+
+    schema = schemathesis.openapi.from_wsgi("/schema?format=json", get_wsgi_application())
+    found = [each.ok() for each in schema.get_all_operations()]  # type: ignore[union-attr]
+    return {re.sub(r"{\w+}", "{}", operation.label): operation for operation in found}
 
 
 @pytest.fixture
@@ -96,27 +103,30 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     }
 
 
-def replace_some(case: Case[Any], known: dict[str, Any], *, number: int) -> None:
+def replace_some(case: "Case[Any]", known: dict[str, Any], *, number: int) -> None:
     """Let every second valid path name what exists: a random id never does."""
     parameters = case.path_parameters or {}
     if number % 2 and case.meta and case.meta.generation.mode.is_positive:
         case.path_parameters = {name: known.get(name, parameters[name]) for name in parameters}
 
 
-@pytest.mark.parametrize("label", OPERATIONS)
-def test_an_operation_keeps_its_schema(
-    label: str, known: dict[str, Any], pytestconfig: pytest.Config
-) -> None:
-    cases = LONG_CASES if pytestconfig.option.long_schema else CASES
-    operation = OPERATIONS[label]
+@pytest.mark.parametrize("label", list_operations())
+def test_an_operation_keeps_its_schema(label: str, known: dict[str, Any]) -> None:
+    from schemathesis import GenerationMode  # noqa: PLC0415
+    from schemathesis.specs.openapi.checks import (  # noqa: PLC0415
+        negative_data_rejection,
+        positive_data_acceptance,
+    )
+
+    operation = operations()[label]
     valid = operation.as_strategy()
     wrong = operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
     numbers = count()
     takes_something = operation.body or operation.query or operation.path_parameters
 
-    @settings(FIXED, max_examples=cases)
+    @settings(FIXED, max_examples=examples(CASES))
     @given(case=st.one_of(valid, wrong) if takes_something else valid)
-    def keeps_its_schema(case: Case[Any]) -> None:
+    def keeps_its_schema(case: Any) -> None:
         replace_some(case, known, number=next(numbers))
         # A schema cannot say which models are configured, or how one number bounds another.
         left_out: list[Any] = [positive_data_acceptance]
@@ -125,3 +135,7 @@ def test_an_operation_keeps_its_schema(
         case.call_and_validate(excluded_checks=left_out)
 
     keeps_its_schema()
+
+
+def test_every_operation_is_tried() -> None:
+    assert operations().keys() == list_operations().keys()

@@ -34,12 +34,9 @@ class AnswererContract:
         assert len(checked.verdicts) == 2
         assert checked.prompt_tokens > checked.completion_tokens > 0
 
-    def test_nothing_is_kept_in_dspy(self, answerer: LMAnswerer) -> None:
+    def test_nothing_is_kept_or_configured_in_dspy(self, answerer: LMAnswerer) -> None:
         answerer.answer(QUERY, PASSAGES)
         assert dspy.settings.trace == []
         assert dspy.clients.base_lm.GLOBAL_HISTORY == []
-
-    def test_dspy_stays_unconfigured(self, answerer: LMAnswerer) -> None:
-        answerer.answer(QUERY, PASSAGES)
         assert dspy.settings.lm is None
         assert dspy.settings.adapter is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
@@ -308,7 +308,6 @@ class TestHashingEmbedder:
 
 
 class TestTokenSpans:
-    @settings(max_examples=300, deadline=None)
     @given(
         st.text(st.sampled_from("ab c\n\té́日🙂．,.-'\u00a0\u200b\x1c\x07ßﬁ#"), max_size=60)
         | st.text()

@@ -22,6 +22,7 @@ from qa.readers.cross_encoder import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, CrossEn
 from qa.readers.sentences import MOST_SENTENCES, SentenceReader
 from qa.search.rerankers import get_judge
 from qa.types import Reading
+from tests.drawing import examples
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"] | {"threads": 1}
@@ -122,7 +123,7 @@ class TestEveryReader:
         for question in ("", "x" * 5000, "word " * 2000, "\U0001f600 東京", "a \ud800 b"):
             assert all(isfinite(each.score) for each in reader.read(question, TEXTS))
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=examples(10), suppress_health_check=[HealthCheck.too_slow])
     @given(question=HOSTILE, text=HOSTILE, lead=HOSTILE)
     def test_a_span_lies_in_its_text_and_cuts_no_character(
         self, question: str, text: str, lead: str

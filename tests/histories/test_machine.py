@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.jobs.run import advance_job
+from tests.drawing import examples
 from tests.histories.doors import Doors
 from tests.histories.history import History
 from tests.histories.model import Act, Write
@@ -29,7 +30,6 @@ pytestmark = [
 ]
 
 MODEL = "hashing-64"
-EXAMPLES = 5
 STEPS = 14
 
 places = st.integers(0, 1)
@@ -137,9 +137,8 @@ def machine(tmp_path: Path, settings: Any) -> type[Library]:
 
 def test_a_client_sees_what_it_did_and_nothing_else(machine: type[Library]) -> None:
     drawn = drawn_with(
-        max_examples=EXAMPLES,
+        max_examples=examples(2),
         stateful_step_count=STEPS,
-        deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
     run_state_machine_as_test(machine, settings=drawn)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from corpus.catalogue import create_collection
 from corpus.models import Document
+from tests.drawing import examples
 from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
 
 pytestmark = pytest.mark.django_db
@@ -56,9 +57,7 @@ def test_documents_that_say_it_are_found() -> None:
     assert found == {name: titles for name, (_, titles) in CASES.items()}
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(max_size=12).filter(lambda text: "\x00" not in text)
     | st.lists(st.sampled_from(["'", '"', "\\", ":*", "&", "|", "!", "<->", "(", "the", "灯"])).map(

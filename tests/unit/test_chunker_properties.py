@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
@@ -18,8 +18,6 @@ from corpus.loaders.base import Block
 pytestmark = pytest.mark.no_cover
 
 EMBEDDER_LIMIT = 30
-# The machine may be busy; the first example loads a vocabulary.
-unhurried = settings(deadline=None, max_examples=60)
 every_strategy = pytest.mark.parametrize("strategy", list(CHUNKERS))
 
 words = st.sampled_from(
@@ -77,7 +75,6 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @every_strategy
-@unhurried
 @given(case=cases())
 def test_every_character_is_in_a_chunk(strategy: str, case: Case) -> None:
     covered = {i for span in case.split(strategy) for i in range(span.start, span.end)}
@@ -85,7 +82,6 @@ def test_every_character_is_in_a_chunk(strategy: str, case: Case) -> None:
 
 
 @every_strategy
-@unhurried
 @given(case=cases())
 def test_no_chunk_is_over_its_limit(strategy: str, case: Case) -> None:
     ruler, embedder = case.ruler(), case.embedder_ruler()
@@ -96,7 +92,6 @@ def test_no_chunk_is_over_its_limit(strategy: str, case: Case) -> None:
 
 
 @every_strategy
-@unhurried
 @given(case=cases())
 def test_chunks_are_in_order_trimmed_and_none_is_inside_another(strategy: str, case: Case) -> None:
     spans = case.split(strategy)
@@ -109,7 +104,6 @@ def test_chunks_are_in_order_trimmed_and_none_is_inside_another(strategy: str, c
 
 
 @every_strategy
-@unhurried
 @given(case=cases())
 def test_neighbours_share_no_more_than_was_asked_for(strategy: str, case: Case) -> None:
     ruler = case.ruler()
@@ -119,7 +113,6 @@ def test_neighbours_share_no_more_than_was_asked_for(strategy: str, case: Case) 
 
 
 @pytest.mark.parametrize("strategy", ["sentence", "recursive", "semantic"])
-@unhurried
 @given(count=st.integers(100, 300), overlap=st.integers(1, 9))
 def test_neighbours_share_all_that_was_asked_for(strategy: str, count: int, overlap: int) -> None:
     text = " ".join(["word"] * count)
@@ -129,7 +122,6 @@ def test_neighbours_share_all_that_was_asked_for(strategy: str, count: int, over
 
 
 @pytest.mark.parametrize("strategy", ["structure", "auto"])
-@unhurried
 @given(case=cases())
 def test_no_large_section_is_joined_to_another(strategy: str, case: Case) -> None:
     embedder = case.embedder_ruler()
@@ -140,7 +132,6 @@ def test_no_large_section_is_joined_to_another(strategy: str, case: Case) -> Non
             assert embedder.count(span.start, start) < 32
 
 
-@unhurried
 @given(text=st.text(max_size=300).filter(lambda t: "\x00" not in t))
 def test_cl100k_spans_cover_the_text(text: str) -> None:
     clean = normalize_text(text.encode("utf-8", "ignore").decode()) if text.isprintable() else ""

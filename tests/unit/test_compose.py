@@ -144,10 +144,14 @@ def test_what_serves_has_no_right_of_roots_and_gets_none() -> None:
     }
 
 
-def test_each_offered_setting_is_known_and_shows_its_default(tmp_path: Path) -> None:
+def test_each_offered_setting_is_known_and_shows_its_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / ".env"
     path.write_text(OFFERED)
     offered = {name.lower() for name in dotenv_values(path)}
+    for name in offered:
+        monkeypatch.delenv(name.upper(), raising=False)
     assert len(offered) > 40
     assert offered <= Env.model_fields.keys()
     env, default = Env(_env_file=path), Env(_env_file=None)  # type: ignore[call-arg]

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from evaluation.metrics import (
     Array,
@@ -203,6 +202,8 @@ def test_full_confidence_falls_into_the_last_bin() -> None:
 
 
 def test_auroc_is_that_of_scikit_learn_with_ties() -> None:
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415 -- seconds, for every process
+
     random = np.random.default_rng(3)
     positive = random.integers(0, 2, 200).astype(float)
     score = np.round(random.random(200) + positive / 4, 1)

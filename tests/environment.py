@@ -1,0 +1,15 @@
+"""Unset the settings before Django reads them, so that tests hold whatever the caller has set."""
+
+import os
+
+from pkb.env import Env
+
+# How many threads each of several processes may have is for the caller to say.
+KEPT = {"PKB_MODEL_THREADS"}
+
+settings = {name.upper() for name in Env.model_fields} - KEPT
+for name in list(os.environ):
+    if name.upper() in settings or (name.upper().startswith("PKB_") and name not in KEPT):
+        del os.environ[name]
+# An empty variable is an unset one, and goes before what .env says.
+os.environ |= dict.fromkeys(settings, "")
