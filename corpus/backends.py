@@ -1,7 +1,7 @@
 """The registries of swappable parts, configured like Django's ``CACHES``."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -110,8 +110,12 @@ class BackendRegistry:
             raise ImproperlyConfigured(
                 f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
             )
+        options = {
+            name: value.get_secret_value() if isinstance(value, SecretStr) else value
+            for name, value in spec.get("OPTIONS", {}).items()
+        }
         try:
-            return import_string(spec["BACKEND"])(**_revealed(spec.get("OPTIONS", {})))
+            return import_string(spec["BACKEND"])(**options)
         except (KeyError, ImportError, TypeError) as exc:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
@@ -130,10 +134,3 @@ class BackendRegistry:
         if setting == self._setting:
             with self._lock:
                 self._instances.clear()
-
-
-def _revealed(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value.get_secret_value() if isinstance(value, SecretStr) else value
-        for name, value in options.items()
-    }

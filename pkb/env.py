@@ -303,19 +303,19 @@ class Env(ServerEnv):
         default=None,
         ge=1_024,
         le=2**50,
-        description="most bytes of the documents that a user owns; unset: no bound",
+        description="maximum bytes of the documents that a user owns; unset: no limit",
     )
     pkb_user_max_documents: int | None = Field(
         default=None,
         ge=1,
         le=10**9,
-        description="most documents in collections that a user owns; unset: no bound",
+        description="maximum documents in collections that a user owns; unset: no limit",
     )
     pkb_user_max_jobs: int | None = Field(
         default=None,
         ge=1,
         le=10**6,
-        description="most unfinished jobs that a user has made; unset: no bound",
+        description="maximum unfinished jobs of a user; unset: no limit",
     )
     pkb_keep_originals: bool = Field(
         default=True, description="keep files of `POST /ingest` as long as their documents"

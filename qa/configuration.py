@@ -103,12 +103,13 @@ def read_configuration(embedding_model: str) -> Configuration:
         "judge": rerankers.find_spec(settings.PKB_JUDGE_MODEL),
         "reader": readers.find_spec(settings.PKB_READER_MODEL),
     }
+    adapter = (specs["reader"] or {}).get("OPTIONS", {}).get("adapter", "")
     return Configuration(
         settings={**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
         models={use: _told(spec or {}) for use, spec in specs.items()},
         answerers={name: _told(spec) for name, spec in settings.PKB_ANSWERERS.items()},
         calibration=_content_sha256(settings.PKB_CALIBRATION),
-        adapter=_adapter_sha256(specs["reader"] or {}),
+        adapter=_content_sha256(Path(adapter)) if adapter else "",
         program=_program_sha256(),
         database=settings.DATABASES["default"].get("OPTIONS", {}).get("options", ""),
     )
@@ -118,18 +119,13 @@ def _told(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What may be told of a backend, and decides what it says."""
     options = spec.get("OPTIONS", {})
     told = {
-        name: _without_credentials(value)
+        name: _CREDENTIALS.sub("", value) if isinstance(value, str) and "://" in value else value
         for name, value in options.items()
         if name not in _OF_THE_MACHINE
         and not isinstance(value, SecretStr)
         and not _SECRET.search(name)
     }
     return {**spec, "OPTIONS": told}
-
-
-def _without_credentials(value: Any) -> Any:
-    is_address = isinstance(value, str) and "://" in value
-    return _CREDENTIALS.sub("", value) if is_address else value
 
 
 def _program_sha256() -> str:
@@ -140,11 +136,6 @@ def _program_sha256() -> str:
         return _content_sha256(find_program(options["program"], folder=options["programs"]))
     except ImproperlyConfigured:  # removed since it was loaded
         return ""
-
-
-def _adapter_sha256(spec: Mapping[str, Any]) -> str:
-    adapter = spec.get("OPTIONS", {}).get("adapter", "")
-    return _content_sha256(Path(adapter)) if adapter else ""
 
 
 def _content_sha256(path: Path) -> str:

@@ -169,7 +169,8 @@ def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...
         if segment.begins_item:
             while opened and not _holds(opened[-1], segment):
                 opened.pop()
-        if segment.kind is Kind.ROW and not _is_below_row(found, at):
+        is_below_row = at > 0 and found[at - 1].kind in _TABLE and not segment.begins_block
+        if segment.kind is Kind.ROW and not is_below_row:
             names_columns = at + 1 < len(found) and found[at + 1].kind is Kind.RULE
             header = [segment] if names_columns else []
         is_below = segment.kind is Kind.ROW and header != [segment]
@@ -187,10 +188,6 @@ def goes_on(found: Sequence[Segment], at: int) -> bool:
     # Where a list and a table, or two tables, follow on each other, an empty line is between them.
     is_table = any(one.kind in _TABLE and not one.indent for one in (each, before))
     return not (each.begins_block and is_table)
-
-
-def _is_below_row(found: Sequence[Segment], at: int) -> bool:
-    return at > 0 and found[at - 1].kind in _TABLE and not found[at].begins_block
 
 
 def _holds(item: Segment, other: Segment) -> bool:

@@ -56,7 +56,12 @@ def cut_chunks(
     spans = split_text(
         text,
         outline=outline,
-        rule=_rule_of(collection),
+        rule=ChunkingRule(
+            strategy=collection.chunk_strategy,
+            size=collection.chunk_size,
+            overlap=collection.chunk_overlap,
+            overlap_sentences=collection.chunk_overlap_sentences,
+        ),
         ruler=_unit_ruler(text, collection, ruler),
         embedder_ruler=ruler,
         embedder_limit=lambda path: embedder.max_tokens - contexts.tokens(path),
@@ -67,15 +72,6 @@ def cut_chunks(
         NewChunk(s, piece, contexts.text(s.heading_path), count)
         for s, piece, count in zip(spans, texts, counts, strict=True)
     ]
-
-
-def _rule_of(collection: Collection) -> ChunkingRule:
-    return ChunkingRule(
-        strategy=collection.chunk_strategy,
-        size=collection.chunk_size,
-        overlap=collection.chunk_overlap,
-        overlap_sentences=collection.chunk_overlap_sentences,
-    )
 
 
 def _unit_ruler(text: str, collection: Collection, embedder_ruler: Ruler) -> Ruler:

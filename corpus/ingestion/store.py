@@ -79,11 +79,12 @@ class Attributes:
 
     def filled_by(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int = 0) -> Self:
         """Fill what was not given with what a file says of itself."""
+        page_count = loaded.metadata.get("page_count", 0)
         return replace(
             self,
             media_type=media_type,
             size_bytes=size_bytes or self.size_bytes,
-            page_count=_page_count(loaded),
+            page_count=page_count if isinstance(page_count, int) else 0,
             title=self.title or line_of(loaded.title, "title"),
             chapter=self.chapter or line_of(loaded.chapter, "chapter"),
             user_created_at=self.user_created_at or _created_at(loaded),
@@ -100,11 +101,6 @@ class Attributes:
 
 
 ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
-
-
-def _page_count(loaded: LoadedDocument) -> int:
-    stated = loaded.metadata.get("page_count", 0)
-    return stated if isinstance(stated, int) else 0
 
 
 def _created_at(loaded: LoadedDocument) -> datetime | None:
@@ -246,7 +242,9 @@ def store_document(
         embedded_count = sum(chunk.input_sha256 in encoded.vectors for chunk in version.chunks)
     with span(Step.WRITE_DOCUMENT):
         document = existing or Document(collection=collection)
-        _drop_at_commit(document.kept_file, kept_file=attributes.kept_file)
+        if document.kept_file and document.kept_file != attributes.kept_file:
+            # The file of the version before goes with it.
+            drop_at_commit(path_of(document.kept_file))
         attributes.write_to(document)
         _write_version(document, version)
         if embedded_count < len(version.chunks):
@@ -257,7 +255,11 @@ def store_document(
         _write_embeddings(stored, version.chunks, encoded)
     with span(Step.WRITE_TAGS):
         by_rule = tags_by_rules(document) if by_rules else []
-        tags = _write_tags(document, (*attributes.tags, *by_rule), is_replaced=existing is not None)
+        tags = tuple(dict.fromkeys((*attributes.tags, *by_rule)))
+        if existing is not None:
+            set_tags(document, tags)
+        else:
+            put_tags([document.pk], tags, collection_id=document.collection_id)
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
@@ -316,15 +318,6 @@ def find_place(
     return next(filter(None, (writable.find(rule.collection) for rule in held)), None)
 
 
-def _write_tags(document: Document, named: Sequence[str], *, is_replaced: bool) -> tuple[str, ...]:
-    tags = tuple(dict.fromkeys(named))
-    if is_replaced:
-        set_tags(document, tags)
-    else:
-        put_tags([document.pk], tags, collection_id=document.collection_id)
-    return tags
-
-
 def tags_by_rules(document: Document) -> list[str]:
     """Return the tags that rules give to a document, stored with its chunks."""
     return [name for rule in rules_of(document, rules_in_force()) for name in rule.tags]
@@ -359,12 +352,6 @@ def _existing(collection: Collection, source_uri: str) -> Document | None:
     return rows.filter(collection=collection, source_uri=source_uri).first()
 
 
-def _drop_at_commit(former: str, *, kept_file: str) -> None:
-    """Let the file of the version before go with it."""
-    if former and former != kept_file:
-        drop_at_commit(path_of(former))
-
-
 def _write_version(document: Document, version: Version) -> None:
     document.raw_text = version.text
     document.outline = version.outline.to_json()
@@ -386,6 +373,7 @@ def _write_chunks(
 
     Rows of unchanged text are kept and moved.
     """
+    collection = document.collection
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
     # The last first, as they are taken from the end: repeated texts stay in their order.
     rows_of_it = Chunk.objects.filter(document=document).order_by("-ordinal")
@@ -396,7 +384,11 @@ def _write_chunks(
     moved: list[Chunk] = []
     for ordinal, chunk in enumerate(chunks):
         rows = kept[chunk.chunk_sha256, chunk.context]
-        row = rows.pop() if rows else _new_chunk(document)
+        row = (
+            rows.pop()
+            if rows
+            else Chunk(document=document, collection=collection, language=collection.language)
+        )
         (fresh if row._state.adding else moved).append(row)
         _fill_chunk(row, chunk, ordinal)
         stored.append(row)
@@ -413,11 +405,6 @@ def _delete_chunks(chunks: ChunkQuerySet) -> None:
     """Delete chunks of a document that this transaction writes; others' answers let go of them."""
     with acting_as(SYSTEM):
         chunks.remove()
-
-
-def _new_chunk(document: Document) -> Chunk:
-    collection = document.collection
-    return Chunk(document=document, collection=collection, language=collection.language)
 
 
 # What may change of a chunk whose text and context do not.

@@ -1,6 +1,6 @@
 """Make vectors, no text's twice; what cannot be made at once is brought by a job."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
@@ -69,7 +69,9 @@ def encode(
     fresh: Vectors = {}
     failed_in_a_row = 0
     # Texts of one length together: a batch is padded to its longest.
-    for batch in _batches(sorted(missing, key=lambda digest: len(inputs[digest])), batch_size):
+    missing.sort(key=lambda digest: len(inputs[digest]))
+    for start in range(0, len(missing), batch_size):
+        batch = missing[start : start + batch_size]
         try:
             encoded = _embed([inputs[digest] for digest in batch], embedder, attempts)
         except BackendError as exc:
@@ -83,11 +85,6 @@ def encode(
             failed_in_a_row = 0
             fresh.update(zip(batch, encoded, strict=True))
     return Encoded(embedder.name, {**vectors, **fresh}, frozenset(fresh))
-
-
-def _batches(digests: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    for start in range(0, len(digests), size):
-        yield digests[start : start + size]
 
 
 def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[np.float32]:

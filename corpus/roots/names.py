@@ -36,7 +36,7 @@ def shown_path(path: str) -> str:
 
 def shown_address(source_uri: str, *, file_path: str) -> str:
     """Return a document's address as clients see it; one that they gave it is as they gave it."""
-    if not _is_of_file(source_uri, file_path):
+    if not (file_path and source_uri.startswith(_FILE_URI)):
         return source_uri
     return _shorten(source_uri, _addresses())
 
@@ -71,10 +71,6 @@ def shown_column(column: str, *, of: str = "") -> Case:
     ]
     last = Func(F(name), Value("/"), Value(-1), function="split_part")
     return Case(*kept, *below, default=last, output_field=TextField())
-
-
-def _is_of_file(source_uri: str, file_path: str) -> bool:
-    return bool(file_path) and source_uri.startswith(_FILE_URI)
 
 
 def _shorten(path: str, prefixes: Iterable[tuple[str, str]]) -> str:

@@ -203,17 +203,11 @@ def try_rule(rule: Rule) -> Trial:
     changing = lacking(matching, rule.tags)
     changing_count = changing.count()
     shown = (changing if changing_count else matching).listed().order_by("-created_at", "pk")
-    documents = list(shown[:SHOWN])
-    return Trial(
-        matching.count(),
-        changing_count,
-        [(each, _lacked(each, rule.tags)) for each in documents],
-    )
-
-
-def _lacked(document: Document, tags: Sequence[str]) -> list[str]:
-    carried = {tag.name for tag in document.tags.all()}
-    return [name for name in tags if name not in carried]
+    documents = []
+    for document in shown[:SHOWN]:
+        carried = {tag.name for tag in document.tags.all()}
+        documents.append((document, [name for name in rule.tags if name not in carried]))
+    return Trial(matching.count(), changing_count, documents)
 
 
 def apply_rule(rule: Rule) -> int:

@@ -66,7 +66,9 @@ class ExtractiveAnswerer:
             found = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
             other = found[-1]
             is_apart = other.end_char <= first.start_char or first.end_char <= other.start_char
-            if is_apart and not _repeats(other.text, first.text):
+            # A sentence that stands in both is one that the document says twice.
+            sentences = (other.text[each.start : each.end] for each in split_segments(other.text))
+            if is_apart and not any(each in first.text for each in sentences):
                 return found
         return ()
 
@@ -95,11 +97,6 @@ def _join(spans: Sequence[Span], text: str) -> Iterator[Span]:
             start = following[0]
         end = following[1]
     yield start, end
-
-
-def _repeats(text: str, other: str) -> bool:
-    """Return whether a sentence of a text stands in another, as what a document says twice."""
-    return any(text[each.start : each.end] in other for each in split_segments(text))
 
 
 # Words that what is needed may have over the most words of an excerpt.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from corpus.sentences import sentence_spans
-from qa.proof.confidence import Calibration, gather_evidence, gather_evidence_alone, likeliest_first
+from qa.proof.confidence import Calibration, gather_evidence, likeliest_first
 from qa.proof.disagreement import find_disagreement, put_newest_first
 from qa.types import (
     Answer,
@@ -89,8 +89,11 @@ class AnswerText:
             self.text += piece.text
             self.citations += [cite(quote, start, len(self.text)) for quote in piece.quotes]
         self.confidence = max(self.confidence, confidence)
-        if self.confidence >= self.answer_from:
-            self._say_all()
+        while self.confidence >= self.answer_from and self._said_count < len(self.citations):
+            begin = self.citations[self._said_count - 1].answer_end if self._said_count else 0
+            citation = self.citations[self._said_count]
+            self._said_count += 1
+            self.say(self.text[begin : citation.answer_end], citation)
 
     def _gap(self, piece: Piece, *, is_list: bool) -> str:
         if piece.layout == "item" and is_list:
@@ -98,13 +101,6 @@ class AnswerText:
         if not self.text:
             return ""
         return " " if self._last == piece.layout == "sentence" else "\n\n"
-
-    def _say_all(self) -> None:
-        while self._said_count < len(self.citations):
-            begin = self.citations[self._said_count - 1].answer_end if self._said_count else 0
-            citation = self.citations[self._said_count]
-            self._said_count += 1
-            self.say(self.text[begin : citation.answer_end], citation)
 
 
 def cite(quote: Quote, start: int, end: int) -> Citation:
@@ -185,6 +181,11 @@ class CitationVerifier:
     ) -> Answer:
         """Return the answer with this text, and what else is known of it."""
         cited = {citation.passage.chunk_id for citation in text.citations}
+        # Of what says otherwise that is weighed as if it were the best found, not its rank.
+        alone = {
+            chunk: replace(evidence, behind=0.0)
+            for chunk, evidence in gather_evidence(passages).items()
+        }
         return Answer(
             question,
             text.text,
@@ -192,7 +193,13 @@ class CitationVerifier:
             tuple(text.citations),
             short=None if wants_list else _find_short(text.text, text.citations),
             closest=self._find_closest(passages, leave_out=cited),
-            disagreement=self._find_disagreement(question, text.citations, passages),
+            disagreement=find_disagreement(
+                question,
+                text.citations,
+                passages,
+                self._estimate(alone),
+                answer_from=self.answer_from,
+            ),
         )
 
     def abstain(
@@ -258,15 +265,6 @@ class CitationVerifier:
                 close = _show_close(passage, reading, chances[passage.chunk_id])
                 chosen.setdefault(passage.chunk_id, close)
         return tuple(chosen.values())
-
-    def _find_disagreement(
-        self, question: str, citations: Sequence[Citation], passages: Sequence[Passage]
-    ) -> tuple[ClosePassage, ...]:
-        """Return the passages that say otherwise and would be sure enough to be quoted alone."""
-        chances = self._estimate(gather_evidence_alone(passages))
-        return find_disagreement(
-            question, citations, passages, chances, answer_from=self.answer_from
-        )
 
     def _estimate(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
         return {chunk: self.calibration.estimate(each) for chunk, each in evidence.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,6 @@ def gather_evidence(passages: Sequence[Passage]) -> dict[str, Evidence]:
         passage.chunk_id: Evidence(passage.reading.score, behind=passage.score - best)
         for passage in passages
         if passage.reading is not None
-    }
-
-
-def gather_evidence_alone(passages: Sequence[Passage]) -> dict[str, Evidence]:
-    """Return the same as if each were the best one found: what it says is weighed, not its rank."""
-    return {
-        chunk: replace(evidence, behind=0.0)
-        for chunk, evidence in gather_evidence(passages).items()
     }
 
 

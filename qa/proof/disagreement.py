@@ -8,7 +8,7 @@ something else, another name or number beside the marked words, ends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import SequenceMatcher
@@ -253,11 +253,8 @@ def _have_one_unit(numbers: Sequence[Number], others: Sequence[Number]) -> bool:
 
 
 def _months(words: Sequence[Word]) -> set[str]:
-    return {month for word in words for month in MONTHS if _is_month(word, month)}
-
-
-def _is_month(word: Word, month: str) -> bool:
-    return word.is_name and len(word.text) >= 3 and month.startswith(word.text)  # noqa: PLR2004
+    named = [word.text for word in words if word.is_name and len(word.text) >= 3]  # noqa: PLR2004
+    return {month for month in MONTHS for name in named if month.startswith(name)}
 
 
 def _may_be_rounded(value: Decimal, other: Decimal) -> bool:
@@ -317,11 +314,7 @@ def _has_name(words: Sequence[Word]) -> bool:
 def _abbreviates(names: Sequence[Word], others: Sequence[Word]) -> bool:
     """Tell a name from its first letters."""
     short, long = sorted((names, others), key=len)
-    return len(short) == 1 and short[0].text == "".join(_initials(long))
-
-
-def _initials(words: Sequence[Word]) -> Iterator[str]:
-    return (word.text[0] for word in words)
+    return len(short) == 1 and short[0].text == "".join(word.text[0] for word in long)
 
 
 def put_newest_first(

@@ -17,7 +17,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from corpus.embedders import Embedder, embed_queries, get_embedder
+from corpus.embedders import embed_queries, get_embedder
 from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks, read_lexical_query
 from corpus.loaders.stated import day_of
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
@@ -103,7 +103,10 @@ class Legs:
 
     def search_vectors(self) -> Scores:
         """Return the cosine similarity of the most similar chunks, clipped to 0."""
-        among = inf if self._is_filtered else self._chunk_count
+        among = inf
+        if not self._is_filtered:
+            words = self._words
+            among = words.chunk_count if words else count_chunks(self._collection.pk)
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             model = self._collection.embedding_model
             if self._few is not None:
@@ -173,10 +176,6 @@ class Legs:
     def word_count(self) -> int:
         """How many of the question's words are in the collection."""
         return len(self._words.words) if self._words else 0
-
-    @property
-    def _chunk_count(self) -> int:
-        return self._words.chunk_count if self._words else count_chunks(self._collection.pk)
 
     @cached_property
     def _words(self) -> LexicalQuery | None:
@@ -281,7 +280,10 @@ class HybridRetriever:
         collection = Collection.objects.named(query.collection)
         started = perf_counter()
         embedder = get_embedder(collection.embedding_model)
-        vectors = [_embed(wording.text, embedder, mode=mode) for wording in query.wordings]
+        vectors = []
+        for wording in query.wordings:
+            sentences = find_sentences(wording.text) if mode == "hybrid" else ()
+            vectors.append(embed_queries([wording.text, *sentences], embedder=embedder))
         embedded = perf_counter()
         count = max(limit, self.candidate_count)
         searches = [
@@ -304,7 +306,12 @@ class HybridRetriever:
             similarities = {
                 pk: row.similarity for pk, row in rows.items() if row.similarity is not None
             }
-            floor = self._find_floor(similarities[pk] for pk in near.keys() & similarities.keys())
+            # What counts 0, however many rows were asked for: by the last of them, the order of
+            # the first ten would depend on how many are shown (docs/decisions/0004).
+            ranked = sorted(
+                (similarities[pk] for pk in near.keys() & similarities.keys()), reverse=True
+            )[: self.candidate_count]
+            floor = ranked[-1] if ranked else 0.0
             scores = fuse_legs(
                 # A chunk that has no vector yet is found by its words.
                 {pk: similarities.get(pk, floor) for pk in rows},
@@ -314,15 +321,6 @@ class HybridRetriever:
                 word_count=legs.word_count,
             )
         return scores, rows
-
-    def _find_floor(self, similarities: Iterable[float]) -> float:
-        """Return the similarity that counts 0, however many rows were asked for.
-
-        By the last of the rows, the order of the first ten would depend on how many are shown
-        (docs/decisions/0004).
-        """
-        ranked = sorted(similarities, reverse=True)[: self.candidate_count]
-        return ranked[-1] if ranked else 0.0
 
     def _semantic(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
         # The index ranks in half precision; order and score by the vectors themselves.
@@ -354,12 +352,6 @@ def _read_best(found: Iterable[Found], limit: int) -> list[Passage]:
         passage_of(chunks[pk], score=scores[pk], similarity=rows[pk].question_similarity)
         for pk in best
     ]
-
-
-def _embed(text: str, embedder: Embedder, *, mode: str) -> NDArray[np.float32]:
-    """Return the text's vector first; for ``hybrid`` then those of its sentences. (m, d)."""
-    sentences = find_sentences(text) if mode == "hybrid" else ()
-    return embed_queries([text, *sentences], embedder=embedder)
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:

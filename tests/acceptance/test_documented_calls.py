@@ -101,6 +101,7 @@ def test_every_documented_call_succeeds(service: tuple[str, str], tmp_path: Path
         values |= named_values(call, done.stdout)
 
 
+@pytest.mark.timeout(900)
 def test_every_step_of_the_tutorial_prints_what_the_page_shows(
     service: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -127,11 +127,9 @@ def _parts(token: re.Match[str]) -> Iterable[str]:
         return (_plain_number(text),)
     if token.lastgroup == "sign":
         return (_SIGNS.get(text, text),)
-    return _SHORT_FORMS.get(text) or _take_apart(text)
-
-
-def _take_apart(text: str) -> tuple[str, ...]:
-    """Write "n't" out, take a genitive's and other endings off."""
+    if text in _SHORT_FORMS:
+        return _SHORT_FORMS[text]
+    # "n't" is written out; a genitive's and other endings go.
     return (text[:-3], "not") if text.endswith("n't") else (text.partition("'")[0],)
 
 
