@@ -9,34 +9,36 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Seen, Site
+from tests.drawing import examples
 from tests.factories import LIGHTHOUSE_QUESTION
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow
 
-# 20 payloads; each goes into a title, a text, a tag, a file name and a query: 100 places.
+# Each goes into a title, a text, a tag, a file name and a query; six in each run, all 20 in a
+# campaign.
 PAYLOADS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
-    "<svg onload=alert(1)>",
     '"><script>alert(1)</script>',
+    "![x](http://evil.invalid/pixel.png)",
+    "</textarea><script>alert(1)</script>",
+    "<div hx-get=http://evil.invalid/ hx-trigger=load>",
+    "<svg onload=alert(1)>",
     "'><img src=//evil.invalid/x onerror=alert(1)>",
     "<iframe src=javascript:alert(1)></iframe>",
     "<body onload=alert(1)>",
     "<a href=javascript:alert(1) autofocus onfocus=alert(1)>x</a>",
     "<style>@import '//evil.invalid/s.css';</style>",
     "<link rel=stylesheet href=//evil.invalid/s.css>",
-    "![x](http://evil.invalid/pixel.png)",
     "[x](javascript:alert(1))",
     "{{7*7}}{% debug %}",
-    "</textarea><script>alert(1)</script>",
     "</title><script>alert(1)</script>",
     "<details open ontoggle=alert(1)>",
-    "<div hx-get=http://evil.invalid/ hx-trigger=load>",
     "<div hx-on::load=alert(1)>",
     "<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
     "<meta http-equiv=refresh content='0;url=http://evil.invalid/'>",
-]
+][: examples(6)]
 LOOKS = {"desktop, light": (1280, 800, "light"), "narrow, dark": (360, 740, "dark")}
 
 
@@ -192,7 +194,7 @@ def hostile(site: Site) -> Callable[[], list[str]]:
 def test_hostile_text_stays_text(
     watched: tuple[Page, Seen], site: Site, hostile: Callable[[], list[str]]
 ) -> None:
-    """20 payloads in each of title, text, tag, file name and search query; two in a question."""
+    """Payloads in each of title, text, tag, file name and search query; two in a question."""
     page, seen = watched
     documents = hostile()
     for path in ("/ui/library", "/ui/library?sort=name", "/ui/search?q=bread+baked", "/ui/quality"):

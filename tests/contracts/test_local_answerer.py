@@ -133,6 +133,7 @@ def test_stream_is_the_same_text_piece_by_piece(gguf: Path) -> None:
     assert (events[0].type, events[-1].type) == ("start", "end")
 
 
+@pytest.mark.campaign
 def test_passages_beyond_the_context_are_left_out_with_a_note(gguf: Path) -> None:
     narrow = LMAnswerer(
         f"local:{gguf}", threads=1, max_tokens=300, timeout_s=PATIENCE_S, context_tokens=1_024
@@ -142,6 +143,7 @@ def test_passages_beyond_the_context_are_left_out_with_a_note(gguf: Path) -> Non
     assert sources_of(draft) <= {PASSAGES[0].text, LONG}
 
 
+@pytest.mark.campaign
 def test_a_local_model_is_given_the_first_passages_up_to_a_length(gguf: Path) -> None:
     answerer = LMAnswerer(
         f"local:{gguf}", threads=1, max_tokens=300, timeout_s=PATIENCE_S, local_passage_tokens=150
@@ -218,8 +220,8 @@ story = engine.stream(request_for("Tell a very long story.", max_tokens=3000))
 @pytest.mark.parametrize(
     ("end", "code"),
     [
-        ("print('done')", 0),
-        ("sys.exit(3)", 3),
+        pytest.param("print('done')", 0, marks=pytest.mark.campaign),
+        pytest.param("sys.exit(3)", 3, marks=pytest.mark.campaign),
         ("threading.Thread(target=lambda: list(story), daemon=True).start(); time.sleep(.2)", 0),
         ("threading.Timer(.5, os.kill, (os.getpid(), signal.SIGINT)).start(); list(story)", -2),
     ],

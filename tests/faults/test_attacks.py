@@ -128,7 +128,13 @@ def show_schema(address: str) -> httpx.Response:
     return httpx.get(f"{address}/schema", timeout=120)
 
 
-@pytest.mark.parametrize("door", [ask, search, chat, call_tool, show_schema])
+OTHER_DOORS = [search, call_tool, show_schema]
+
+
+@pytest.mark.parametrize(
+    "door",
+    [ask, chat, *(pytest.param(door, marks=pytest.mark.campaign) for door in OTHER_DOORS)],
+)
 def test_of_too_many_some_are_answered_and_the_others_told_to_come_again(
     address: str, door: Any
 ) -> None:

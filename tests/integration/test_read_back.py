@@ -22,6 +22,7 @@ from corpus.vector_index import ensure_vector_index
 from pkb.preload import models_of_a_question
 from qa.api import answers, sessions
 from qa.models import Answer
+from tests.drawing import examples
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
@@ -194,8 +195,7 @@ def test_what_is_taken_is_shown_by_every_door(
     taken = 0
 
     @drawing(
-        max_examples=ROUNDS,
-        deadline=None,
+        max_examples=examples(ROUNDS),
         derandomize=True,
         database=None,
         phases=(Phase.explicit, Phase.generate),
