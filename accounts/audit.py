@@ -51,14 +51,14 @@ def record_event(
     )
 
 
-def record_act(action: str, *, subject: object, status: int | None = None) -> None:
+def record_action(action: str, *, subject: object, status: int | None = None) -> None:
     """Note what a user did, after it was done; nothing where nobody is known.
 
     What was done stays done: if it cannot be noted, the log says so.
     """
     if current_principal().user_id is None:
         return
-    with _told_to_the_log(action):
+    with _log_failure(action):
         record_event(action, subject=subject, status=status)
 
 
@@ -83,7 +83,7 @@ def purge_events(*, dry_run: bool = False) -> int:
 
 
 @contextmanager
-def _told_to_the_log(action: str) -> Iterator[None]:
+def _log_failure(action: str) -> Iterator[None]:
     try:
         yield
     except DatabaseError as exc:

@@ -11,13 +11,13 @@ from django.utils import timezone
 from knox.auth import TokenAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 
-from accounts.addresses import is_within
+from accounts.client_ip import is_within
 from accounts.models import ApiKey
 from corpus.access.principal import NOBODY, Principal, Scope
 from corpus.errors import NotLoggedIn
 
 # That a key is in use is noted this often, and not at each request.
-USE_NOTED_EVERY = timedelta(minutes=1)
+LAST_USED_INTERVAL = timedelta(minutes=1)
 # As knox makes them by our settings: what looks otherwise is not looked up.
 _FORM = re.compile(r"pkb_[0-9a-f]{64}")
 # One that can be refused for another reason must not tell that it exists.
@@ -28,7 +28,7 @@ class KeyAuthentication(TokenAuthentication):
     """knox's check of a key, which here leaves expired and revoked ones to be looked at."""
 
     def _cleanup_token(self, auth_token: ApiKey) -> bool:
-        return auth_token.state != "live"
+        return auth_token.state != "active"
 
 
 def find_key(headers: Mapping[str, str]) -> str | None:
@@ -63,7 +63,7 @@ def authenticate_key(key: str, *, address: str) -> Principal:
         raise NotLoggedIn(_REFUSAL) from exc
     if found.networks and not is_within(address, found.networks):
         raise NotLoggedIn(_REFUSAL)
-    _note_use(found)
+    _update_last_used(found)
     # What its user may no longer do, no key of theirs does.
     scopes = scopes_of(user) & {Scope(scope) for scope in found.scopes}
     bounds = None if found.collections is None else tuple(found.collections)
@@ -84,7 +84,7 @@ def scopes_of(user: Any) -> frozenset[Scope]:
     return frozenset(Scope) if user.is_staff else frozenset({Scope.READ, Scope.INGEST})
 
 
-def _note_use(key: ApiKey) -> None:
+def _update_last_used(key: ApiKey) -> None:
     now = timezone.now()
-    if key.last_used_at is None or now - key.last_used_at > USE_NOTED_EVERY:
+    if key.last_used_at is None or now - key.last_used_at > LAST_USED_INTERVAL:
         ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)

@@ -12,7 +12,7 @@ from corpus.errors import GrantNotFound, InvalidInput, NotAllowed
 from corpus.models import Collection, Grant
 
 
-def find_owned(address: str) -> Collection:
+def get_owned_collection(address: str) -> Collection:
     """Return a collection whose grants who acts may see and change.
 
     Raises:
@@ -25,19 +25,19 @@ def find_owned(address: str) -> Collection:
     return collection
 
 
-def grants_of(collection: Collection) -> QuerySet[Grant]:
+def list_grants(collection: Collection) -> QuerySet[Grant]:
     return collection.grants.select_related("user", "group").order_by("pk")
 
 
 @transaction.atomic
-def give(collection: Collection, role: str, *, user: str = "", group: str = "") -> Grant:
+def grant_role(collection: Collection, role: str, *, user: str = "", group: str = "") -> Grant:
     """Let a user or a group do what a role may; another role takes the place of theirs.
 
     Raises:
         InvalidInput: There is nobody of that name, or not one of the two is named.
         NotAllowed: Who acts does so by a key that is bound to collections.
     """
-    _refuse_bound_key()
+    _reject_bound_key()
     if bool(user) == bool(group):
         raise InvalidInput("Name a user or a group.", field="user")
     to: dict[str, Any] = {"user": _find_user(user)} if user else {"group": _find_group(group)}
@@ -45,30 +45,30 @@ def give(collection: Collection, role: str, *, user: str = "", group: str = "") 
     return grant
 
 
-def take_back(collection: Collection, grant_id: int) -> None:
+def revoke_grant(collection: Collection, grant_id: int) -> None:
     """Have a grant hold no more, from the next statement on.
 
     Raises:
         GrantNotFound: The collection has none of that id.
-        NotAllowed: As of ``give``.
+        NotAllowed: As of ``grant_role``.
     """
-    _refuse_bound_key()
+    _reject_bound_key()
     deleted, _ = collection.grants.filter(pk=grant_id).delete()
     if not deleted:
         raise GrantNotFound(f"There is no grant {grant_id} of this collection.")
 
 
-def publish(collection: Collection, *, is_public: bool) -> None:
+def set_public(collection: Collection, *, is_public: bool) -> None:
     """Let every user read a collection, or no longer.
 
     Raises:
-        NotAllowed: As of ``give``.
+        NotAllowed: As of ``grant_role``.
     """
-    _refuse_bound_key()
+    _reject_bound_key()
     Collection.objects.filter(pk=collection.pk).update(is_public=is_public)
 
 
-def _refuse_bound_key() -> None:
+def _reject_bound_key() -> None:
     """Reject a key for uploads: who it let in would stay when it leaked and is revoked."""
     principal = current_principal()
     if principal.collections is not None and not principal.may(Scope.ADMIN):

@@ -19,7 +19,7 @@ MAX_DAYS = 3_650
 
 
 @transaction.atomic
-def make_key(
+def create_key(
     user: Any,
     *,
     name: str,

@@ -22,8 +22,8 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.addresses import client_address, network_of
 from accounts.audit import record_event
+from accounts.client_ip import client_ip, client_network
 from accounts.models import (
     MAX_ADDRESS_CHARS,
     MAX_NAME_CHARS,
@@ -41,7 +41,7 @@ WINDOW = timedelta(minutes=15)
 MAX_NAME_FAILURES = 50
 NAME_WINDOW = timedelta(hours=1)
 # A browser or network from which nobody has logged in for so long is new again.
-KNOWN_FOR = timedelta(days=365)
+KNOWN_CLIENT_AGE = timedelta(days=365)
 COOKIE = "known_browser"
 
 # Failures are noted one at a time: each count is reached once, and one of a minute is the first.
@@ -74,7 +74,7 @@ class LoginHandler(AxesHandler):  # type: ignore[misc]
         if request is None or request.axes_locked_out:
             return
         name = _name_of(credentials)
-        note_failure(request, name)
+        count_failed_login(request, name)
         request.axes_locked_out = is_locked_out(request, name)
 
     def reset_attempts(
@@ -87,7 +87,7 @@ class LoginHandler(AxesHandler):  # type: ignore[misc]
         """Let in at once whom wrong passwords locked out; what ``manage.py axes_reset`` does."""
         at_address, of_name = Q(), Q()
         if ip_address:
-            at_address = Q(network=network_of(ip_address))
+            at_address = Q(network=client_network(ip_address))
         if username:
             of_name = Q(name=username)
         with transaction.atomic():
@@ -104,7 +104,7 @@ def is_locked_out(request: HttpRequest, name: str) -> bool:
 
 
 @transaction.atomic
-def note_failure(request: HttpRequest, name: str, *, reason: str = "") -> None:
+def count_failed_login(request: HttpRequest, name: str, *, reason: str = "") -> None:
     """Count a failed login, and record it.
 
     The first of a minute from one network is recorded at once, others by ``record_failures``.
@@ -138,7 +138,7 @@ def note_failure(request: HttpRequest, name: str, *, reason: str = "") -> None:
 
 
 @transaction.atomic
-def note_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | None]:
+def register_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | None]:
     """Have the network of a good login be known.
 
     Returns:
@@ -165,7 +165,7 @@ def remember_browser(request: HttpRequest, reply: HttpResponseBase, *, user: Any
     reply.set_cookie(
         COOKIE,
         token,
-        max_age=KNOWN_FOR,
+        max_age=KNOWN_CLIENT_AGE,
         path=reverse("web:login"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -197,7 +197,7 @@ def purge_logins(*, dry_run: bool = False) -> int:
     now = timezone.now()
     old = [
         FailedLogin.objects.filter(created_at__lt=now - timedelta(days=settings.PKB_AUDIT_DAYS)),
-        KnownClient.objects.filter(logged_in_at__lt=now - KNOWN_FOR),
+        KnownClient.objects.filter(logged_in_at__lt=now - KNOWN_CLIENT_AGE),
     ]
     if dry_run:
         return sum(rows.count() for rows in old)
@@ -217,12 +217,12 @@ def _name_of(credentials: Any) -> str:
 
 
 def _find_source(request: HttpRequest, name: str) -> Source:
-    network = network_of(client_address(request))[:MAX_ADDRESS_CHARS]
+    network = client_network(client_ip(request))[:MAX_ADDRESS_CHARS]
     browser = _digest(request.COOKIES.get(COOKIE, ""))
     known = KnownClient.objects.filter(
         user__username=name,
         client__in=[network, browser],
-        logged_in_at__gt=timezone.now() - KNOWN_FOR,
+        logged_in_at__gt=timezone.now() - KNOWN_CLIENT_AGE,
     )
     clients = set(known.values_list("client", flat=True))
     return Source(browser if browser in clients else network, network, bool(clients))

@@ -65,7 +65,7 @@ class ApiKey(AbstractAuthToken):
     def state(self) -> str:
         if self.revoked_at:
             return "revoked"
-        return "expired" if self.expiry and self.expiry <= timezone.now() else "live"
+        return "expired" if self.expiry and self.expiry <= timezone.now() else "active"
 
 
 class Identity(models.Model):

@@ -5,7 +5,7 @@
 
 VAR is the PKB_DATA_DIR of a filled installation, WORK an empty folder for what is made. The
 restored one is on an embedded Postgres of its own, or in the empty database URL, from where it is
-then moved to an embedded one again. FILE has lines of JSON with ``text``, gzipped; without it the
+then moved to an embedded one again. FILE has lines of JSON with ``text``, open_gzip; without it the
 first words of chunks are asked, spread over all. With ``--kills`` nothing is asked: restores into
 the empty database are killed at random moments, and one then runs to its end.
 """

@@ -29,7 +29,7 @@ from django.core.management import call_command  # isort: skip
 from django.db import connection  # isort: skip
 
 from accounts.authentication import principal_of
-from accounts.grants import give
+from accounts.grants import grant_role
 from corpus.access.principal import SYSTEM, Principal, acting_as
 from corpus.catalogue import create_collection
 from corpus.errors import CollectionNotFound
@@ -197,7 +197,7 @@ def make_tenants(count: int) -> None:
             for part in ("key", "lamp", "boat"):
                 text = f"The {part} of the tower is kept by canary{number}, as the book says."
                 ingest_text(text, collection=collection, attributes=Attributes(title=part))
-            give(collection, "reader", user=f"u{(number - 1) % count}")
+            grant_role(collection, "reader", user=f"u{(number - 1) % count}")
 
 
 if __name__ == "__main__":

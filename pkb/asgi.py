@@ -13,10 +13,10 @@ django_application = OneThreadHandler()
 from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
 
-from pkb.databases import bound_requests  # noqa: E402
-from pkb.http.admission import Admission, body_bounds, queue_bounds  # noqa: E402
+from pkb.databases import set_request_timeouts  # noqa: E402
+from pkb.http.admission import AdmissionMiddleware, body_limits, queue_limits  # noqa: E402
 from pkb.http.endpoints import MCP  # noqa: E402
-from pkb.preload import start_warming  # noqa: E402
+from pkb.preload import start_loading  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
 
@@ -25,9 +25,9 @@ from qa.api.mcp.transport import serve_mcp  # noqa: E402
 SWITCH_INTERVAL_S = 0.0003
 
 sys.setswitchinterval(SWITCH_INTERVAL_S)
-bound_requests(connections.settings, settings)
+set_request_timeouts(connections.settings, settings)
 set_up()
-start_warming()
+start_loading()
 
 
 async def route(scope: Any, receive: Any, send: Any) -> None:
@@ -37,4 +37,6 @@ async def route(scope: Any, receive: Any, send: Any) -> None:
         await django_application(scope, receive, send)
 
 
-application = Admission(route, queues=queue_bounds(settings), bodies=body_bounds(settings))
+application = AdmissionMiddleware(
+    route, queues=queue_limits(settings), bodies=body_limits(settings)
+)

@@ -13,11 +13,11 @@ from psycopg.rows import class_row
 from corpus.postgres import ROLE_CHECKS
 from pkb.http.exposure import Exposure, is_loopback
 from pkb.postgres.roles import (
+    CAN_CREATE_LARGE_OBJECTS,
     FORBID_LARGE_OBJECTS,
     LEAKPROOF,
-    MAY_MAKE_LARGE_OBJECTS,
-    NOT_LEAKPROOF,
-    mark_leakproof,
+    MISSING_LEAKPROOF,
+    leakproof_statement,
 )
 from qa.checks import CONFIGURATION
 
@@ -35,8 +35,8 @@ SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
        EXISTS (SELECT FROM pg_db_role_setting LEFT JOIN pg_database d ON d.oid = setdatabase
                 WHERE setrole = pg_roles.oid
                   AND coalesce(datname, current_database()) = current_database()) AS has_settings,
-       {MAY_MAKE_LARGE_OBJECTS} AS may_make_large_objects,
-       ARRAY ({NOT_LEAKPROOF}) AS not_leakproof
+       {CAN_CREATE_LARGE_OBJECTS} AS can_create_large_objects,
+       ARRAY ({MISSING_LEAKPROOF}) AS not_leakproof
   FROM pg_roles WHERE rolname = current_user
 """  # noqa: S608
 
@@ -48,7 +48,7 @@ class Powers(NamedTuple):
         is_powerful: It is a superuser, or no policy holds for it.
         may_own: It owns a table, or is a member of the role that does.
         has_settings: It has settings of its own for each session, as it may give itself.
-        may_make_large_objects: It, like every role, may write into the database without a table.
+        can_create_large_objects: It, like every role, may write into the database without a table.
         not_leakproof: Of ``LEAKPROOF``, what the server does not know to be.
     """
 
@@ -56,7 +56,7 @@ class Powers(NamedTuple):
     is_powerful: bool
     may_own: bool
     has_settings: bool
-    may_make_large_objects: bool
+    can_create_large_objects: bool
     not_leakproof: list[str]
 
 
@@ -118,10 +118,10 @@ def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
         message = (
             "Under row-level security this server does not ask some indexes: searches are slow."
         )
-        statements = "; ".join(map(mark_leakproof, powers.not_leakproof))
+        statements = "; ".join(map(leakproof_statement, powers.not_leakproof))
         hint = f"Let its superuser run, in this database: {statements}"
         yield checks.Warning(message, hint=hint, id="pkb.W003")
-    if powers.may_make_large_objects:
+    if powers.can_create_large_objects:
         message = "On this server every role may make large objects, which no policy bounds."
         hint = f"Let its superuser run, in this database: {FORBID_LARGE_OBJECTS}"
         yield checks.Warning(message, hint=hint, id="pkb.W005")

@@ -11,7 +11,7 @@ from unfold.sites import UnfoldAdminSite
 
 from corpus.catalogue import count_stored
 from corpus.models import Document, Job
-from pkb.backup.kept import Backups
+from pkb.backup.rotation import Backups
 from pkb.status.standby import Standby
 from pkb.status.state import State, read_state
 from qa import models
@@ -41,11 +41,11 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         **context,
         "counts": counts,
         "problems": [found.detail for found in state.find_problems()],
-        "lines": [*say_of_state(state), say_of_backups(state.backups)],
+        "lines": [*describe_state(state), describe_backups(state.backups)],
     }
 
 
-def say_of_state(state: State) -> Iterator[str]:
+def describe_state(state: State) -> Iterator[str]:
     """Yield a line on the workers, one on the standby if there is one, and one on the disks."""
     if state.workers is not None and state.backlog is not None:
         heard = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
@@ -53,12 +53,12 @@ def say_of_state(state: State) -> Iterator[str]:
         waiting = state.backlog.waiting_count
         yield f"Workers, and when each was heard of: {names}; tasks that wait for one: {waiting}."
     if state.standby is not None:
-        yield say_of_standby(state.standby)
+        yield describe_standby(state.standby)
     left = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
     yield f"Left on the disks: {', '.join(left)}."
 
 
-def say_of_standby(standby: Standby) -> str:
+def describe_standby(standby: Standby) -> str:
     """A line on what searches read of the standby."""
     is_read = "is read" if standby.is_used else f"is not read ({standby.reason or 'unknown'})"
     fallback_count = sum(each.read_count for each in standby.fallbacks)
@@ -68,7 +68,7 @@ def say_of_standby(standby: Standby) -> str:
     )
 
 
-def say_of_backups(found: Backups | None) -> str:
+def describe_backups(found: Backups | None) -> str:
     """A line on the backups that workers make."""
     if found is None:
         return "No backups are made: PKB_BACKUP_DIR is not set."

@@ -7,7 +7,7 @@ from pathlib import Path
 MODE = 0o711 if os.geteuid() == 0 else 0o700
 
 
-def make_data_folder(folder: Path) -> Path:
+def create_data_folder(folder: Path) -> Path:
     """Make the folder unless it is there, whatever the umask; one that is keeps its mode.
 
     Returns:

@@ -34,7 +34,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
         database = _parse_url(env.database_url, "DATABASE_URL") | _owner(env)
     elif env.postgres_host:
         database = {
-            "ENGINE": "pkb.postgres.given",
+            "ENGINE": "pkb.postgres.external",
             "NAME": env.postgres_db,
             "USER": env.postgres_user,
             "PASSWORD": env.postgres_password.get_secret_value(),
@@ -45,7 +45,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     else:
         postgres_dir = choose_postgres_dir(data_dir)
         database = {
-            "ENGINE": "pkb.postgres.engine",
+            "ENGINE": "pkb.postgres.embedded",
             "NAME": "pkb",
             "USER": APPLICATION,
             "OWNER": {"USER": OWNER},
@@ -56,11 +56,11 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     database["CONN_HEALTH_CHECKS"] = True
     databases = {"default": database}
     if env.pkb_replica_url is not None:
-        databases[REPLICA] = replica_of(database, env.pkb_replica_url)
+        databases[REPLICA] = replica_settings(database, env.pkb_replica_url)
     return databases, postgres_dir
 
 
-def replica_of(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
+def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
     """Return Django's settings of a standby; whoever serves tells it, too, who acts.
 
     Nobody waits for it as for the primary, which is read where it does not answer.
@@ -95,7 +95,7 @@ def choose_postgres_dir(data_dir: Path) -> Path:
     return Path("/var/lib/pkb") / sha256(str(wanted).encode()).hexdigest()[:12]
 
 
-def bound_requests(databases: Mapping[str, dict[str, Any]], settings: Any) -> None:
+def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any) -> None:
     """Bound what a request may wait for in the database; to be called before it is used.
 
     Only a process that serves does so: migrations, builds of indexes and the jobs of workers
@@ -143,7 +143,7 @@ def _parse_url(url: SecretStr, setting: str) -> dict[str, Any]:
         raise SystemExit(f"pkb: bad setting {setting}: postgresql://user:password@host/name")
     options = dict(parse_qsl(parts.query))
     return {
-        "ENGINE": "pkb.postgres.given",
+        "ENGINE": "pkb.postgres.external",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -21,7 +21,7 @@ from pydantic_settings import SettingsConfigDict
 
 from corpus.sources.configuration import SourceSettings, read_sources
 from pkb.server_env import BASE_DIR, ServerEnv
-from pkb.watched_folders import read_watched
+from pkb.watched_folders import parse_watched_folders
 
 DOTENV = BASE_DIR / ".env"
 
@@ -400,11 +400,11 @@ class Env(ServerEnv):
         return {name: value for name, value in given.items() if value != ""}
 
     @property
-    def further_embedding_models(self) -> list[str]:
+    def extra_embedding_models(self) -> list[str]:
         return [name.strip() for name in self.pkb_embedding_models.split(",") if name.strip()]
 
     @property
-    def full_embedding_model(self) -> str:
+    def embedding_model_name(self) -> str:
         """The name under which vectors are stored: one of an API has its dimension in it."""
         is_open = self.embedding_model.startswith("openai/") and "@" not in self.embedding_model
         dimension = f"@{self.embedding_dim}" if is_open and self.embedding_dim else ""
@@ -419,27 +419,27 @@ class Env(ServerEnv):
 
     @field_validator("pkb_watch")
     @classmethod
-    def _are_folders(cls, given: str) -> str:
-        read_watched(given)
+    def _validate_folders(cls, given: str) -> str:
+        parse_watched_folders(given)
         return given
 
     @field_validator("pkb_sources")
     @classmethod
-    def _is_of_sources(cls, given: Path | None) -> Path | None:
+    def _validate_sources(cls, given: Path | None) -> Path | None:
         if given is not None:
             read_sources(given, environment={})
         return given
 
     @field_validator("pkb_answer_concurrency")
     @classmethod
-    def _leave_connections(cls, concurrency: int, read: ValidationInfo) -> int:
+    def _validate_concurrency(cls, concurrency: int, read: ValidationInfo) -> int:
         if concurrency * 2 > read.data.get("pkb_db_pool_size", concurrency * 2):
             raise ValueError("at most half of PKB_DB_POOL_SIZE")
         return concurrency
 
     @field_validator("chunk_overlap")
     @classmethod
-    def _at_most_half(cls, overlap: int, read: ValidationInfo) -> int:
+    def _validate_overlap(cls, overlap: int, read: ValidationInfo) -> int:
         if overlap * 2 > read.data.get("chunk_size", overlap * 2):
             raise ValueError("at most half of CHUNK_SIZE")
         return overlap

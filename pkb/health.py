@@ -21,11 +21,11 @@ from corpus.catalogue import Totals, count_stored
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
-from pkb.status.state import DATABASE_AWAY
+from pkb.status.state import DATABASE_ERRORS
 from qa.configuration import INSTALLATION_HEADER, installation_sha256
 
 # Strangers are answered from memory: a state this old at most, in seconds.
-STRANGERS_STATE_S = 1
+ANONYMOUS_CACHE_S = 1
 
 _started = monotonic()
 
@@ -57,7 +57,7 @@ class HealthView(APIView):
     def get(self, request: Request) -> Response:
         loaded = are_models_loaded()
         if current_principal().is_stranger:
-            is_up = bool(cache.get_or_set("is_database_up", _is_database_up, STRANGERS_STATE_S))
+            is_up = bool(cache.get_or_set("is_database_up", _is_database_up, ANONYMOUS_CACHE_S))
             return Response({"status": _status(is_up, loaded)})
         totals = _count()
         body = {
@@ -81,7 +81,7 @@ def _is_database_up() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DATABASE_AWAY:
+    except DATABASE_ERRORS:
         return False
     return True
 
@@ -89,7 +89,7 @@ def _is_database_up() -> bool:
 def _count() -> Totals | None:
     try:
         return count_stored()
-    except DATABASE_AWAY:
+    except DATABASE_ERRORS:
         return None
 
 
@@ -115,7 +115,7 @@ class ReadyView(APIView):
             raise NotReady("The models are still loading.")
         is_stranger = current_principal().is_stranger
         migrated = (
-            cache.get_or_set("is_migrated", is_migrated, STRANGERS_STATE_S)
+            cache.get_or_set("is_migrated", is_migrated, ANONYMOUS_CACHE_S)
             if is_stranger
             else is_migrated()
         )

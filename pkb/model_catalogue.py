@@ -32,7 +32,7 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
         "BACKEND": "corpus.embedders.hashed_words.build_hashing",
         "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
     }
-    for model in [env.full_embedding_model, *env.further_embedding_models]:
+    for model in [env.embedding_model_name, *env.extra_embedding_models]:
         if not model.startswith(_OWN_PREFIXES):
             found.setdefault(model, _sentence_transformer(env, model))
         # By name, not by a pattern: who asks may not choose what the key is spent on.

@@ -16,7 +16,7 @@ from qa.search.rerankers import get_judge, get_reranker, rerankers
 log = structlog.get_logger(__name__)
 
 
-def start_warming() -> Thread:
+def start_loading() -> Thread:
     """Begin to load the models and the graph.
 
     A process that ends meanwhile waits for the model at hand: one that is cut off while it is
@@ -27,7 +27,7 @@ def start_warming() -> Thread:
     return thread
 
 
-def models_of_a_question() -> tuple[Model, ...]:
+def question_models() -> tuple[Model, ...]:
     """Return what every question of a new collection needs."""
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),
@@ -42,7 +42,7 @@ def _load_models() -> None:
     from qa.graph import build_graph  # noqa: PLC0415  (imports LangGraph)
 
     build_graph()
-    for model in models_of_a_question():
+    for model in question_models():
         if not main_thread().is_alive():
             return
         try:

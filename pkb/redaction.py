@@ -14,8 +14,8 @@ from opentelemetry.util.types import AttributeValue
 
 _QUERIES = frozenset({"url.query", "url.fragment"})
 # The log has both, under the id of the request.
-_SAID_BY_EXCEPTIONS = frozenset({"exception.message", "exception.stacktrace"})
-_WITHHELD = _QUERIES | _SAID_BY_EXCEPTIONS
+_EXCEPTION_TEXTS = frozenset({"exception.message", "exception.stacktrace"})
+_WITHHELD = _QUERIES | _EXCEPTION_TEXTS
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,20}://|/", re.IGNORECASE)
 _AFTER_THE_PATH = re.compile(r"[?#].*", re.DOTALL)
 _CREDENTIALS = re.compile(r"(?<=://)[^/?#]*@")

@@ -162,7 +162,7 @@ class ServerEnv(BaseSettings):
 
     @field_validator("pkb_cors_origins")
     @classmethod
-    def _are_origins(cls, given: str) -> str:
+    def _validate_origins(cls, given: str) -> str:
         origins = [origin.strip() for origin in given.split(",") if origin.strip()]
         if origins != ["*"] and not all(map(_ORIGIN.fullmatch, origins)):
             raise ValueError("scheme, host and port, such as https://app.example.org:8443")
@@ -170,14 +170,14 @@ class ServerEnv(BaseSettings):
 
     @field_validator("pkb_oidc_client_id")
     @classmethod
-    def _names_a_client(cls, given: str, read: ValidationInfo) -> str:
+    def _validate_client_id(cls, given: str, read: ValidationInfo) -> str:
         if read.data.get("pkb_oidc_issuer") and not given:
             raise ValueError("needed with PKB_OIDC_ISSUER")
         return given
 
     @field_validator("pkb_oidc_admin_group")
     @classmethod
-    def _has_a_claim(cls, given: str, read: ValidationInfo) -> str:
+    def _validate_admin_group(cls, given: str, read: ValidationInfo) -> str:
         if given and not read.data.get("pkb_oidc_groups_claim"):
             raise ValueError("needs PKB_OIDC_GROUPS_CLAIM")
         return given

@@ -10,7 +10,7 @@ from corsheaders.defaults import default_headers
 
 from corpus.filters import FILTER_SCHEMAS
 from pkb import __version__
-from pkb.data_folder import make_data_folder
+from pkb.data_folder import create_data_folder
 from pkb.databases import read_databases
 from pkb.env import read_env
 from pkb.http.exposure import Exposure
@@ -25,7 +25,7 @@ from pkb.model_catalogue import (
 )
 from pkb.secret_key import read_secret_key
 from pkb.server_env import BASE_DIR
-from pkb.watched_folders import read_watched
+from pkb.watched_folders import parse_watched_folders
 
 env = read_env()
 
@@ -46,7 +46,7 @@ if (_litellm := find_spec("litellm")) and _litellm.origin:
 VERSION = __version__
 DEBUG = False
 IS_DEV = env.app_env == "dev"
-DATA_DIR = make_data_folder(env.pkb_data_dir)
+DATA_DIR = create_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
 ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
 ROOT_URLCONF = "pkb.urls"
@@ -206,7 +206,7 @@ REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_PREFIX": "pkb_", "TOKEN_TTL"
 AXES_HANDLER = "accounts.lockouts.LoginHandler"
 AXES_LOCKOUT_TEMPLATE = "web/locked_out.html"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_CLIENT_IP_CALLABLE = "accounts.addresses.client_address"
+AXES_CLIENT_IP_CALLABLE = "accounts.client_ip.client_ip"
 AXES_ENABLE_ADMIN = False
 AXES_ALLOWED_CORS_ORIGINS = ""
 AXES_VERBOSE = False
@@ -281,8 +281,8 @@ SPECTACULAR_SETTINGS = {
 
 MODEL_DIR = env.pkb_model_dir or DATA_DIR / "models"
 PKB_EMBEDDERS = embedders(env, cache_dir=MODEL_DIR)
-PKB_EMBEDDING_MODEL = env.full_embedding_model
-PKB_EMBEDDING_MODELS = env.further_embedding_models
+PKB_EMBEDDING_MODEL = env.embedding_model_name
+PKB_EMBEDDING_MODELS = env.extra_embedding_models
 PKB_EMBEDDING_DIM = env.embedding_dim
 PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
@@ -346,7 +346,7 @@ PKB_CRAWL_DELAY_S = env.pkb_crawl_delay_s
 PKB_CRAWL_MAX_PAGES = env.pkb_crawl_max_pages
 PKB_CRAWL_MAX_BYTES = env.pkb_crawl_max_bytes
 PKB_CRAWL_MAX_HOURS = env.pkb_crawl_max_hours
-PKB_WATCH = read_watched(env.pkb_watch)
+PKB_WATCH = parse_watched_folders(env.pkb_watch)
 PKB_WATCH_QUIET_S = env.pkb_watch_quiet_s
 PKB_SOURCES = env.sources
 PKB_MANAGE = BASE_DIR / "manage.py"

@@ -13,7 +13,7 @@ from pkb.env import Env
 SETTINGS = Path(__file__).with_name("settings.py")
 
 
-def settings_under(environment: Mapping[str, str]) -> dict[str, Any]:
+def settings_with(environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings that differ once these variables are set, with their new values.
 
     The settings are worked out anew, so that bounds hold and what is derived follows.

@@ -8,7 +8,7 @@ _DEFAULT_COLLECTION = "default"
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
 
 
-def read_watched(given: str) -> list[tuple[Path, str]]:
+def parse_watched_folders(given: str) -> list[tuple[Path, str]]:
     """Read ``/srv/notes:/srv/manuals=manuals``.
 
     What follows the last ``=`` of a part is its collection: without one it is the default.

@@ -10,9 +10,9 @@ from typing import Any
 from django.db import connection
 from pydantic import SecretStr
 
-from pkb.databases import replica_of
+from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION
-from pkb.postgres.account import Account, Programs
+from pkb.postgres.programs import Account, Programs
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 
 DATABASE = "pkb"
@@ -39,7 +39,7 @@ def standby_at(listener: socket.socket) -> dict[str, Any]:
     """Return Django's settings of a standby where somebody listens who never answers."""
     host, port = listener.getsockname()
     url = f"postgresql://pkb_app@{host}:{port}/pkb?sslmode=disable&gssencmode=disable"
-    settings = replica_of({"OPTIONS": {"options": "", "pool": {}}}, SecretStr(url))
+    settings = replica_settings({"OPTIONS": {"options": "", "pool": {}}}, SecretStr(url))
     settings["OPTIONS"].pop("pool")
     return {**connection.settings_dict, **settings}
 

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from rest_framework.test import APIClient
 
 from accounts.authentication import principal_of
-from accounts.keys import make_key
+from accounts.keys import create_key
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.models import IdempotentRequest, Job, WatchedFolder
@@ -34,13 +34,13 @@ class Tenant(NamedTuple):
 def make_otto() -> Tenant:
     """A user with nothing."""
     user = get_user_model().objects.create_user("otto")
-    return Tenant(user, make_key(user, name="otto's", scopes=["read", "ingest"])[1], {})
+    return Tenant(user, create_key(user, name="otto's", scopes=["read", "ingest"])[1], {})
 
 
 def make_ida() -> Tenant:
     """A user with a collection ``secret``, and something in every table that belongs to it."""
     user = get_user_model().objects.create_user("ida")
-    key = make_key(user, name="ida's", scopes=["read", "ingest"])[1]
+    key = create_key(user, name="ida's", scopes=["read", "ingest"])[1]
     with acting_as(principal_of(user)):
         collection = create_collection("secret", description="of the marigold")
         stored = ingest_text_of(collection)(

@@ -15,7 +15,7 @@ from corpus.api.pagination import NewestFirst
 from corpus.endpoints import Endpoint, endpoint
 
 
-class EventShown(serializers.ModelSerializer[Event]):
+class EventResponse(serializers.ModelSerializer[Event]):
     username = serializers.CharField(allow_null=True, help_text="null: nobody, or one deleted")
 
     class Meta:
@@ -40,7 +40,7 @@ class EventFilter(serializers.Serializer[Any]):
 class AuditView(generics.ListAPIView[Event]):
     """Who did what, newest first."""
 
-    serializer_class = EventShown
+    serializer_class = EventResponse
     pagination_class = NewestFirst
 
     def get_queryset(self) -> QuerySet[Event]:

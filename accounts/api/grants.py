@@ -8,14 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.grants import find_owned, give, grants_of, publish, take_back
+from accounts.grants import get_owned_collection, grant_role, list_grants, revoke_grant, set_public
 from corpus.api.fields import Text
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
 from corpus.models import Collection, Grant
 
 
-class GrantShown(serializers.Serializer[Grant]):
+class GrantResponse(serializers.Serializer[Grant]):
     id = serializers.IntegerField()
     user = serializers.CharField(source="user.username", default=None, allow_null=True)
     group = serializers.CharField(source="group.name", default=None, allow_null=True)
@@ -29,10 +29,10 @@ class GrantInput(serializers.Serializer[Any]):
     role = serializers.ChoiceField(Grant.Role.choices)
 
 
-class AccessShown(serializers.Serializer[Any]):
+class AccessResponse(serializers.Serializer[Any]):
     owner = serializers.CharField(allow_null=True, help_text="null: the superusers own it")
     is_public = serializers.BooleanField(help_text="every user may read it")
-    grants = GrantShown(many=True)
+    grants = GrantResponse(many=True)
 
 
 class AccessInput(serializers.Serializer[Any]):
@@ -63,23 +63,23 @@ class AccessView(APIView):
         "patch": [CollectionNotFound, NotAllowed],
     }
 
-    @extend_schema(responses={200: AccessShown})
+    @extend_schema(responses={200: AccessResponse})
     def get(self, request: Request, name: str) -> Response:
-        return Response(_show(find_owned(name)))
+        return Response(_show(get_owned_collection(name)))
 
-    @extend_schema(request=GrantInput, responses={201: GrantShown})
+    @extend_schema(request=GrantInput, responses={201: GrantResponse})
     def post(self, request: Request, name: str) -> Response:
         form = GrantInput(data=request.data)
         form.is_valid(raise_exception=True)
-        grant = give(find_owned(name), **form.validated_data)
-        return Response(GrantShown(grant).data, status=201)
+        grant = grant_role(get_owned_collection(name), **form.validated_data)
+        return Response(GrantResponse(grant).data, status=201)
 
-    @extend_schema(request=AccessInput, responses={200: AccessShown})
+    @extend_schema(request=AccessInput, responses={200: AccessResponse})
     def patch(self, request: Request, name: str) -> Response:
         form = AccessInput(data=request.data)
         form.is_valid(raise_exception=True)
-        publish(find_owned(name), **form.validated_data)
-        return Response(_show(find_owned(name)))
+        set_public(get_owned_collection(name), **form.validated_data)
+        return Response(_show(get_owned_collection(name)))
 
 
 @endpoint(DELETE=Endpoint("take_back_grant", tag="Collections", summary="Take a grant back"))
@@ -90,7 +90,7 @@ class GrantView(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str, grant_id: int) -> Response:
-        take_back(find_owned(name), grant_id)
+        revoke_grant(get_owned_collection(name), grant_id)
         return Response(status=204)
 
 
@@ -98,6 +98,6 @@ def _show(collection: Collection) -> Any:
     shown = {
         "owner": collection.owner.get_username() if collection.owner else None,
         "is_public": collection.is_public,
-        "grants": grants_of(collection),
+        "grants": list_grants(collection),
     }
-    return AccessShown(shown).data
+    return AccessResponse(shown).data

@@ -16,8 +16,8 @@ import httpx
 import jwt
 from django.conf import settings
 
-from accounts.openid.attempts import Attempt
-from accounts.openid.tokens import UnknownKey, UntrustedToken, check_login, check_token
+from accounts.openid.login_state import LoginState
+from accounts.openid.token_checks import UnknownKey, UntrustedToken, check_login, check_token
 from corpus.errors import IssuerUnavailable, LoginRefused, NotFound
 
 CONNECT_S = 5.0
@@ -31,7 +31,7 @@ METADATA_S = 3_600.0
 # After a failure the next logins are told at once, and hold no place.
 PAUSE_S = 5.0
 # Keys younger than this are not asked for again, whatever key a token names.
-KEYS_STAY_S = 10.0
+MIN_KEY_AGE_S = 10.0
 _DISCOVERY = "/.well-known/openid-configuration"
 _REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _ERROR = re.compile(r"[a-z_]{1,40}")
@@ -73,7 +73,7 @@ class Issuer:
         """As it calls itself in tokens."""
         return str(self._find_metadata()["issuer"])
 
-    def login_address(self, attempt: Attempt, *, redirect_uri: str) -> str:
+    def login_url(self, attempt: LoginState, *, redirect_uri: str) -> str:
         """Return where somebody logs in, and is led from to ``redirect_uri``.
 
         Raises:
@@ -92,7 +92,7 @@ class Issuer:
         endpoint = self._find_metadata()["authorization_endpoint"]
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
 
-    def redeem(self, code: str, *, attempt: Attempt, redirect_uri: str) -> dict[str, Any]:
+    def redeem(self, code: str, *, attempt: LoginState, redirect_uri: str) -> dict[str, Any]:
         """Return what it tells of who came back with a code.
 
         Raises:
@@ -164,7 +164,7 @@ class Issuer:
                 keys = jwt.PyJWKSet.from_dict(told)
             except jwt.PyJWTError:
                 raise IssuerUnavailable("It tells no keys that can be used.") from None
-            self._keys, self._keys_stay = keys, monotonic() + KEYS_STAY_S
+            self._keys, self._keys_stay = keys, monotonic() + MIN_KEY_AGE_S
         return keys
 
     def _fetch_tokens(self, code: str, *, verifier: str, redirect_uri: str) -> dict[str, Any]:
@@ -221,14 +221,14 @@ class Issuer:
         except ValueError:
             told = None
         if status in _REFUSALS:
-            error = name_error(told.get("error")) if isinstance(told, dict) else "no reason"
+            error = error_name(told.get("error")) if isinstance(told, dict) else "no reason"
             raise LoginRefused(f"The provider answers {status}: {error}.")
         if not isinstance(told, dict):
             raise IssuerUnavailable("It answers with no JSON object.")
         return told
 
 
-def name_error(told: Any) -> str:
+def error_name(told: Any) -> str:
     """Return an error of OAuth 2 by its name; what else stands there is anybody's word."""
     return told if isinstance(told, str) and _ERROR.fullmatch(told) else "an error"
 

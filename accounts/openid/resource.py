@@ -13,7 +13,7 @@ PATH = "/mcp"
 SCOPES = (Scope.READ, Scope.INGEST)
 
 
-def resource_address() -> str:
+def resource_url() -> str:
     """Return what the audience of a token must be."""
     return f"{settings.PKB_PUBLIC_URL}{PATH}"
 
@@ -21,7 +21,7 @@ def resource_address() -> str:
 def describe_resource() -> dict[str, Any]:
     """Return what tells an agent where to get a token, and what for."""
     return {
-        "resource": resource_address(),
+        "resource": resource_url(),
         "authorization_servers": [settings.PKB_OIDC_ISSUER],
         "scopes_supported": list(SCOPES),
         "bearer_methods_supported": ["header"],

@@ -32,8 +32,8 @@ from pkb.backup.manifest import (
     StoredTable,
     table_path,
 )
-from pkb.backup.rows import HashedFile, gzipped, write_rows
-from pkb.backup.tables import Selection, Table, carried_tables
+from pkb.backup.rows import HashedFile, open_gzip, write_rows
+from pkb.backup.tables import Selection, Table, exported_tables
 
 # Rows in the order they lie in, which is that in which they came, and not from the middle on.
 _SNAPSHOT = """
@@ -110,7 +110,7 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
     migrations = _migrations()
     uploads = _uploads(collection)
     _check_room(folder, uploads)
-    tables = [_write_table(folder, table) for table in carried_tables(selection)]
+    tables = [_write_table(folder, table) for table in exported_tables(selection)]
     listed, count, size = _copy_uploads(folder, uploads)
     chosen = Collection.objects.filter(pk=collection.pk) if collection else Collection.objects
     return Manifest(
@@ -167,10 +167,10 @@ def _size(path: Path) -> int:
 
 
 def _write_table(folder: Path, table: Table) -> StoredTable:
-    with HashedFile(folder / table_path(table.name)) as file, gzipped(file) as lines:
+    with HashedFile(folder / table_path(table.name)) as file, open_gzip(file) as lines:
         count = write_rows(table.query, lines)
     return StoredTable(
-        name=table.name, columns=list(table.columns), rows=count, file=file.described(folder)
+        name=table.name, columns=list(table.columns), rows=count, file=file.to_stored_file(folder)
     )
 
 
@@ -190,7 +190,7 @@ def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, in
     """Copy files, and list them; one that was deleted since the snapshot is left out."""
     count = size = 0
     top = uploads_folder()
-    with HashedFile(folder / UPLOADS_LIST) as file, gzipped(file) as lines:
+    with HashedFile(folder / UPLOADS_LIST) as file, open_gzip(file) as lines:
         for path in uploads:
             copied = _copy(path, folder / UPLOADS / path.relative_to(top), folder)
             if copied is None:
@@ -198,7 +198,7 @@ def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, in
             lines.write(copied.model_dump_json().encode() + b"\n")
             count += 1
             size += copied.bytes
-    return file.described(folder), count, size
+    return file.to_stored_file(folder), count, size
 
 
 def _copy_key(folder: Path) -> list[StoredFile]:
@@ -215,7 +215,7 @@ def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
     with original, HashedFile(target) as file:
         while part := original.read(READ_BYTES):
             file.write(part)
-    return file.described(folder)
+    return file.to_stored_file(folder)
 
 
 def _write_last(folder: Path, manifest: Manifest) -> None:

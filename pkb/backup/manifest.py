@@ -43,7 +43,7 @@ class StoredFile(_Strict):
 
 
 class StoredTable(_Strict):
-    """A table: a gzipped line of JSON for each row, an object of ``columns``."""
+    """A table: a open_gzip line of JSON for each row, an object of ``columns``."""
 
     name: str
     columns: list[str]

@@ -34,21 +34,21 @@ from pkb.backup.manifest import (
     open_stored,
     read_manifest,
 )
-from pkb.backup.moves import rename_folder
+from pkb.backup.path_rewrite import rewrite_paths
 from pkb.backup.rows import read_rows
 from pkb.backup.selection import (
     USERS,
     IsTrusted,
-    bind_reading,
     blanked_values,
     check_selection,
     require_trust,
+    restrict_reading,
 )
-from pkb.backup.tables import COLLECTION, MADE_BY_MIGRATION, Selection, carried_tables
-from pkb.management.whole_migrations import Target, migrate_to
+from pkb.backup.tables import COLLECTION, CREATED_BY_MIGRATION, Selection, exported_tables
+from pkb.management.atomic_migrations import Target, migrate_to
 
 # An empty installation has rows in these: what migrations make, and the collection `default`.
-_MAY_BE_THERE = frozenset({COLLECTION, *MADE_BY_MIGRATION})
+_DEFAULT_TABLES = frozenset({COLLECTION, *CREATED_BY_MIGRATION})
 # Of two restores the second finds what the first has brought.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7273)"
 _SEQUENCES = """
@@ -89,7 +89,7 @@ def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda brought: False)
     """
     manifest = read_manifest(folder)
     manifest = manifest.model_copy(update={"migrations": _squashed(manifest.migrations)})
-    back = steps_back(manifest.migrations)
+    back = migration_targets(manifest.migrations)
     check_selection(manifest)
     require_empty()
     check_files(folder, manifest)
@@ -132,7 +132,7 @@ def _squashed(recorded: dict[str, str]) -> dict[str, str]:
     return {app: names.get((app, name), name) for app, name in recorded.items()}
 
 
-def steps_back(recorded: dict[str, str]) -> list[Target]:
+def migration_targets(recorded: dict[str, str]) -> list[Target]:
     """Return what to migrate back to before rows of ``recorded`` migrations can come.
 
     Raises:
@@ -152,7 +152,7 @@ def _clear(manifest: Manifest) -> None:
     """Remove what an empty installation holds, as far as it is to come."""
     require_empty()
     with connection.cursor() as cursor:
-        for name in _MAY_BE_THERE & manifest.rows.keys():
+        for name in _DEFAULT_TABLES & manifest.rows.keys():
             cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
 
 
@@ -165,8 +165,8 @@ def require_empty() -> None:
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
         there = connection.introspection.table_names(cursor)
-        carried = carried_tables(Selection(vectors=True, secrets=True))
-        names = {table.name for table in carried} & set(there) - set(MADE_BY_MIGRATION)
+        carried = exported_tables(Selection(vectors=True, secrets=True))
+        names = {table.name for table in carried} & set(there) - set(CREATED_BY_MIGRATION)
         filled = [name for name in sorted(names) if _has_rows(cursor, name)]
     if filled:
         raise BackupError(
@@ -196,9 +196,9 @@ def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
     for table in manifest.tables:
         if table not in users:
             _load_table(folder, table, manifest)
-    _bring_uploads(folder)
-    rename_folder(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
-    bind_reading(manifest)
+    _copy_uploads_back(folder)
+    rewrite_paths(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
+    restrict_reading(manifest)
     for model, dimension in _models(manifest):
         ensure_vector_index(model=model, dimension=dimension)
     if any(file.path == SECRET_KEY for file in manifest.files):
@@ -235,15 +235,15 @@ def _models(manifest: Manifest) -> list[tuple[str, int]]:
         return [(model, dimension) for model, dimension in cursor.fetchall() if model]
 
 
-def _bring_uploads(folder: Path) -> None:
+def _copy_uploads_back(folder: Path) -> None:
     top = uploads_folder()
     for file in listed_uploads(folder):
         target = top / Path(file.path).relative_to(UPLOADS)
-        if not _is_there(target, file):
+        if not _is_unchanged(target, file):
             _copy(folder, file.path, target)
 
 
-def _is_there(target: Path, file: StoredFile) -> bool:
+def _is_unchanged(target: Path, file: StoredFile) -> bool:
     return target.is_file() and hash_file(target) == file.sha256
 
 

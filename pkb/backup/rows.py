@@ -56,13 +56,13 @@ class HashedFile:
     def flush(self) -> None:
         """For gzip, which asks for it."""
 
-    def described(self, folder: Path) -> StoredFile:
+    def to_stored_file(self, folder: Path) -> StoredFile:
         """Return its size and hash under its path from ``folder`` on."""
         name = self.path.relative_to(folder).as_posix()
         return StoredFile(path=name, bytes=self.size_bytes, sha256=self._digest.hexdigest())
 
 
-def gzipped(file: HashedFile) -> gzip.GzipFile:
+def open_gzip(file: HashedFile) -> gzip.GzipFile:
     """Return what compresses into the file; of the same lines the same bytes come."""
     return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 

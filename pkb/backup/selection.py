@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from corpus.roots.names import uploads_folder
 from pkb.backup.manifest import SECRET_KEY, UPLOADS_LIST, BackupError, Manifest, table_path
-from pkb.backup.tables import BLANKED, Selection, carried_tables
+from pkb.backup.tables import BLANKED, Selection, exported_tables
 
 # Asked with what a folder brings by which somebody could get in.
 IsTrusted = Callable[[str], bool]
@@ -38,7 +38,7 @@ def check_selection(manifest: Manifest) -> None:
         manifest.vectors, manifest.secrets, collection_id=None if manifest.collection is None else 0
     )
     state = MigrationLoader(None).project_state(list(manifest.migrations.items()))
-    columns = {table.name: table.columns for table in carried_tables(selection, state.apps)}
+    columns = {table.name: table.columns for table in exported_tables(selection, state.apps)}
     files = {UPLOADS_LIST, *([SECRET_KEY] if manifest.secrets else ())}
     strange = [file.path for file in manifest.files if file.path not in files]
     for table in manifest.tables:
@@ -77,7 +77,7 @@ def require_trust(manifest: Manifest, is_trusted: IsTrusted) -> None:
         raise BackupError(f"It brings {what}. If you trust who made it, say --trusted.")
 
 
-def bind_reading(manifest: Manifest) -> None:
+def restrict_reading(manifest: Manifest) -> None:
     """Let no job or watched folder of another machine read what nobody allowed on this one."""
     if manifest.secrets:
         return

@@ -16,7 +16,7 @@ from django.db.models import ForeignKey
 from psycopg import sql
 
 # With the reason; what has a foreign key to one of them that must not be null stays behind, too.
-LEFT_OUT = {
+EXCLUDED = {
     "accounts_failedlogin": "of the last hour, and told to their user at the next login",
     "accounts_knownclient": "from which browsers and networks users log in to this installation",
     "accounts_setupaddress": "opens an installation once, within minutes",
@@ -30,7 +30,7 @@ LEFT_OUT = {
     "qa_chatstream": "kept for minutes, to be read on from where a connection broke",
 }
 # Apps whose tables are of this machine, of the moment.
-LEFT_OUT_APPS = frozenset({"axes"})
+EXCLUDED_APPS = frozenset({"axes"})
 VECTOR_TABLES = frozenset({"corpus_embedding", "corpus_tokenvectors"})
 # What stands for a secret where none is to go: Django takes it for no password that there is.
 BLANKED = {("auth_user", "password"): "!"}
@@ -39,7 +39,7 @@ _SECRET = re.compile(
     r"password|passwd|secret|salt|api_?key|token_?key|key_hash|key_sha256|credential"
 )
 # Made by every migration: they are there in an empty installation, and give way.
-MADE_BY_MIGRATION = ("django_content_type", "auth_permission")
+CREATED_BY_MIGRATION = ("django_content_type", "auth_permission")
 COLLECTION = "corpus_collection"
 
 Model = Any
@@ -85,13 +85,13 @@ class Table:
         )
 
 
-def carried_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
+def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
     """Return the tables that are carried, each after those that it refers to.
 
     Args:
         registry: The models as they are, or were at some migration.
     """
-    models = _carried_models(selection, registry)
+    models = _exported_models(selection, registry)
     scope = _Scope(models, selection.collection_id)
     return [
         Table(
@@ -117,10 +117,10 @@ def _own_models(registry: Apps) -> list[Model]:
     return [m for m in found if m._meta.managed and not m._meta.proxy]
 
 
-def _carried_models(selection: Selection, registry: Apps) -> dict[str, Model]:
+def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
     """Models by table, each after those that it refers to."""
     models = {model._meta.db_table: model for model in _own_models(registry)}
-    kept = {name for name, model in models.items() if not _stays_behind(model, selection)}
+    kept = {name for name, model in models.items() if not _is_excluded(model, selection)}
     while lost := {name for name in kept if _must_refer(models[name]) - kept}:
         kept -= lost
     order = TopologicalSorter(
@@ -129,9 +129,9 @@ def _carried_models(selection: Selection, registry: Apps) -> dict[str, Model]:
     return {name: models[name] for name in order.static_order()}
 
 
-def _stays_behind(model: Model, selection: Selection) -> bool:
+def _is_excluded(model: Model, selection: Selection) -> bool:
     name = model._meta.db_table
-    if name in LEFT_OUT or model._meta.app_label in LEFT_OUT_APPS:
+    if name in EXCLUDED or model._meta.app_label in EXCLUDED_APPS:
         return True
     if name in VECTOR_TABLES and not selection.vectors:
         return True

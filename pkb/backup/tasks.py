@@ -8,8 +8,8 @@ from django.db import DatabaseError
 from procrastinate.contrib.django import app
 
 from corpus.queue import HOME_QUEUE
-from pkb.backup.kept import make_backup, read_backups
 from pkb.backup.manifest import BackupError
+from pkb.backup.rotation import make_backup, read_backups
 
 log = structlog.get_logger(__name__)
 

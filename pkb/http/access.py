@@ -12,14 +12,14 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from rest_framework.authentication import CSRFCheck
 
-from accounts.addresses import client_address
 from accounts.authentication import authenticate_key, find_key, principal_of
+from accounts.client_ip import client_ip
 from corpus.access.principal import NOBODY, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import as_pkb_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
-from pkb.http.acts import record_request
+from pkb.http.audit import audit_request
 from pkb.http.endpoints import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
-from pkb.http.exposure import is_own_machine
+from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
 from qa.api.openai.errors import openai_error
 
@@ -37,13 +37,13 @@ class AccessMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         try:
-            principal = admit(request)
+            principal = authorize(request)
         except PkbError as refusal:
             return _refuse(request, refusal)
         request.principal = principal  # type: ignore[attr-defined]
         with acting_as(principal):
             reply = self.get_response(request)
-            record_request(request, reply)
+            audit_request(request, reply)
             if principal.user_id is not None:
                 # What a user is shown is nobody else's; of the API no browser keeps it either.
                 kept = "private" if is_page(request.path_info) else "no-store"
@@ -64,7 +64,7 @@ class AccessMiddleware:
         return _refuse(request, NotAllowed(str(reason))) if reason else None
 
 
-def admit(request: HttpRequest) -> Principal:
+def authorize(request: HttpRequest) -> Principal:
     """Return on whose behalf a request is.
 
     Raises:
@@ -76,13 +76,13 @@ def admit(request: HttpRequest) -> Principal:
         return SYSTEM
     endpoint = find_endpoint(str(request.method), request.path_info)
     try:
-        principal = find_principal(request)
+        principal = authenticate_request(request)
     except (PkbError, DatabaseError, InterfaceError) as exc:
         if endpoint.is_open:
             return NOBODY
         raise (as_pkb_error(exc) or exc) from None
     scope = endpoint.scope
-    if scope is None or principal.may(scope) or _is_scraper(request):
+    if scope is None or principal.may(scope) or _is_local_scrape(request):
         # What is for admins is about what everybody has.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_stranger:
@@ -90,7 +90,7 @@ def admit(request: HttpRequest) -> Principal:
     raise NotAllowed(f"This needs the scope {scope}.")
 
 
-def find_principal(request: HttpRequest) -> Principal:
+def authenticate_request(request: HttpRequest) -> Principal:
     """Return whose key or login a request brings.
 
     Raises:
@@ -99,15 +99,15 @@ def find_principal(request: HttpRequest) -> Principal:
     headers = {name.lower(): value for name, value in request.headers.items()}
     key = None if is_page(request.path_info) else find_key(headers)
     if key is not None:
-        return authenticate_key(key, address=client_address(request))
+        return authenticate_key(key, address=client_ip(request))
     # Without the cookie there is nothing to look up.
     has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
     return principal_of(request.user) if has_session else NOBODY
 
 
-def _is_scraper(request: HttpRequest) -> bool:
+def _is_local_scrape(request: HttpRequest) -> bool:
     """Whether what collects metrics asks, from this machine itself."""
-    return request.path_info == METRICS and is_own_machine(
+    return request.path_info == METRICS and is_local_request(
         str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
     )
 

@@ -1,22 +1,22 @@
-"""Admission: which requests run now, which wait, and which are refused before Django sees them.
+"""Admission control: run, queue or reject each request before Django sees it.
 
-`Admission` is the outermost ASGI application. It works on the event loop: a refused request costs
-no thread, no database connection, and no byte of its body that had not arrived already.
+`AdmissionMiddleware` is the outermost ASGI application. It runs on the event loop. A rejected
+request uses no thread and no database connection, and the rest of its body is not read.
 
     a request
-      1  a proxy forwarded it, though no login is required ......... 403
-      2  it has a body, needs a login, and brings no credentials ... 401
-      3  who asks?  The user of a valid key or login; else the address
-      4  it declares more bytes than its path takes ................ 413
-      5  its queue is full, and its caller has a turn already ...... 429, 503
-      6  its body arrives ......................................... 408, 413, 503, 507
-           more than 64 KiB only of a known caller ................ 401
-           more than an eighth of what all may hold ............... 429
-      7  it waits for its turn; callers take turns ................. 429, 503
+      1  a proxy forwarded it, but no login is required ............ 403
+      2  it has a body, needs a login, and has no credentials ...... 401
+      3  identify the caller: the user of the key or login, else the IP address
+      4  it declares more bytes than its path accepts .............. 413
+      5  its queue is full, and its caller waits already ........... 429, 503
+      6  read the body ............................................ 408, 413, 503, 507
+           over 64 KiB from an unknown caller ..................... 401
+           over an eighth of the buffer from one caller ........... 429
+      7  wait for a slot; callers take turns ...................... 429, 503
     Django, or /mcp
 
-Each `Cost` has a queue of its own. Where a login is required, whoever is not known has one queue
-for everything, so that strangers never wait in front of users (docs/decisions/0027).
+Each `Cost` has its own queue. If a login is required, all unknown callers share one queue for
+everything, so they never wait in front of users (docs/decisions/0027).
 """
 
 import asyncio
@@ -39,74 +39,79 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import DatabaseError, InterfaceError, connections
 from django.http import parse_cookie
 
-from accounts.addresses import find_client, network_of, read_headers
 from accounts.authentication import find_key
+from accounts.client_ip import client_network, read_headers, resolve_client_ip
 from corpus.access.principal import Principal
 from corpus.api.outages import as_pkb_error
 from corpus.endpoints import Body as BodySize
 from corpus.endpoints import Cost, Endpoint
 from corpus.errors import PkbError
-from pkb.http.access import find_principal
+from pkb.http.access import authenticate_request
 from pkb.http.bodies import Body, BodyReader
 from pkb.http.endpoints import MCP, SAFE_METHODS, find_endpoint, is_page
-from pkb.http.exposure import FORWARDING
-from pkb.http.refusals import RETRY_AFTER_S, ClientLeft, Refused, busy, tell
+from pkb.http.exposure import PROXY_HEADERS
+from pkb.http.rejections import (
+    RETRY_AFTER_S,
+    ClientDisconnected,
+    RequestRejected,
+    queue_full,
+    send_rejection,
+)
 from qa.api.mcp.transport import admit_agent
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
-"""Of ASGI: its scope, receive and send."""
+"""An ASGI application: called with scope, receive and send."""
 Identify = Callable[[Any], Awaitable[Principal]]
-"""Returns whose key or login a request brings, from its scope; raises ``PkbError``."""
+"""Returns the principal of a request, from its ASGI scope; raises ``PkbError``."""
 
 NOT_LOGGED_IN = "Log in, or send a key: Authorization: Bearer KEY."
-FORWARDED = (
-    "This was forwarded by a proxy, and no login is asked for: set PKB_AUTH=required"
+PROXY_WITHOUT_LOGIN = (
+    "A proxy forwarded this request, but no login is required: set PKB_AUTH=required"
     " (docs/explanation/security.md)."
 )
-# Of a tool call; only a text that is to be ingested is longer.
+# Maximum size of a tool call, except for one that ingests a text.
 TOOL_CALL_BYTES = 64 * 1024
-# Of a body that is read before the caller is known.
-STRANGERS_BODY_BYTES = 64 * 1024
-# What a multipart body adds to the file it carries: its other fields and boundaries.
+# Maximum body of an unknown caller.
+ANONYMOUS_BODY_BYTES = 64 * 1024
+# Extra bytes of a multipart body beside its file: other fields and boundaries.
 MULTIPART_MARGIN_BYTES = 64 * 1024
-# Largest files whose bodies are held at once, of all callers together.
-HELD_FILES = 20
-# A client that is still sending must have the time to read why it was refused: a connection that
-# is closed before loses the response.
+# Number of bodies of maximum size that are buffered at once, for all callers together.
+MAX_BUFFERED_FILES = 20
+# Keep reading for this time after a rejection: if the connection is closed while the client still
+# sends, the client loses the response.
 LINGER_S = 2.0
-# Refusals of one address in a second that are told at once: what 500 patient clients would get.
-# Who asks again before it is told to takes the event loop from others; it is told a second late.
-PROMPT_REFUSALS = 500
-LATE_REFUSAL_S = 1.0
-# Seconds after which a key or login is looked up again, and how many are remembered. Django checks
-# it at each request: here it decides only whose turn it is, and how large a body may be.
-KNOWN_S = 600.0
-KNOWN_COUNT = 10_000
-# Seconds without a refusal after which a queue has all its room again: twice as long as a refused
-# client is told to stay away.
-CALM_S = 2 * RETRY_AFTER_S
-# Requests that read a stream again hold a thread only four times a second, for a query.
+# Rejections per second and IP address that are sent immediately: enough for 500 patient clients.
+# Further ones are delayed, because clients that ignore Retry-After would occupy the event loop.
+IMMEDIATE_REJECTIONS = 500
+REJECTION_DELAY_S = 1.0
+# Seconds for which a valid key or login is cached, and how many are. Django checks it at each
+# request: here it decides only which queue applies, and how large a body may be.
+CREDENTIAL_CACHE_S = 600.0
+CREDENTIAL_CACHE_SIZE = 10_000
+# Seconds without a rejection after which a queue has its full size again: twice the Retry-After.
+RECOVERY_S = 2 * RETRY_AFTER_S
+# Concurrent replays of a stream: each uses a thread only four times a second, for a query.
 REPLAYS = 16
-# Connections that no queue counts: those of streams, which are told from threads of their own.
-SPARE_CONNECTIONS = 3
-LEAST_LIGHT = 2
+# Database connections reserved for streams, which run in their own threads.
+STREAM_CONNECTIONS = 3
+MIN_LIGHT = 2
 
 
 _TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}
 
 
-def cost_of_tool_call(content: bytes) -> Cost:
-    """Return what an MCP request costs, by the tool that it calls.
+def tool_call_cost(content: bytes) -> Cost:
+    """Return the cost of an MCP request, by the tool that it calls.
 
     Args:
-        content: Its body, of which no more than ``TOOL_CALL_BYTES`` and one are looked at.
+        content: The first ``TOOL_CALL_BYTES`` + 1 bytes of its body.
     """
     if len(content) > TOOL_CALL_BYTES:
         return Cost.ENCODE
     try:
         message = json.loads(content)
     except (ValueError, RecursionError):
-        return Cost.LIGHT  # no JSON: the response says so
+        return Cost.LIGHT  # not JSON: Django answers with the error
     if isinstance(message, list):
         return Cost.ANSWER
     if not isinstance(message, dict) or message.get("method") != "tools/call":
@@ -117,27 +122,28 @@ def cost_of_tool_call(content: bytes) -> Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueBounds:
-    """How many requests of one cost run at once, how many more wait, and how long at most.
+class QueueLimits:
+    """Limits of the requests of one cost.
 
     Attributes:
-        waiting: Of a burst: all of it is served, the last after all others.
-        standing: Once more came than could wait, until nobody was refused for ``CALM_S``: those
-            that are let in then are served about as fast as ever.
-        wait_s: Seconds.
+        concurrent: Requests that run at once.
+        queue_size: Requests that wait, normally.
+        overload_queue_size: Requests that wait after the queue was full, until nothing was
+            rejected for ``RECOVERY_S``: a short queue keeps response times low under overload.
+        wait_s: Maximum seconds in the queue.
     """
 
-    running: int
-    waiting: int
-    standing: int
+    concurrent: int
+    queue_size: int
+    overload_queue_size: int
     wait_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class BodyBounds:
-    """Bytes of a body without a file, and of a file; seconds in which a small one must be there.
+class BodyLimits:
+    """Maximum bytes of a body and of a file, and the seconds in which a small body must arrive.
 
-    A client has the same time to read a piece of what it is sent.
+    A client has the same time to read a piece of the response.
     """
 
     body_bytes: int
@@ -145,126 +151,126 @@ class BodyBounds:
     timeout_s: float
 
 
-def queue_bounds(given: Any) -> dict[Cost, QueueBounds]:
-    """Return the bounds of each cost; those that run have a database connection each.
+def queue_limits(settings: Any) -> dict[Cost, QueueLimits]:
+    """Return the limits of each cost; each running request uses a database connection.
 
-    Where the settings leave it open, searches and encodings run one a core, two at least and a
-    quarter of the connections at most; light requests have the connections that are left.
+    By default, searches and encodings run one per core, at least two and at most a quarter of the
+    connections; light requests use the remaining connections.
     """
-    pool_size = given.PKB_DB_POOL_SIZE
+    pool_size = settings.PKB_DB_POOL_SIZE
     by_cores = max(1, min(max(2, os.cpu_count() or 1), pool_size // 4))
-    running = {
-        Cost.ANSWER: given.PKB_ANSWER_CONCURRENCY,
-        Cost.SEARCH: given.PKB_SEARCH_CONCURRENCY or by_cores,
-        Cost.ENCODE: given.PKB_ENCODING_CONCURRENCY or by_cores,
+    concurrent = {
+        Cost.ANSWER: settings.PKB_ANSWER_CONCURRENCY,
+        Cost.SEARCH: settings.PKB_SEARCH_CONCURRENCY or by_cores,
+        Cost.ENCODE: settings.PKB_ENCODING_CONCURRENCY or by_cores,
         Cost.LOGIN: 1,
         Cost.IDENTIFY: 1,
         Cost.HEALTH: 2,
         Cost.STRANGER: 2,
     }
-    left = pool_size - sum(running.values()) - SPARE_CONNECTIONS
-    running[Cost.LIGHT] = given.PKB_LIGHT_CONCURRENCY or max(LEAST_LIGHT, left)
-    running[Cost.REPLAY] = REPLAYS
+    left = pool_size - sum(concurrent.values()) - STREAM_CONNECTIONS
+    concurrent[Cost.LIGHT] = settings.PKB_LIGHT_CONCURRENCY or max(MIN_LIGHT, left)
+    concurrent[Cost.REPLAY] = REPLAYS
     return {
-        cost: QueueBounds(
-            running=count,
-            waiting=count * given.PKB_WAITING_PER_PLACE,
-            # Half of those that run: the wait is half of the time that one takes.
-            standing=max(1, count // 2) if given.PKB_WAITING_PER_PLACE else 0,
-            wait_s=given.PKB_MAX_WAIT_S,
+        cost: QueueLimits(
+            concurrent=count,
+            queue_size=count * settings.PKB_WAITING_PER_PLACE,
+            # Half of the running ones: the wait is half of the duration of a request.
+            overload_queue_size=max(1, count // 2) if settings.PKB_WAITING_PER_PLACE else 0,
+            wait_s=settings.PKB_MAX_WAIT_S,
         )
-        for cost, count in running.items()
+        for cost, count in concurrent.items()
     }
 
 
-def body_bounds(given: Any) -> BodyBounds:
-    return BodyBounds(
-        body_bytes=given.PKB_MAX_BODY_BYTES,
-        file_bytes=given.PKB_MAX_FILE_BYTES,
-        timeout_s=given.PKB_BODY_TIMEOUT_S,
+def body_limits(settings: Any) -> BodyLimits:
+    return BodyLimits(
+        body_bytes=settings.PKB_MAX_BODY_BYTES,
+        file_bytes=settings.PKB_MAX_FILE_BYTES,
+        timeout_s=settings.PKB_BODY_TIMEOUT_S,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request: a user, or an address.
+    """The sender of a request: a user, or an IP address.
 
     Attributes:
-        name: Callers take turns by it. An IPv6 address counts as its /64 network.
-        is_known: A valid key or login, or no login is required.
-        refusal: Of what only a known caller may send.
+        name: Identifies the caller in the queues. An IPv6 address counts as its /64 network.
+        is_known: The key or login is valid, or no login is required.
+        rejection: Response to requests that only a known caller may send.
     """
 
     name: str
     is_known: bool
-    refusal: Refused | None = None
+    rejection: RequestRejected | None = None
 
 
-class Queue:
-    """The requests of one cost: those that run, and those that wait. One event loop's own.
+class ConcurrencyLimiter:
+    """Limits the requests of one cost, on one event loop, with a fair queue.
 
-    Callers take turns: each is let in once before one is let in again. Where all room to wait is
-    taken, a caller of whom nobody waits is let in all the same, and the caller with the most
-    waiting requests loses one, as long as it keeps one.
+    Callers take turns, one request each. If the queue is full, a caller without a waiting request
+    is queued nevertheless, and the caller with the most waiting requests loses its last one, if
+    it has more than one.
     """
 
-    def __init__(self, bounds: QueueBounds) -> None:
-        self._bounds = bounds
-        self.running_count = 0
-        # More came than could wait; on the event loop's clock.
-        self._crowded_until = 0.0
-        # Whose turn is next is first. A future's result: its turn has come, or it must go.
+    def __init__(self, limits: QueueLimits) -> None:
+        self._limits = limits
+        self.active_count = 0
+        # Set when the queue was full; on the event loop's clock.
+        self._overloaded_until = 0.0
+        # The next caller is first. A future's result: True to run, False if it lost its slot.
         self._waiting: dict[str, deque[Future[bool]]] = {}
 
     def check(self, caller: str) -> None:
-        """Say what ``enter`` would say now.
+        """Reject a request that ``acquire`` would reject immediately.
 
         Raises:
-            Refused: There is no room to wait in.
+            RequestRejected: The queue is full.
         """
-        if self.running_count < self._bounds.running or self._waiting_count < self._room:
+        if self.active_count < self._limits.concurrent or self._waiting_count < self._queue_size:
             return
-        self._crowded_until = asyncio.get_running_loop().time() + CALM_S
+        self._overloaded_until = asyncio.get_running_loop().time() + RECOVERY_S
         own_count = len(self._waiting.get(caller, ()))
-        if own_count == 0 and len(self._waiting) < self._bounds.waiting:
+        if own_count == 0 and len(self._waiting) < self._limits.queue_size:
             return
         if own_count + 1 >= self._most_waiting()[1]:
-            raise busy(is_callers_own=own_count > 0)
+            raise queue_full(is_callers_own=own_count > 0)
 
-    async def enter(self, caller: str, *, left: "Future[None]") -> None:
-        """Wait for a turn; ``leave`` must follow.
+    async def acquire(self, caller: str, *, disconnected: "Future[None]") -> None:
+        """Wait for a slot; ``release`` must follow.
 
         Args:
-            left: Is done once the client has left.
+            disconnected: Done when the client disconnects.
 
         Raises:
-            Refused: There is no room to wait in, or no turn came in time.
-            ClientLeft: The client left while it waited.
+            RequestRejected: The queue is full, or no slot was free in time.
+            ClientDisconnected: The client disconnected while it waited.
         """
         self.check(caller)
-        if self.running_count < self._bounds.running:
-            self.running_count += 1
+        if self.active_count < self._limits.concurrent:
+            self.active_count += 1
             return
         most, count = self._most_waiting()
-        if self._waiting_count >= self._room and count > 1:
+        if self._waiting_count >= self._queue_size and count > 1:
             self._waiting[most].pop().set_result(False)
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(turn)
         is_entered = False
         try:
-            await self._wait(turn, left)
+            await self._wait(turn, disconnected)
             is_entered = True
         finally:
             if not is_entered and turn.done() and not turn.cancelled() and turn.result():
-                self.leave()
+                self.release()
             turns = self._waiting.get(caller)
             if turns and turn in turns:
                 turns.remove(turn)
             if turns is not None and not turns:
                 del self._waiting[caller]
 
-    def leave(self) -> None:
-        """Give the turn to the next that waits."""
+    def release(self) -> None:
+        """Pass the slot to the next waiting request."""
         while self._waiting:
             caller = next(iter(self._waiting))
             turns = self._waiting.pop(caller)
@@ -274,56 +280,56 @@ class Queue:
             if not turn.done():
                 turn.set_result(True)
                 return
-        self.running_count -= 1
+        self.active_count -= 1
 
-    async def _wait(self, turn: "Future[bool]", left: "Future[None]") -> None:
+    async def _wait(self, turn: "Future[bool]", disconnected: "Future[None]") -> None:
         try:
-            async with asyncio.timeout(self._bounds.wait_s):
-                waiting: set[Future[Any]] = {turn, left}
+            async with asyncio.timeout(self._limits.wait_s):
+                waiting: set[Future[Any]] = {turn, disconnected}
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         except TimeoutError:
-            raise busy(is_callers_own=False) from None
-        if left.done():
-            raise ClientLeft
+            raise queue_full(is_callers_own=False) from None
+        if disconnected.done():
+            raise ClientDisconnected
         if not turn.result():
-            raise busy(is_callers_own=True)
+            raise queue_full(is_callers_own=True)
 
     @property
     def _waiting_count(self) -> int:
         return sum(map(len, self._waiting.values()))
 
     @property
-    def _room(self) -> int:
-        is_crowded = asyncio.get_running_loop().time() < self._crowded_until
-        return self._bounds.standing if is_crowded else self._bounds.waiting
+    def _queue_size(self) -> int:
+        is_overloaded = asyncio.get_running_loop().time() < self._overloaded_until
+        return self._limits.overload_queue_size if is_overloaded else self._limits.queue_size
 
     def _most_waiting(self) -> tuple[str, int]:
         counts = ((caller, len(turns)) for caller, turns in self._waiting.items())
         return max(counts, key=lambda each: each[1], default=("", 0))
 
 
-class Admission:
-    """Lets requests through to an application, by what they cost and who asks."""
+class AdmissionMiddleware:
+    """Passes requests to an application, limited by cost and caller."""
 
     def __init__(
         self,
         application: Application,
         *,
-        queues: Mapping[Cost, QueueBounds],
-        bodies: BodyBounds,
+        queues: Mapping[Cost, QueueLimits],
+        bodies: BodyLimits,
         identify: Identify | None = None,
     ) -> None:
         self._application = application
         self._identify = identify or _identify
-        self._queues = {cost: Queue(bounds) for cost, bounds in queues.items()}
+        self._limiters = {cost: ConcurrencyLimiter(limits) for cost, limits in queues.items()}
         self._bodies = bodies
-        held_bytes = HELD_FILES * max(bodies.body_bytes, bodies.file_bytes)
+        held_bytes = MAX_BUFFERED_FILES * max(bodies.body_bytes, bodies.file_bytes)
         self._reader = BodyReader(timeout_s=bodies.timeout_s, held_bytes=held_bytes)
-        # Valid credentials, hashed: whose they are, and until when that is believed.
+        # Hashes of valid credentials: the caller, and the time of expiry.
         self._known: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
-        # Of each address in the current second.
-        self._refusals: Counter[str] = Counter()
-        self._refusals_second = 0
+        # By IP address, in the current second.
+        self._rejections: Counter[str] = Counter()
+        self._rejections_second = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -334,11 +340,11 @@ class Admission:
             check_headers(scope)
             caller = await self._find_caller(scope, endpoint)
             body = await self._read_body(scope, receive, caller, endpoint)
-        except Refused as refused:
-            await self._refuse(refused, scope, send)
-            await _linger(receive, refused)
+        except RequestRejected as rejected:
+            await self._reject(rejected, scope, send)
+            await _linger(receive, rejected)
             return
-        except ClientLeft:
+        except ClientDisconnected:
             return
         try:
             await self._run(scope, body, send, caller, endpoint)
@@ -346,60 +352,62 @@ class Admission:
             self._reader.close(body)
 
     async def _find_caller(self, scope: Any, endpoint: Endpoint) -> Caller:
-        """Return who asks; a key or login that was not seen for a minute is looked up."""
+        """Return the caller; a key or login that is not cached is looked up."""
         headers = read_headers(scope["headers"])
         address = _address(scope)
-        caller = network_of(address)
+        caller = client_network(address)
         if not settings.PKB_AUTH_REQUIRED:
             return Caller(caller, is_known=True)
-        refusal = None if endpoint.is_open else Refused(401, NOT_LOGGED_IN)
-        stranger = Caller(caller, is_known=False, refusal=refusal)
+        rejection = None if endpoint.is_open else RequestRejected(401, NOT_LOGGED_IN)
+        stranger = Caller(caller, is_known=False, rejection=rejection)
         key = None if is_page(scope["path"]) else find_key(headers)
         cookies = parse_cookie(headers.get("cookie", ""))
         credentials = key or cookies.get(settings.SESSION_COOKIE_NAME, "")
         if not credentials:
             return stranger
-        # A key may be bound to networks.
+        # The IP address is part of the key, because an API key may be limited to networks.
         digest = sha256(f"{credentials}\n{address}".encode()).digest()
         now = asyncio.get_running_loop().time()
         name, until = self._known.get(digest, ("", 0.0))
         if now >= until:
-            queue = self._queues[Cost.IDENTIFY]
-            await queue.enter(caller, left=asyncio.get_running_loop().create_future())
+            limiter = self._limiters[Cost.IDENTIFY]
+            await limiter.acquire(caller, disconnected=asyncio.get_running_loop().create_future())
             try:
                 principal = await self._identify(scope)
             except PkbError as error:
-                return Caller(caller, is_known=False, refusal=Refused(error.status, str(error)))
+                return Caller(
+                    caller, is_known=False, rejection=RequestRejected(error.status, str(error))
+                )
             finally:
-                queue.leave()
+                limiter.release()
             if principal.is_stranger:
-                return stranger  # of a login that has ended
+                return stranger  # the login has expired
             name = f"user {principal.user_id}"
-            self._known[digest] = (name, now + KNOWN_S)
-            if len(self._known) > KNOWN_COUNT:
+            self._known[digest] = (name, now + CREDENTIAL_CACHE_S)
+            if len(self._known) > CREDENTIAL_CACHE_SIZE:
                 self._known.popitem(last=False)
         return Caller(name, is_known=True)
 
     async def _read_body(
         self, scope: Any, receive: Any, caller: Caller, endpoint: Endpoint
     ) -> Body:
-        """Read the body, unless it can be told before that the request is refused."""
+        """Read the body, unless the request can be rejected before."""
         max_bytes = self._bodies.body_bytes
         is_multipart = _header(scope, b"content-type").startswith(b"multipart/form-data")
         if endpoint.body == BodySize.SMALL:
-            max_bytes = min(max_bytes, STRANGERS_BODY_BYTES)
+            max_bytes = min(max_bytes, ANONYMOUS_BODY_BYTES)
         elif endpoint.body == BodySize.FILE and is_multipart:
             max_bytes = self._bodies.file_bytes + MULTIPART_MARGIN_BYTES
-        needs_login = not caller.is_known and max_bytes > STRANGERS_BODY_BYTES
-        max_bytes = STRANGERS_BODY_BYTES if needs_login else max_bytes
-        excess = Refused(413, f"The body may have at most {max_bytes:,} bytes.")
-        if needs_login and caller.refusal:
-            excess = caller.refusal
+        needs_login = not caller.is_known and max_bytes > ANONYMOUS_BODY_BYTES
+        max_bytes = ANONYMOUS_BODY_BYTES if needs_login else max_bytes
+        excess = RequestRejected(413, f"The body may have at most {max_bytes:,} bytes.")
+        if needs_login and caller.rejection:
+            excess = caller.rejection
         declared = _header(scope, b"content-length")
         if declared.isdigit() and int(declared) > max_bytes:
             raise excess
         if scope["path"] != MCP:
-            self._queue_of(endpoint.cost, caller).check(caller.name)
+            self._limiter_for(endpoint.cost, caller).check(caller.name)
         return await self._reader.read(
             receive, caller=caller.name, max_bytes=max_bytes, excess=excess
         )
@@ -409,42 +417,42 @@ class Admission:
     ) -> None:
         cost = endpoint.cost
         if scope["path"] == MCP:
-            cost = cost_of_tool_call(body.file.read(TOOL_CALL_BYTES + 1))
+            cost = tool_call_cost(body.file.read(TOOL_CALL_BYTES + 1))
             body.file.seek(0)
-        queue = self._queue_of(cost, caller)
+        limiter = self._limiter_for(cost, caller)
         try:
-            await queue.enter(caller.name, left=body.left)
-        except Refused as refused:
-            await self._refuse(refused, scope, send)
+            await limiter.acquire(caller.name, disconnected=body.disconnected)
+        except RequestRejected as rejected:
+            await self._reject(rejected, scope, send)
             return
-        except ClientLeft:
+        except ClientDisconnected:
             return
         try:
-            sender = _Sender(body, send, timeout_s=self._bodies.timeout_s)
+            sender = _TimedSend(body, send, timeout_s=self._bodies.timeout_s)
             await self._application(scope, body, sender)
         finally:
-            queue.leave()
+            limiter.release()
 
-    async def _refuse(self, refused: Refused, scope: Any, send: Any) -> None:
-        """Send a refusal; late to an address that asks again at once instead of when it is told."""
+    async def _reject(self, rejected: RequestRejected, scope: Any, send: Any) -> None:
+        """Send a rejection, with a delay if the IP address ignores Retry-After."""
         second = int(asyncio.get_running_loop().time())
-        if second != self._refusals_second:
-            self._refusals_second = second
-            self._refusals.clear()
-        address = network_of(_address(scope))
-        self._refusals[address] += 1
-        if self._refusals[address] > PROMPT_REFUSALS:
-            await asyncio.sleep(LATE_REFUSAL_S)
-        await tell(refused, scope=scope, send=send)
+        if second != self._rejections_second:
+            self._rejections_second = second
+            self._rejections.clear()
+        address = client_network(_address(scope))
+        self._rejections[address] += 1
+        if self._rejections[address] > IMMEDIATE_REJECTIONS:
+            await asyncio.sleep(REJECTION_DELAY_S)
+        await send_rejection(rejected, scope=scope, send=send)
 
-    def _queue_of(self, cost: Cost, caller: Caller) -> Queue:
+    def _limiter_for(self, cost: Cost, caller: Caller) -> ConcurrencyLimiter:
         if caller.is_known or cost in {Cost.LOGIN, Cost.HEALTH}:
-            return self._queues[cost]
-        return self._queues[Cost.STRANGER]
+            return self._limiters[cost]
+        return self._limiters[Cost.STRANGER]
 
 
-class _Sender:
-    """Sends on; a client that does not read what it is sent in its time is given up."""
+class _TimedSend:
+    """Sends messages, and disconnects a client that does not read them in time."""
 
     def __init__(self, body: Body, send: Any, *, timeout_s: float) -> None:
         self._body = body
@@ -453,7 +461,7 @@ class _Sender:
 
     async def __call__(self, message: Any) -> None:
         loop = asyncio.get_running_loop()
-        timer: TimerHandle = loop.call_later(self._timeout_s, self._body.give_up_client)
+        timer: TimerHandle = loop.call_later(self._timeout_s, self._body.mark_disconnected)
         try:
             await self._send(message)
         finally:
@@ -461,25 +469,25 @@ class _Sender:
 
 
 def check_headers(scope: Any) -> None:
-    """Refuse what the method, path and names of headers suffice to refuse.
+    """Reject a request by its method, path and header names alone.
 
     Args:
-        scope: ASGI's, of a request.
+        scope: The ASGI scope.
 
     Raises:
-        Refused: 403 where a proxy sent it and no login is required: whoever reaches the proxy
-            would be the owner. 401 where it would change something and brings no credentials.
+        RequestRejected: 403 if a proxy forwarded it and no login is required: everyone who reaches
+            the proxy would have full access. 401 if it writes and has no credentials.
     """
     names = {name.decode("latin-1") for name, _ in scope["headers"]}
     if not settings.PKB_AUTH_REQUIRED:
-        if names & FORWARDING:
-            raise Refused(403, FORWARDED)
+        if names & PROXY_HEADERS:
+            raise RequestRejected(403, PROXY_WITHOUT_LOGIN)
         return
     is_anonymous = names.isdisjoint({"authorization", "x-api-key", "cookie"})
     if is_anonymous and scope["method"] not in SAFE_METHODS:
         if find_endpoint(scope["method"], scope["path"]).is_open:
             return
-        raise Refused(401, NOT_LOGGED_IN)
+        raise RequestRejected(401, NOT_LOGGED_IN)
 
 
 async def _identify(scope: Any) -> Principal:
@@ -487,11 +495,11 @@ async def _identify(scope: Any) -> Principal:
 
 
 def _identify_on_thread(scope: Any) -> Principal:
-    """Return whose key or login a request brings.
+    """Return the principal of a request.
 
     Raises:
-        NotLoggedIn: The key opens nothing.
-        BackendUnavailable: Nobody can tell.
+        NotLoggedIn: The key is not valid.
+        BackendUnavailable: The database is unavailable.
     """
     try:
         if scope["path"] == MCP:
@@ -499,7 +507,7 @@ def _identify_on_thread(scope: Any) -> Principal:
         request = ASGIRequest(scope, BytesIO())
         SessionMiddleware(lambda _: None).process_request(request)  # type: ignore[arg-type]
         request.user = get_user(request)
-        return find_principal(request)
+        return authenticate_request(request)
     except (DatabaseError, InterfaceError) as error:
         raise (as_pkb_error(error) or error) from None
     finally:
@@ -512,16 +520,16 @@ def _peer(scope: Any) -> str:
 
 def _address(scope: Any) -> str:
     forwarded = read_headers(scope["headers"]).get("x-forwarded-for", "")
-    return find_client(_peer(scope), forwarded)
+    return resolve_client_ip(_peer(scope), forwarded)
 
 
 def _header(scope: Any, wanted: bytes) -> bytes:
     return next((value for name, value in scope["headers"] if name == wanted), b"")
 
 
-async def _linger(receive: Any, refused: Refused) -> None:
-    """Take in for a moment what a refused client is still sending, and keep nothing of it."""
-    if refused.status == HTTPStatus.REQUEST_TIMEOUT:  # it sends nothing
+async def _linger(receive: Any, rejected: RequestRejected) -> None:
+    """Read and discard what a rejected client still sends, for a moment."""
+    if rejected.status == HTTPStatus.REQUEST_TIMEOUT:  # it sends nothing
         return
     with suppress(TimeoutError):
         async with asyncio.timeout(LINGER_S):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pkb.server_env import ServerEnv
 
 # Written by proxies: who they speak for is not on this machine.
-FORWARDING = frozenset({
+PROXY_HEADERS = frozenset({
     "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
     "x-forwarded-server", "x-real-ip", "true-client-ip", "cf-connecting-ip",
 })  # fmt: skip
@@ -62,11 +62,11 @@ def is_loopback(host: str) -> bool:
     return host.lower() == "localhost" or host.lower().endswith(".localhost")
 
 
-def is_own_machine(peer: str, *, names: Collection[str]) -> bool:
+def is_local_request(peer: str, *, names: Collection[str]) -> bool:
     """Tell whether a request began on this machine, and at no proxy on it.
 
     Args:
         peer: The address of the connection.
         names: Of its headers, in lower case.
     """
-    return is_loopback(peer) and not FORWARDING & set(names)
+    return is_loopback(peer) and not PROXY_HEADERS & set(names)

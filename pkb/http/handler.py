@@ -35,7 +35,9 @@ class OneThreadHandler(ASGIHandler):
         return response
 
     async def read_body(self, receive: Any) -> Any:
-        return receive.hand_on() if isinstance(receive, Body) else await super().read_body(receive)
+        return (
+            receive.detach_file() if isinstance(receive, Body) else await super().read_body(receive)
+        )
 
 
 async def _read_by_part(parts: Iterator[bytes]) -> AsyncIterator[bytes]:

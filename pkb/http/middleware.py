@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
-from accounts.addresses import client_address
+from accounts.client_ip import client_ip
 from corpus.api.origins import REFUSAL, is_foreign
 from pkb.http.endpoints import find_endpoint
 from pkb.http.problems import plain_problem
@@ -24,7 +24,7 @@ class LogMiddleware(RequestMiddleware):
 
     @classmethod
     def bind_ip(cls, request: HttpRequest) -> None:
-        structlog.contextvars.bind_contextvars(ip=client_address(request))
+        structlog.contextvars.bind_contextvars(ip=client_ip(request))
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:

@@ -21,35 +21,35 @@ class PrincipalMixin(base.DatabaseWrapper):
     """
 
     def create_cursor(self, name: str | None = None) -> Any:
-        self._tell_principal()
+        self._send_principal()
         return super().create_cursor(name)
 
-    def _tell_principal(self) -> None:
+    def _send_principal(self) -> None:
         connection = self.connection
         wanted = current_principal().as_setting()
         # In a transaction that failed nothing is answered but its rollback.
         has_failed = connection.info.transaction_status == TransactionStatus.INERROR
-        if has_failed or getattr(connection, "told_principal", None) == wanted:
+        if has_failed or getattr(connection, "sent_principal", None) == wanted:
             return
         with self.wrap_database_errors:
             connection.execute(_TELL.format(sql.Literal(wanted)))
-        connection.told_principal = wanted
+        connection.sent_principal = wanted
 
-    def _forget_principal(self) -> None:
+    def _reset_sent_principal(self) -> None:
         # What was told within is undone with the rest.
         if self.connection is not None:
-            self.connection.told_principal = None
+            self.connection.sent_principal = None
 
     def _commit(self) -> Any:
         # A transaction that failed is rolled back by it, without a word.
         if self._is_within(TransactionStatus.INERROR):
-            self._forget_principal()
+            self._reset_sent_principal()
         return super()._commit()  # type: ignore[misc]
 
     def _close(self) -> None:
         # The pool rolls back what is still open.
         if not self._is_within(TransactionStatus.IDLE):
-            self._forget_principal()
+            self._reset_sent_principal()
         super()._close()  # type: ignore[misc]
 
     def _is_within(self, status: TransactionStatus) -> bool:
@@ -57,9 +57,9 @@ class PrincipalMixin(base.DatabaseWrapper):
         return connection is not None and connection.info.transaction_status == status
 
     def _rollback(self) -> Any:
-        self._forget_principal()
+        self._reset_sent_principal()
         return super()._rollback()  # type: ignore[misc]
 
     def _savepoint_rollback(self, sid: str) -> None:
         super()._savepoint_rollback(sid)  # type: ignore[misc]
-        self._forget_principal()
+        self._reset_sent_principal()

@@ -23,7 +23,7 @@ LEAKPROOF = (
     "jsonb_object_field_text(jsonb, text)",
     "lower(text)",
 )
-NOT_LEAKPROOF = """
+MISSING_LEAKPROOF = """
 SELECT wanted FROM unnest(%s::text[]) wanted, pg_proc
  WHERE pg_proc.oid = ('pg_catalog.' || wanted)::regprocedure AND NOT proleakproof
 """
@@ -33,7 +33,9 @@ LARGE_OBJECTS = ("lo_create(oid)", "lo_creat(integer)", "lo_from_bytea(oid, byte
 FORBID_LARGE_OBJECTS = "; ".join(
     f"REVOKE EXECUTE ON FUNCTION pg_catalog.{name} FROM PUBLIC" for name in LARGE_OBJECTS
 )
-MAY_MAKE_LARGE_OBJECTS = "has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'EXECUTE')"
+CAN_CREATE_LARGE_OBJECTS = (
+    "has_function_privilege('public', 'pg_catalog.lo_create(oid)', 'EXECUTE')"
+)
 
 _ONE_AT_A_TIME = "SELECT pg_advisory_lock(0x706b625f726f)"
 _IS_MADE = "SELECT FROM pg_roles WHERE rolname = %s"
@@ -45,7 +47,7 @@ SELECT datname FROM pg_db_role_setting LEFT JOIN pg_database ON pg_database.oid 
 _IS_CLOSED = f"{_HAS_DATABASE} AND NOT has_database_privilege('public', oid, 'TEMPORARY')"
 
 
-def mark_leakproof(name: str) -> str:
+def leakproof_statement(name: str) -> str:
     """Return the superuser's statement for one of ``LEAKPROOF``."""
     return f"ALTER FUNCTION pg_catalog.{name} LEAKPROOF"
 
@@ -57,7 +59,7 @@ def ensure_database(superuser: str, name: str) -> None:
         superuser: How to connect; without a database.
     """
     with _connect(superuser, "postgres") as connection:
-        _take_settings_away(connection)
+        _reset_role_settings(connection)
         if _is_complete(connection) and _finds(connection, _IS_CLOSED, name):
             return
         connection.execute(_ONE_AT_A_TIME)
@@ -76,7 +78,7 @@ def ensure_database(superuser: str, name: str) -> None:
         connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(named))
 
 
-def _take_settings_away(connection: psycopg.Connection) -> None:
+def _reset_role_settings(connection: psycopg.Connection) -> None:
     """Undo what the role that serves has set for its later sessions, as each role may."""
     for (database,) in connection.execute(_HAS_SETTINGS.encode(), [APPLICATION]).fetchall():
         log.warning("role_settings_removed", role=APPLICATION, database=database)
@@ -93,16 +95,16 @@ def _connect(superuser: str, database: str) -> psycopg.Connection:
 
 
 def _is_complete(connection: psycopg.Connection) -> bool:
-    is_marked = not connection.execute(NOT_LEAKPROOF, [list(LEAKPROOF)]).rowcount
+    is_marked = not connection.execute(MISSING_LEAKPROOF, [list(LEAKPROOF)]).rowcount
     is_marked = (
-        is_marked and not connection.execute(f"SELECT WHERE {MAY_MAKE_LARGE_OBJECTS}").rowcount
+        is_marked and not connection.execute(f"SELECT WHERE {CAN_CREATE_LARGE_OBJECTS}").rowcount
     )
     return is_marked and _finds(connection, _IS_MADE, APPLICATION)
 
 
 def _mark(connection: psycopg.Connection) -> None:
     for name in LEAKPROOF:
-        connection.execute(mark_leakproof(name).encode())
+        connection.execute(leakproof_statement(name).encode())
     connection.execute(FORBID_LARGE_OBJECTS.encode())
 
 

@@ -29,8 +29,14 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 from psycopg import pq
 
-from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path, system_account
 from pkb.postgres.memory import MIB, machine_memory_bytes, scaled_settings
+from pkb.postgres.programs import (
+    Account,
+    PostgresDidNotStart,
+    Programs,
+    first_closed_folder,
+    system_account,
+)
 from pkb.postgres.roles import FIRST_STATEMENTS, ensure_database
 from pkb.postgres.versions import require_same_version, take_over
 
@@ -80,7 +86,7 @@ class EmbeddedPostgres:
             self._prepare_directories(account)
             if not self._data.exists():
                 self._initialise(account)
-            self._await_start(account)
+            self._start_and_wait(account)
 
     def stop(self) -> None:
         """Stop the server, ending its connections; do nothing where none runs."""
@@ -90,8 +96,8 @@ class EmbeddedPostgres:
             # After the first the next start has to recover; no committed row is lost by any.
             for kind in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
                 self._signal_and_wait(kind)
-            if not self._is_under_way():
-                self._clear_crash_remains()
+            if not self._is_starting_or_running():
+                self._clean_up_after_crash()
 
     def is_accepting(self) -> bool:
         """Return whether a server answers on the socket (not: whether some process exists)."""
@@ -156,7 +162,7 @@ class EmbeddedPostgres:
         if os.geteuid() == 0:
             # The server's user passes through, and nobody sees what is in it.
             self.state_dir.chmod(self.state_dir.stat().st_mode & ~0o066 | 0o011)
-            closed = closed_path(self.state_dir, account)
+            closed = first_closed_folder(self.state_dir, account)
             if closed:
                 raise PostgresDidNotStart(
                     f"Postgres does not run as root, and user {account.uid}, which it runs as, may"
@@ -212,16 +218,18 @@ class EmbeddedPostgres:
         path.write_text("".join(f"{key} = '{value}'\n" for key, value in quoted.items()))
         os.chown(path, account.uid, account.gid)
 
-    def _await_start(self, account: Account) -> None:
+    def _start_and_wait(self, account: Account) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         was_clear = False
         while not self.is_accepting():
             if time.monotonic() > deadline:
                 raise PostgresDidNotStart(self._describe(f"not ready after {START_TIMEOUT_S} s"))
-            if self._is_under_way():  # it recovers, or whoever started it was killed meanwhile
+            if (
+                self._is_starting_or_running()
+            ):  # it recovers, or whoever started it was killed meanwhile
                 time.sleep(POLL_S)
                 continue
-            is_clear = self._clear_crash_remains()
+            is_clear = self._clean_up_after_crash()
             launch = self._launch(account)
             # Orphans take a moment to go. A second failure with none left is the server's own.
             if launch.returncode and is_clear and was_clear:
@@ -238,12 +246,12 @@ class EmbeddedPostgres:
         programs = Programs(self.state_dir, account)
         return programs.run("pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
 
-    def _is_under_way(self) -> bool:
+    def _is_starting_or_running(self) -> bool:
         # The postmaster, or the pg_ctl and the shell that a killed starter left on the way to it.
         given = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
         return any(given.search(line) for _, _, line in processes())
 
-    def _clear_crash_remains(self) -> bool:
+    def _clean_up_after_crash(self) -> bool:
         """Remove what a killed postmaster left, when none lives; return whether no orphan did."""
         # Postgres believes both files while any process has the number in them.
         (self._data / "postmaster.pid").unlink(missing_ok=True)

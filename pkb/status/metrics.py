@@ -10,10 +10,10 @@ from corpus.telemetry import Count, Gauge, Measured, observe
 from pkb.status.standby import Standby
 from pkb.status.state import State, read_state
 
-# All gauges are asked for within milliseconds: one look serves them.
-KEPT_S = 1.0
+# All gauges are asked for within milliseconds: one read serves them.
+CACHE_S = 1.0
 
-Look = Callable[[], State]
+ReadState = Callable[[], State]
 
 
 class Measure(NamedTuple):
@@ -22,33 +22,33 @@ class Measure(NamedTuple):
     labels: dict[str, str] = {}
 
 
-class KeptState:
+class CachedState:
     """Reads the state, and gives it again for a moment."""
 
-    def __init__(self, read: Look = read_state, *, kept_s: float = KEPT_S) -> None:
+    def __init__(self, read: ReadState = read_state, *, cache_s: float = CACHE_S) -> None:
         self._read = read
-        self._kept_s = kept_s
-        self._kept: tuple[float, State] | None = None
+        self._cache_s = cache_s
+        self._cached: tuple[float, State] | None = None
 
     def __call__(self) -> State:
-        kept = self._kept
-        if kept is None or monotonic() - kept[0] > self._kept_s:
+        cached = self._cached
+        if cached is None or monotonic() - cached[0] > self._cache_s:
             state = self._read()
-            # Kept from its end on: a look may take as long as it is kept.
-            self._kept = kept = (monotonic(), state)
-        return kept[1]
+            # Kept from its end on: a read may take as long as it is kept.
+            self._cached = cached = (monotonic(), state)
+        return cached[1]
 
 
 def observe_state() -> None:
     """Have each look at the metrics ask how the service is."""
-    look = KeptState()
+    read = CachedState()
     for measured in (*Gauge, *Count):
-        observe(measured, _callback(measured, look))
+        observe(measured, _callback(measured, read))
 
 
-def _callback(measured: Measured, look: Look) -> CallbackT:
+def _callback(measured: Measured, read: ReadState) -> CallbackT:
     def callback(options: CallbackOptions) -> Iterable[Observation]:
-        found = (each for each in measure_state(look()) if each.measured is measured)
+        found = (each for each in measure_state(read()) if each.measured is measured)
         return [Observation(each.value, each.labels) for each in found]
 
     return callback

@@ -62,7 +62,7 @@ class Standby:
         return [Fallback(why, count) for why, count in self.reads.items() if why is not None]
 
 
-def look_at_standby(needed: Position | None) -> Standby | None:
+def read_standby(needed: Position | None) -> Standby | None:
     """Return how the standby is; None where ``PKB_REPLICA_URL`` names none.
 
     Args:

@@ -15,24 +15,24 @@ from django.utils.timesince import timesince
 
 from corpus.postgres.standby import REPLICA, Position, Reason, read_position
 from corpus.queue import SILENT_AFTER, Backlog, Worker, list_workers, read_backlog
-from pkb.backup.kept import Backups, read_backups
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.backup.rotation import Backups, read_backups
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.preload import are_models_loaded
-from pkb.status.standby import Standby, look_at_standby
+from pkb.status.standby import Standby, read_standby
 
 # The alerts of deploy/prometheus have the same bounds; a test compares them.
 # A scan of 1,000 pages of three seconds each holds a worker for fifty minutes
 # (docs/guides/workers.md).
 LONGEST_WAIT = timedelta(hours=1)
 # Postgres stops where there is no room, and a backup wants as much as the database has.
-LEAST_FREE_SHARE = 0.1
+MIN_FREE_SHARE = 0.1
 # One that did not come may still come; after the second something is wrong.
 BACKUP_INTERVALS = 2
 # A worker commits every 10 s that it lives: a standby that follows has a commit no older than that.
 LONGEST_LAG = timedelta(seconds=60)
 
 # The embedded server, too, which the first to need it starts: on a full disk it does not.
-DATABASE_AWAY = (DatabaseError, InterfaceError, PostgresDidNotStart)
+DATABASE_ERRORS = (DatabaseError, InterfaceError, PostgresDidNotStart)
 
 
 class Problem(StrEnum):
@@ -50,7 +50,7 @@ class Problem(StrEnum):
     STANDBY_BEHIND = "standby_behind"
 
 
-_WHY_UNUSED = {
+_UNUSED_REASONS = {
     Reason.UNREACHABLE: "it does not answer",
     Reason.NOT_A_STANDBY: "it is no standby, or was promoted",
     Reason.OTHER_SYSTEM: "it is a standby of another server",
@@ -119,7 +119,7 @@ class State:
             )
         yield from self._problems_of_work()
         for disk in self.disks:
-            if disk.free_share < LEAST_FREE_SHARE:
+            if disk.free_share < MIN_FREE_SHARE:
                 left = f"{disk.free_bytes:,} bytes, {disk.free_share:.0%}, are left"
                 yield Finding(Problem.DISK_FILLS, f"Of the disk of the {disk.use} {left}.")
         yield from self._problems_of_backups()
@@ -156,8 +156,8 @@ class State:
     def _problems_of_standby(self) -> Iterator[Finding]:
         if self.standby is None:
             return
-        if self.standby.reason in _WHY_UNUSED:
-            why = _WHY_UNUSED[self.standby.reason]
+        if self.standby.reason in _UNUSED_REASONS:
+            why = _UNUSED_REASONS[self.standby.reason]
             yield Finding(Problem.STANDBY_UNUSED, f"Searches do not read the standby: {why}.")
         behind = self.standby.standing.behind if self.standby.standing else None
         if behind is not None and behind > LONGEST_LAG:
@@ -176,7 +176,7 @@ def read_state() -> State:
         disks=list(_look_at_disks()),
         backups=None if folder is None else read_backups(folder),
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
-        standby=look_at_standby(position),
+        standby=read_standby(position),
     )
 
 
@@ -184,7 +184,7 @@ def _ask_database() -> tuple[list[Worker] | None, Backlog | None, Position | Non
     was_open = connection.connection is not None
     try:
         return list_workers(), read_backlog(), _read_position()
-    except DATABASE_AWAY:
+    except DATABASE_ERRORS:
         return None, None, None
     finally:
         # The thread of an exporter has no request that would end with its connection.
@@ -195,7 +195,7 @@ def _ask_database() -> tuple[list[Worker] | None, Backlog | None, Position | Non
 def _read_position() -> Position | None:
     try:
         return read_position() if REPLICA in connections else None
-    except DATABASE_AWAY:
+    except DATABASE_ERRORS:
         # What else was asked is told all the same.
         return None
 

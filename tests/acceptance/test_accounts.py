@@ -16,7 +16,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.keys import make_key, revoke_key
+from accounts.keys import create_key, revoke_key
 from accounts.models import ApiKey
 from corpus.access.principal import SYSTEM, Principal, Scope, current_principal
 from corpus.errors import NotAllowed, NotLoggedIn
@@ -67,7 +67,7 @@ def otto(db: None) -> Any:
 @pytest.fixture
 def key(ida: Any) -> MakeKey:
     def make(*scopes: str, user: Any = ida, **bounds: Any) -> str:
-        return make_key(user, name="test", scopes=scopes, **bounds)[1]
+        return create_key(user, name="test", scopes=scopes, **bounds)[1]
 
     return make
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.audit import purge_events
-from accounts.keys import make_key, revoke_key
+from accounts.keys import create_key, revoke_key
 from accounts.models import ApiKey, Event
 from corpus.access.principal import Principal, acting_as
 from corpus.models import Document
@@ -34,7 +34,7 @@ def ida(db: None) -> Any:
 
 @pytest.fixture
 def key(ida: Any) -> str:
-    return make_key(ida, name="all", scopes=["read", "ingest", "admin"])[1]
+    return create_key(ida, name="all", scopes=["read", "ingest", "admin"])[1]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from django.test import AsyncClient
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts.keys import make_key
+from accounts.keys import create_key
 from accounts.models import Event
 from corpus.models import Collection, Grant
 from qa.conversations import delete_session
@@ -430,7 +430,7 @@ def test_a_stream_acts_for_who_began_it(ingest: Ingest, settings: Any) -> None:
     settings.PKB_AUTH_REQUIRED = True
     ida = get_user_model().objects.create_user("ida")
     Collection.objects.update(owner=ida)
-    _, key = make_key(ida, name="chat", scopes=["read"])
+    _, key = create_key(ida, name="chat", scopes=["read"])
     headers = {"Authorization": f"Bearer {key}"}
     json_body = "application/json"
     body = {"question": LIGHTHOUSE_QUESTION}
@@ -460,7 +460,7 @@ def test_a_stream_ends_where_its_grant_is_taken_back_meanwhile(
     ida, otto = (get_user_model().objects.create_user(name) for name in ("ida", "otto"))
     Collection.objects.update(owner=ida)
     grant = Grant.objects.create(collection=Collection.objects.get(), user=otto, role="reader")
-    _, key = make_key(otto, name="chat", scopes=["read"])
+    _, key = create_key(otto, name="chat", scopes=["read"])
 
     def take_back_and_record(*arguments: Any, **options: Any) -> Any:
         Grant.objects.filter(pk=grant.pk).delete()

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import DatabaseError, transaction
 
 from accounts.authentication import principal_of
-from accounts.keys import make_key
+from accounts.keys import create_key
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.models import Collection, Document, Grant
@@ -164,7 +164,7 @@ def test_who_has_no_collection_gets_one_by_adding_to_it(ida: Tenant, otto: Tenan
 def test_a_key_is_bound_to_collections(ida: Tenant) -> None:
     with acting_as(principal_of(ida.user)):
         create_collection("open")
-    bound = make_key(ida.user, name="bound", scopes=["read", "ingest"], collections=["open"])[1]
+    bound = create_key(ida.user, name="bound", scopes=["read", "ingest"], collections=["open"])[1]
     listed = call(bound, "get", "/collections").json()["results"]
     assert [each["name"] for each in listed] == ["open"]
     assert statuses(bound, ida) == (404, 404, 404, 404)
@@ -177,7 +177,7 @@ def test_a_key_is_bound_to_collections(ida: Tenant) -> None:
 
 
 def test_a_bound_key_lets_nobody_else_in(ida: Tenant, otto: Tenant) -> None:
-    bound = make_key(ida.user, name="bound", scopes=["read", "ingest"], collections=["secret"])[1]
+    bound = create_key(ida.user, name="bound", scopes=["read", "ingest"], collections=["secret"])[1]
     kept = grant(ida, "reader", user="otto").json()["id"]
     replies = [
         call(bound, "post", "/collections/secret/access", role="owner", user="otto"),
@@ -195,7 +195,7 @@ def test_a_bound_key_lets_nobody_else_in(ida: Tenant, otto: Tenant) -> None:
 
 def test_superusers_own_what_was_there_before_users_were(ida: Tenant, otto: Tenant) -> None:
     root = get_user_model().objects.create_superuser("root")
-    key = make_key(root, name="root's", scopes=["read", "ingest"])[1]
+    key = create_key(root, name="root's", scopes=["read", "ingest"])[1]
     listed = call(key, "get", "/collections").json()["results"]
     assert [(each["name"], each["owner"], each["role"]) for each in listed] == [
         ("default", None, "owner")
@@ -241,7 +241,7 @@ def test_who_may_read_a_row_moves_it_nowhere(ida: Tenant, otto: Tenant) -> None:
 def test_a_bound_key_sees_of_conversations_those_it_began(ida: Tenant) -> None:
     with acting_as(principal_of(ida.user)):
         create_collection("open")
-    bound = make_key(ida.user, name="bound", scopes=["read"], collections=["open"])[1]
+    bound = create_key(ida.user, name="bound", scopes=["read"], collections=["open"])[1]
     assert call(bound, "get", "/sessions").json()["results"] == []
     assert call(bound, "get", f"/chat/{ida.ids['chat_id']}").status_code == 404
     assert call(bound, "delete", f"/sessions/{ida.ids['session_id']}").status_code == 404

@@ -157,7 +157,7 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
     assert kept.expiry is not None
     assert timedelta(days=6) < kept.expiry - timezone.now() < timedelta(days=7, seconds=1)
     listed, _, _ = run("apikey", "list", "--user", "ida")
-    assert listed.split("\t")[:5] == [str(kept.pk), "ida", "nightly", "ingest,read", "live"]
+    assert listed.split("\t")[:5] == [str(kept.pk), "ida", "nightly", "ingest,read", "active"]
     assert "never" not in listed
     run("apikey", "revoke", kept.pk)
     assert APIClient().get("/documents", headers=sent).status_code == 401

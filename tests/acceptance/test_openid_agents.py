@@ -19,7 +19,7 @@ from accounts.openid.issuer import find_issuer
 from corpus.access.principal import Scope
 from corpus.errors import IssuerUnavailable, NotAllowed, NotLoggedIn
 from pkb.http.admission import check_headers
-from pkb.http.refusals import Refused, tell
+from pkb.http.rejections import RequestRejected, send_rejection
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
 pytestmark = pytest.mark.django_db
@@ -99,8 +99,8 @@ async def gate(scope: Any, receive: Any, send: Any) -> None:
     """What refuses a body that nobody says whose it is, before it is read."""
     try:
         check_headers(scope)
-    except Refused as refused:
-        await tell(refused, scope=scope, send=send)
+    except RequestRejected as refused:
+        await send_rejection(refused, scope=scope, send=send)
 
 
 @pytest.mark.parametrize("door", [gate, serve_mcp])

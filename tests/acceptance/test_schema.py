@@ -21,7 +21,7 @@ from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.rules import add_rule
 from corpus.vector_index import ensure_vector_index
 from pkb.http.endpoints import list_operations
-from pkb.preload import models_of_a_question
+from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context
 from tests.drawing import examples
@@ -80,7 +80,7 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     }
     settings.PKB_EMBEDDING_MODEL = EMBEDDER
     settings.PKB_RERANKER_MODEL = "none"
-    for model in models_of_a_question():
+    for model in question_models():
         model.load()
     # Postgres makes no index once the transaction holds new rows that refer to others.
     ensure_vector_index(model=EMBEDDER, dimension=64)

@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.test import Client, override_settings
 
-from accounts.keys import make_key
+from accounts.keys import create_key
 from corpus.models.installations import OTHER_KEY, Installation
 from tests.acceptance.test_chat_api import read
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -33,7 +33,7 @@ def second(
     settings.PKB_AUTH_REQUIRED = True
     settings.PKB_RERANKER_MODEL = settings.PKB_READER_MODEL = "none"
     user = get_user_model().objects.create_user("ida", password=PASSWORD, is_superuser=True)
-    key = make_key(user, name="ida's", scopes=["read", "ingest"])[1]
+    key = create_key(user, name="ida's", scopes=["read", "ingest"])[1]
     own = {
         "PKB_DATA_DIR": str(tmp_path / "second"),
         "PKB_MODEL_DIR": str(MODELS),

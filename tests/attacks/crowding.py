@@ -96,9 +96,9 @@ def service_with_users() -> Iterator[Users]:
 
 def _add_user(service: OwnService, name: str) -> str:
     script = (
-        "from django.contrib.auth import get_user_model as m; from accounts.keys import make_key;"
+        "from django.contrib.auth import get_user_model as m; from accounts.keys import create_key;"
         f"u = m().objects.create_user('{name}', password='{name}-of-bavoke');"
-        "print('KEY', make_key(u, name='attack', scopes=['read', 'ingest'])[1])"
+        "print('KEY', create_key(u, name='attack', scopes=['read', 'ingest'])[1])"
     )
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "shell", "-c", script],

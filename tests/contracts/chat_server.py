@@ -104,7 +104,7 @@ class ChatServer(ThreadingHTTPServer):
     def root(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: object, client_ip: object) -> None:
         """A client that went away is part of these tests."""
 
 

@@ -60,7 +60,7 @@ time.sleep(600)
 AS_NOBODY = (
     """
 import os, pwd, sys
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 nobody = pwd.getpwnam("nobody")
 os.setgroups([])

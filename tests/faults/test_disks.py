@@ -18,8 +18,8 @@ from corpus.invariants import find_violations
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job
 from pkb.http.bodies import BodyReader
-from pkb.http.refusals import Refused
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.http.rejections import RequestRejected
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
 from tests.factories import LIGHTHOUSE
@@ -77,10 +77,10 @@ def test_a_body_without_room_is_refused(small_disk: Path, monkeypatch: pytest.Mo
 
     async def test() -> None:
         reader = BodyReader(timeout_s=60, held_bytes=10 * TOO_LARGE_BYTES)
-        excess = Refused(413, "too large")
+        excess = RequestRejected(413, "too large")
         for _ in range(2):
             client = Client().say(b"x" * TOO_LARGE_BYTES)
-            with pytest.raises(Refused) as refused:
+            with pytest.raises(RequestRejected) as refused:
                 await reader.read(
                     client.receive, caller="one", max_bytes=TOO_LARGE_BYTES, excess=excess
                 )

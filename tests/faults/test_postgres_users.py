@@ -12,9 +12,9 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-import pkb.postgres.account
-from pkb.postgres.account import PostgresDidNotStart
-from pkb.postgres.engine.base import Keeper
+import pkb.postgres.programs
+from pkb.postgres.embedded.base import ServerSupervisor
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import (
     AS_NOBODY,
@@ -47,12 +47,12 @@ class TestStopping:
     def test_server_that_is_kept_running_comes_back_when_killed(
         self, server: EmbeddedPostgres
     ) -> None:
-        keeper = Keeper(server)
-        keeper.keep_running()
+        keeper = ServerSupervisor(server)
+        keeper.ensure_running()
         killed = kill_postmaster(server)
 
         def is_back() -> bool:
-            keeper.keep_running()
+            keeper.ensure_running()
             return server.pid not in {None, killed}
 
         wait_until(is_back)
@@ -77,9 +77,9 @@ class TestUsers:
         assert stat.S_IMODE(server.state_dir.stat().st_mode) == 0o711
 
     def test_without_a_new_account_it_is_nobody(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pkb.postgres.account, "SYSTEM_USER", "no such:account")
-        assert pkb.postgres.account.system_account() == pkb.postgres.account.system_account()
-        assert pkb.postgres.account.system_account().uid != 0
+        monkeypatch.setattr(pkb.postgres.programs, "SYSTEM_USER", "no such:account")
+        assert pkb.postgres.programs.system_account() == pkb.postgres.programs.system_account()
+        assert pkb.postgres.programs.system_account().uid != 0
 
     def test_state_below_a_closed_directory_names_what_to_set(self, directory: Path) -> None:
         closed = directory / "home"

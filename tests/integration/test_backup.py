@@ -29,16 +29,16 @@ from corpus.jobs.run import advance_job
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
 from pkb.backup.export import export_to
-from pkb.backup.kept import make_backup, read_backups
 from pkb.backup.manifest import BackupError, read_manifest
-from pkb.backup.restore import restore_from, steps_back
+from pkb.backup.restore import migration_targets, restore_from
+from pkb.backup.rotation import make_backup, read_backups
 from pkb.backup.tables import (
-    LEFT_OUT,
-    LEFT_OUT_APPS,
+    EXCLUDED,
+    EXCLUDED_APPS,
     VECTOR_TABLES,
     Selection,
     all_tables,
-    carried_tables,
+    exported_tables,
 )
 from pkb.backup.tasks import back_up
 from qa import models
@@ -104,7 +104,7 @@ def destroy() -> None:
 
 def rows() -> dict[str, str]:
     """A hash of the rows of each table that is carried."""
-    names = {f'"{t.name}"' if not t.name.islower() else t.name for t in carried_tables(EVERYTHING)}
+    names = {f'"{t.name}"' if not t.name.islower() else t.name for t in exported_tables(EVERYTHING)}
     return {name: digest for name, digest in fingerprint().items() if name in names}
 
 
@@ -319,7 +319,7 @@ def test_rows_from_before_an_app_was_there_are_migrated(home: Path, stored: Coll
     assert Collection.objects.get().name == "default"
     restore_from(home / "export", is_trusted=lambda brought: True)
     assert models.Citation.objects.count() == 1
-    assert steps_back(read_manifest(path.parent).migrations) == [("evaluation", None)]
+    assert migration_targets(read_manifest(path.parent).migrations) == [("evaluation", None)]
     assert list(invariants.find_violations()) == []
 
 
@@ -343,9 +343,9 @@ def test_every_table_is_carried_or_named() -> None:
     in_database = {name.strip('"') for name in tables()}
     elsewhere = {name for name in in_database if name.startswith("procrastinate_")}
     assert in_database - elsewhere - {"django_migrations"} == set(all_tables())
-    backed_up = {table.name for table in carried_tables(EVERYTHING)}
-    by_app = [apps.get_app_config(label) for label in LEFT_OUT_APPS if apps.is_installed(label)]
+    backed_up = {table.name for table in exported_tables(EVERYTHING)}
+    by_app = [apps.get_app_config(label) for label in EXCLUDED_APPS if apps.is_installed(label)]
     of_moment = {model._meta.db_table for app in by_app for model in app.get_models()}
-    assert set(all_tables()) - backed_up == {*LEFT_OUT, *of_moment, "qa_chatevent"}
-    exported = {t.name for t in carried_tables(Selection(vectors=False, secrets=False))}
+    assert set(all_tables()) - backed_up == {*EXCLUDED, *of_moment, "qa_chatevent"}
+    exported = {t.name for t in exported_tables(Selection(vectors=False, secrets=False))}
     assert backed_up - exported == VECTOR_TABLES | {"accounts_apikey"}

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from pkb import settings as product
-from pkb.preload import are_models_loaded, models_of_a_question
+from pkb.preload import are_models_loaded, question_models
 from qa.readers import get_reader
 
 
@@ -20,7 +20,7 @@ def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:
     call_command("load_models")
 
     assert are_models_loaded()
-    assert all(model.is_loaded for model in models_of_a_question())
+    assert all(model.is_loaded for model in question_models())
     assert get_reader().is_loaded
 
 

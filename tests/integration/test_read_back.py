@@ -19,7 +19,7 @@ from rest_framework.test import APIClient
 from corpus.api import collections, fields, ingest
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index
-from pkb.preload import models_of_a_question
+from pkb.preload import question_models
 from qa.api import answers, sessions
 from qa.models import Answer
 from tests.drawing import examples
@@ -151,7 +151,7 @@ ADMIN = (
 def known(settings: Any, db: None) -> dict[str, str]:
     settings.PKB_EMBEDDING_MODEL = MODEL
     settings.PKB_RERANKER_MODEL = settings.PKB_READER_MODEL = "none"
-    for model in models_of_a_question():
+    for model in question_models():
         model.load()
     ensure_vector_index(model=MODEL, dimension=64)
     Collection.objects.update(embedding_model=MODEL, dimension=64)

@@ -19,9 +19,9 @@ from corpus.postgres import standby as standby_module
 from corpus.postgres.snapshot import count_reads, read_evidence
 from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position
 from corpus.vector_index import ensure_vector_index
-from pkb.databases import replica_of
+from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION, OWNER
-from pkb.postgres.given.base import DatabaseWrapper
+from pkb.postgres.external.base import DatabaseWrapper
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.status.state import read_state
 from pkb.status.view import ServiceStatus
@@ -90,7 +90,10 @@ def databases_of(primary: EmbeddedPostgres, standby: EmbeddedPostgres) -> Iterat
     options = {"options": "-c jit=off"}
     own = {**before.settings_dict, **primary.address, "NAME": DATABASE, "USER": APPLICATION}
     default = {**own, "OWNER": {"USER": OWNER}, "OPTIONS": options}
-    given = {**own, **replica_of({"OPTIONS": {**options, "pool": {}}}, SecretStr(url_of(standby)))}
+    given = {
+        **own,
+        **replica_settings({"OPTIONS": {**options, "pool": {}}}, SecretStr(url_of(standby))),
+    }
     # Who connects by itself waits for no turn, and hears at once that nobody is there.
     given["OPTIONS"].pop("pool")
     given.pop("OWNER", None)
@@ -243,9 +246,11 @@ def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
 
 def test_a_standby_is_set_up_like_its_primary_but_read_only(tmp_path: Path) -> None:
     primary = {"OPTIONS": {"options": "-c jit=off", "pool": {"max_size": 7, "timeout": 10}}}
-    made = replica_of(primary, SecretStr("postgresql://ida@two.example/notes?sslmode=require"))
+    made = replica_settings(
+        primary, SecretStr("postgresql://ida@two.example/notes?sslmode=require")
+    )
     options = made["OPTIONS"]
-    assert (made["ENGINE"], made["HOST"]) == ("pkb.postgres.given", "two.example")
+    assert (made["ENGINE"], made["HOST"]) == ("pkb.postgres.external", "two.example")
     assert options["options"] == "-c jit=off -c default_transaction_read_only=on"
     assert (options["sslmode"], options["pool"]["max_size"]) == ("require", 7)
     assert options["pool"]["timeout"] < 1

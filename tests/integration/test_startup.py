@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from pkb.preload import models_of_a_question
+from pkb.preload import question_models
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import MODELS, own_database
 
@@ -70,7 +70,7 @@ def test_check_imports_no_model_library() -> None:
 def test_a_start_and_an_answer_import_no_torch_no_dspy_and_nothing_that_measures(
     tmp_path: Path, django_db_setup: None, django_db_blocker: Any
 ) -> None:
-    for model in models_of_a_question():
+    for model in question_models():
         model.load()  # the exports are there
     (tmp_path / "bavoke.txt").write_text(LIGHTHOUSE)
     program = f"""

@@ -18,8 +18,8 @@ from corpus.queue import (
     note_home_worker,
     read_backlog,
 )
-from pkb.dashboard import say_of_state
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.dashboard import describe_state
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.status import state as state_module
 from pkb.status.state import Problem, read_state
 from tests.standby import standby_at
@@ -61,7 +61,7 @@ def test_workers_are_named_with_their_last_heartbeat_and_what_they_run() -> None
     )  # fmt: skip
     assert (second.id, second.is_alive, second.task, second.job_id) == (dead, False, "", None)
     assert second.silent >= timedelta(seconds=90)
-    said = " ".join(say_of_state(read_state()))
+    said = " ".join(describe_state(read_state()))
     assert f"{alive} (2 s ago), {dead} (90 s ago)" in said
 
 

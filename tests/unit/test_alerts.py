@@ -90,7 +90,7 @@ def test_alerts_have_the_bounds_of_the_status() -> None:
         return float(ALERTS[alert].rsplit(maxsplit=1)[1])
 
     assert bound("PkbQueueWaits") == state.LONGEST_WAIT.total_seconds()
-    assert bound("PkbDiskFills") == state.LEAST_FREE_SHARE
+    assert bound("PkbDiskFills") == state.MIN_FREE_SHARE
     assert bound("PkbHomeUnserved") == SILENT_AFTER.total_seconds()
     assert bound("PkbStandbyBehind") == state.LONGEST_LAG.total_seconds()
     assert f"> {state.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]

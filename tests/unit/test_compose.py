@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 
 from pkb.databases import read_databases
 from pkb.env import Env
-from pkb.postgres.roles import FORBID_LARGE_OBJECTS, LEAKPROOF, mark_leakproof
+from pkb.postgres.roles import FORBID_LARGE_OBJECTS, LEAKPROOF, leakproof_statement
 from pkb.secret_key import read_secret_key
 
 ROOT = Path(__file__).parents[2]
@@ -132,7 +132,9 @@ def test_the_application_is_not_told_how_to_be_the_superuser(tmp_path: Path) -> 
 
 def test_on_a_given_server_the_same_is_marked_as_on_the_embedded_one() -> None:
     script = (ROOT / "pkb" / "postgres" / "sql" / "2-application.sql").read_text()
-    assert re.findall(r"^(ALTER FUNCTION .*);$", script, re.M) == [*map(mark_leakproof, LEAKPROOF)]
+    assert re.findall(r"^(ALTER FUNCTION .*);$", script, re.M) == [
+        *map(leakproof_statement, LEAKPROOF)
+    ]
     assert "; ".join(re.findall(r"^(REVOKE .*);$", script, re.M)) == FORBID_LARGE_OBJECTS
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from pkb.data_folder import make_data_folder
+from pkb.data_folder import create_data_folder
 from pkb.env import Env
 from pkb.postgres.server import EmbeddedPostgres
 from pkb.secret_key import read_secret_key
@@ -30,21 +30,21 @@ def mode(path: Path) -> int:
 
 
 def test_a_new_data_folder_shows_nothing_to_others(tmp_path: Path) -> None:
-    made = make_data_folder(tmp_path / "srv" / "var")
+    made = create_data_folder(tmp_path / "srv" / "var")
     # Root's Postgres passes through to its own folder, and lists nothing.
     assert mode(made) == (0o711 if os.geteuid() == 0 else OWNER_ONLY)
 
 
 def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
-    assert make_data_folder(tmp_path) == tmp_path
+    assert create_data_folder(tmp_path) == tmp_path
     assert mode(tmp_path) == 0o750
 
 
 def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SystemExit, match="bad setting PKB_DATA_DIR"):
-        make_data_folder(tmp_path / "file" / "var")
+        create_data_folder(tmp_path / "file" / "var")
 
 
 def test_the_key_and_programs_are_the_owner_s(tmp_path: Path) -> None:

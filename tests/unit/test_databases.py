@@ -9,9 +9,9 @@ from django.conf import settings
 from django.db import connection
 from pydantic import SecretStr
 
-from pkb.databases import REQUEST_WAIT_S, bound_requests, choose_postgres_dir, read_databases
+from pkb.databases import REQUEST_WAIT_S, choose_postgres_dir, read_databases, set_request_timeouts
 from pkb.env import Env
-from pkb.postgres.engine.base import DatabaseWrapper
+from pkb.postgres.embedded.base import DatabaseWrapper
 
 
 def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_given_host_is_used(tmp_path: Path) -> None:
 def test_without_either_the_embedded_one_is_used(tmp_path: Path) -> None:
     databases, postgres_dir = read_databases(Env(database_url=None, postgres_host=""), tmp_path)
     assert postgres_dir is not None
-    assert databases["default"]["ENGINE"] == "pkb.postgres.engine"
+    assert databases["default"]["ENGINE"] == "pkb.postgres.embedded"
 
 
 def test_files_are_where_the_server_may_go(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_requests_are_cut_short_and_other_work_is_not(tmp_path: Path, settings: 
     options = databases["default"]["OPTIONS"]
     assert "timeout" not in options["options"]
     assert options["pool"]["timeout"] > REQUEST_WAIT_S
-    bound_requests(databases, settings)
+    set_request_timeouts(databases, settings)
     assert "-c statement_timeout=1500 -c lock_timeout=2000" in options["options"]
     assert "-c idle_in_transaction_session_timeout=1500" in options["options"]
     assert options["pool"] == {

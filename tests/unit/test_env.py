@@ -48,7 +48,7 @@ def test_the_dimension_is_part_of_a_remote_model_s_name(
     model: str, dimension: int | None, full: str
 ) -> None:
     env = read(embedding_model=model, embedding_dim=dimension)
-    assert env.full_embedding_model == full
+    assert env.embedding_model_name == full
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_a_login_provider_lacks_stops_the_start(wrong: dict[str, object], w
 
 
 def test_further_models_are_a_list() -> None:
-    assert read(pkb_embedding_models="a, /b/c,").further_embedding_models == ["a", "/b/c"]
+    assert read(pkb_embedding_models="a, /b/c,").extra_embedding_models == ["a", "/b/c"]
 
 
 @pytest.mark.parametrize("count", [-1, 5, 1.5, "some"], ids=str)

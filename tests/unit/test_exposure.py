@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from accounts.addresses import _warn_of_proxy, find_client, is_within, read_headers
+from accounts.client_ip import _warn_about_proxy, is_within, read_headers, resolve_client_ip
 from corpus.endpoints import Cost
 from pkb.http.admission import check_headers
 from pkb.http.endpoints import find_endpoint
-from pkb.http.exposure import Exposure, is_own_machine
-from pkb.http.refusals import Refused
+from pkb.http.exposure import Exposure, is_local_request
+from pkb.http.rejections import RequestRejected
 
 OWN = Exposure(bind="127.0.0.1", hosts=["localhost", "[::1]"], public_url="", is_behind_tls=False)
 OUTSIDE = [
@@ -64,7 +64,7 @@ def request(method: str = "GET", path: str = "/documents", **headers: str) -> di
 def test_without_a_login_nothing_that_a_proxy_forwards_comes_in(
     settings: Any, header: str, path: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRejected) as refused:
         check_headers(request(path=path, **{header: "192.0.2.7"}))
     assert refused.value.status == 403
     assert "PKB_AUTH=required" in refused.value.detail
@@ -75,7 +75,7 @@ def test_without_a_login_nothing_that_a_proxy_forwards_comes_in(
 def test_a_strangers_body_is_not_read(settings: Any) -> None:
     check_headers(request("POST", "/ingest"))
     settings.PKB_AUTH_REQUIRED = True
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRejected) as refused:
         check_headers(request("POST", "/ingest"))
     assert refused.value.status == 401
     for known in ("authorization", "x_api_key", "cookie"):
@@ -99,23 +99,23 @@ def test_what_anybody_could_have_written_tells_no_address(
     settings: Any, proxies: int, forwarded_for: str, expected: str
 ) -> None:
     settings.PKB_TRUSTED_PROXIES = proxies
-    assert find_client("10.0.0.1", forwarded_for) == expected
+    assert resolve_client_ip("10.0.0.1", forwarded_for) == expected
 
 
 def test_an_unnamed_proxy_is_warned_of_once(
     settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    _warn_of_proxy.cache_clear()
+    _warn_about_proxy.cache_clear()
     settings.PKB_TRUSTED_PROXIES = 0
-    find_client("10.0.0.1", "")
+    resolve_client_ip("10.0.0.1", "")
     assert not caplog.records
     for _ in range(2):
-        find_client("10.0.0.1", "192.0.2.7")
+        resolve_client_ip("10.0.0.1", "192.0.2.7")
     (record,) = caplog.records
     assert "x_forwarded_for_ignored" in str(record.msg)
     settings.PKB_TRUSTED_PROXIES = 1
-    _warn_of_proxy.cache_clear()
-    find_client("10.0.0.1", "192.0.2.7")
+    _warn_about_proxy.cache_clear()
+    resolve_client_ip("10.0.0.1", "192.0.2.7")
     assert len(caplog.records) == 1
 
 
@@ -132,9 +132,9 @@ def test_an_address_is_within_a_network() -> None:
 
 
 def test_what_a_proxy_of_this_machine_sends_did_not_begin_here() -> None:
-    assert is_own_machine("127.0.0.1", names={"host"})
-    assert not is_own_machine("127.0.0.1", names={"host", "x-forwarded-for"})
-    assert not is_own_machine("192.0.2.7", names={"host"})
+    assert is_local_request("127.0.0.1", names={"host"})
+    assert not is_local_request("127.0.0.1", names={"host", "x-forwarded-for"})
+    assert not is_local_request("192.0.2.7", names={"host"})
 
 
 @pytest.mark.parametrize("path", ["/ui/login", "/ui/setup"])

@@ -24,7 +24,7 @@ def test_the_page_is_up_to_date(command: Any) -> None:
 
 def test_every_command_has_its_place_and_every_argument_a_meaning() -> None:
     grouped = [name for names in document_commands.GROUPS.values() for name in names]
-    assert set(grouped) == document_commands.own_commands()
+    assert set(grouped) == document_commands.pkb_commands()
     assert len(grouped) == len(set(grouped))
     page = document_commands.render_page()
     assert "| `--every 24h` | update it on schedule, such as 24h or 7d |" in page

@@ -11,11 +11,11 @@ from django.db import connections
 from corpus.postgres.standby import REPLICA, Position, Reason, Standing
 from corpus.queue import Backlog, Worker
 from corpus.telemetry import Count, Gauge
-from pkb.backup.kept import Backups
-from pkb.dashboard import say_of_standby
+from pkb.backup.rotation import Backups
+from pkb.dashboard import describe_standby
 from pkb.status import standby as standby_module
-from pkb.status.metrics import KeptState, measure_state
-from pkb.status.standby import Standby, look_at_standby
+from pkb.status.metrics import CachedState, measure_state
+from pkb.status.standby import Standby, read_standby
 from pkb.status.state import Disk, Problem, State
 from tests.standby import standby_at
 
@@ -135,8 +135,8 @@ def test_what_searches_read_is_counted_by_server_and_by_why_it_was_the_primary()
 
 
 def test_the_admin_is_told_what_searches_read() -> None:
-    assert "is read; since this process began it answered 8 times" in say_of_standby(standby())
-    said = say_of_standby(standby(Reason.BEHIND))
+    assert "is read; since this process began it answered 8 times" in describe_standby(standby())
+    said = describe_standby(standby(Reason.BEHIND))
     assert "is not read (behind)" in said
     assert "the primary in its place 2 times" in said
 
@@ -160,17 +160,17 @@ def test_of_a_database_that_is_away_that_alone_is_measured() -> None:
     ]
 
 
-@pytest.mark.parametrize(("kept_s", "looks"), [(60.0, 1), (-1.0, 3)])
-def test_gauges_that_are_asked_for_together_share_one_look(kept_s: float, looks: int) -> None:
-    read: list[State] = []
+@pytest.mark.parametrize(("cache_s", "read_count"), [(60.0, 1), (-1.0, 3)])
+def test_gauges_that_are_asked_for_together_share_one_read(cache_s: float, read_count: int) -> None:
+    reads: list[State] = []
 
-    def look() -> State:
-        read.append(WELL)
+    def read() -> State:
+        reads.append(WELL)
         return WELL
 
-    kept = KeptState(look, kept_s=kept_s)
-    assert [kept() for _ in range(3)] == [WELL] * 3
-    assert len(read) == looks
+    cached = CachedState(read, cache_s=cache_s)
+    assert [cached() for _ in range(3)] == [WELL] * 3
+    assert len(reads) == read_count
 
 
 def test_a_look_that_takes_longer_than_it_is_kept_is_shared_too(
@@ -179,12 +179,12 @@ def test_a_look_that_takes_longer_than_it_is_kept_is_shared_too(
     clock = [0.0]
     monkeypatch.setattr("pkb.status.metrics.monotonic", lambda: clock[0])
 
-    def look() -> State:
+    def read() -> State:
         clock[0] += 5
         return WELL
 
-    kept = KeptState(look, kept_s=1)
-    assert [kept() for _ in range(18)] == [WELL] * 18
+    cached = CachedState(read, cache_s=1)
+    assert [cached() for _ in range(18)] == [WELL] * 18
     assert clock == [5]
 
 
@@ -195,9 +195,9 @@ def test_nobody_waits_for_a_standby_that_hangs(
     monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
     needed = Position("0/0", system=1, timeline="00000001", at=NOW)
     with django_db_blocker.unblock():
-        # Twice: the first look still hangs by then, and no other begins.
+        # Twice: the first read still hangs by then, and no other begins.
         for _ in range(2):
-            found = look_at_standby(needed)
+            found = read_standby(needed)
             assert found is not None
             assert (found.is_used, found.reason) == (False, Reason.UNREACHABLE)
         listener.settimeout(30)
@@ -209,6 +209,6 @@ def test_nobody_waits_for_a_standby_that_hangs(
     with pytest.raises(BlockingIOError):
         listener.accept()
     # Of a primary that is away nobody knows how far the standby is behind.
-    away = look_at_standby(None)
+    away = read_standby(None)
     assert away is not None
     assert (away.is_used, away.reason) == (False, None)

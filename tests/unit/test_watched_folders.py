@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from corpus.roots.file_systems import is_silent
 from corpus.watched.changes import MAX_WAIT_S, Pending
 from pkb.env import Env
-from pkb.watched_folders import read_watched
+from pkb.watched_folders import parse_watched_folders
 
 QUIET_S = 2.0
 
@@ -34,7 +34,9 @@ def read(given: str) -> Env:
 def test_folders_are_read_with_their_collections(
     given: str, folders: list[tuple[str, str]]
 ) -> None:
-    assert read_watched(read(given).pkb_watch) == [(Path(path), name) for path, name in folders]
+    assert parse_watched_folders(read(given).pkb_watch) == [
+        (Path(path), name) for path, name in folders
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import DjangoDbBlocker
 
 from corpus.api.outages import is_migrated
-from pkb.management.whole_migrations import Target, migrate_to
+from pkb.management.atomic_migrations import Target, migrate_to
 from tests.processes import connected_to, own_database
 from tests.upgrades.schema import read_schema
 

@@ -23,9 +23,9 @@ import psycopg
 import pytest
 
 from pkb.postgres import OWNER
-from pkb.postgres.account import Programs
+from pkb.postgres.programs import Programs
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
-from pkb.postgres.versions import installed_major, written_by
+from pkb.postgres.versions import cluster_version, installed_major
 from tests.faults.clusters import REPOSITORY, ask, cluster_in, reachable_directory
 
 pytestmark = [pytest.mark.slow, pytest.mark.campaign, pytest.mark.timeout(1_800)]
@@ -102,7 +102,7 @@ def manage(data_dir: Path, *arguments: str, status: int = 0, database: str = "")
 def test_an_upgrade_brings_all_rows_and_keeps_the_old_folder(programs: Path) -> None:
     with written_by_others(programs) as server:
         folder, data = server.state_dir.parent, server.state_dir / "data"
-        major = written_by(data)
+        major = cluster_version(data)
         if major == installed_major():
             # A minor version has nothing to upgrade: the next start runs the newer one.
             start_by(programs, server)
@@ -129,7 +129,7 @@ def test_an_upgrade_brings_all_rows_and_keeps_the_old_folder(programs: Path) -> 
 
 def test_an_upgrade_killed_at_any_moment_is_begun_anew(programs: Path) -> None:
     with written_by_others(programs) as server:
-        if written_by(server.state_dir / "data") == installed_major():
+        if cluster_version(server.state_dir / "data") == installed_major():
             pytest.skip("a minor version")
         copy = server.state_dir.with_name("copy")
         shutil.copytree(server.state_dir, copy)
@@ -138,7 +138,7 @@ def test_an_upgrade_killed_at_any_moment_is_begun_anew(programs: Path) -> None:
         needed_s = time.monotonic() - begun
         chosen = random.Random(1)  # noqa: S311  (of moments)
         for number in range(KILLS):
-            if written_by(server.state_dir / "data") == installed_major():
+            if cluster_version(server.state_dir / "data") == installed_major():
                 replace(server, copy)
             process = upgrade(server, programs)
             time.sleep(chosen.uniform(0, needed_s))
@@ -147,7 +147,7 @@ def test_an_upgrade_killed_at_any_moment_is_begun_anew(programs: Path) -> None:
             else:  # what it has begun, too, but servers: they are of sessions of their own
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-        if written_by(server.state_dir / "data") == installed_major():
+        if cluster_version(server.state_dir / "data") == installed_major():
             replace(server, copy)
         assert upgrade(server, programs).communicate()[0] == rows
         assert "0 violations" in manage(server.state_dir.parent, "verify")

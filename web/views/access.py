@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.grants import find_owned, give, grants_of, publish, take_back
+from accounts.grants import get_owned_collection, grant_role, list_grants, revoke_grant, set_public
 from corpus.errors import InvalidInput
 from corpus.models import Grant
 from web.forms import GrantForm, PublishForm
@@ -15,18 +15,18 @@ from web.forms import GrantForm, PublishForm
 @require_http_methods(["GET", "HEAD", "POST"])
 def access(request: HttpRequest, name: str) -> HttpResponse:
     """Those who may do something with a collection; another is let in."""
-    collection = find_owned(name)
+    collection = get_owned_collection(name)
     shown: dict[str, Any] = {"said": {}, "problem": ""}
     if request.method == "POST":
         try:
-            give(collection, **GrantForm.read(request.POST))
+            grant_role(collection, **GrantForm.read(request.POST))
         except InvalidInput as exc:
             shown = {"said": request.POST, "problem": exc.detail}
         else:
             return redirect("web:access", collection.address)
     shown |= {
         "collection": collection,
-        "grants": grants_of(collection),
+        "grants": list_grants(collection),
         "roles": Grant.Role.choices,
     }
     return render(request, "web/access.html", shown, status=400 if shown["problem"] else 200)
@@ -35,14 +35,14 @@ def access(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def share(request: HttpRequest, name: str) -> HttpResponse:
     """Let every user read a collection, or no longer."""
-    collection = find_owned(name)
-    publish(collection, **PublishForm.read(request.POST))
+    collection = get_owned_collection(name)
+    set_public(collection, **PublishForm.read(request.POST))
     return redirect("web:access", collection.address)
 
 
 @require_POST
 def revoke(request: HttpRequest, name: str, grant_id: int) -> HttpResponse:
     """Take a grant back."""
-    collection = find_owned(name)
-    take_back(collection, grant_id)
+    collection = get_owned_collection(name)
+    revoke_grant(collection, grant_id)
     return redirect("web:access", collection.address)

@@ -16,10 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.audit import record_event
 from accounts.authentication import scopes_of
-from accounts.keys import make_key, revoke_key
+from accounts.keys import create_key, revoke_key
 from accounts.lockouts import remember_browser
 from accounts.models import ApiKey
-from accounts.setup_addresses import is_valid, use_token
+from accounts.setup_links import consume_setup_token, is_setup_token_valid
 from corpus.access.principal import Scope, current_user_id
 from corpus.endpoints import Body, Cost, Endpoint, endpoint
 from corpus.errors import InvalidInput, NotFound
@@ -72,7 +72,7 @@ def keys(request: HttpRequest) -> HttpResponse:
     shown: dict[str, Any] = {}
     if request.method == "POST":
         given = KeyForm.read(request.POST)
-        shown["made"], shown["key"] = make_key(
+        shown["made"], shown["key"] = create_key(
             user,
             name=given["name"],
             scopes=given["scope"],
@@ -101,12 +101,12 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 def setup(request: HttpRequest) -> HttpResponse:
     """The first user, who looks after everything; by the address that the terminal was told."""
     token = request.POST.get("token") or request.GET.get("token", "")
-    if not is_valid(token):
+    if not is_setup_token_valid(token):
         raise NotFound("This address opens nothing any more: start the service again for another.")
     form: UserCreationForm[Any] = UserCreationForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
-            if not use_token(token):
+            if not consume_setup_token(token):
                 raise InvalidInput("This address was just used.")
             user = form.save(commit=False)
             user.is_staff = user.is_superuser = True

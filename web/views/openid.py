@@ -10,12 +10,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from accounts.addresses import client_address
 from accounts.audit import record_event
-from accounts.lockouts import is_locked_out, note_failure
-from accounts.openid.attempts import Attempt, forget_attempt
-from accounts.openid.issuer import find_issuer, name_error
-from accounts.openid.people import find_user
+from accounts.client_ip import client_ip
+from accounts.lockouts import count_failed_login, is_locked_out
+from accounts.openid.issuer import error_name, find_issuer
+from accounts.openid.login_state import LoginState, clear_login_state
+from accounts.openid.users import find_user
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import LoginRefused
 from web.views.accounts import BACKEND
@@ -26,8 +26,8 @@ from web.views.accounts import BACKEND
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
     """Lead to the provider."""
-    attempt = Attempt.begin(wanted=request.GET.get("next", ""))
-    address = find_issuer().login_address(attempt, redirect_uri=_callback_of(request))
+    attempt = LoginState.begin(wanted=request.GET.get("next", ""))
+    address = find_issuer().login_url(attempt, redirect_uri=_callback_of(request))
     reply = redirect(address)
     attempt.keep(reply)
     return reply
@@ -41,7 +41,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
     issuer = find_issuer()
     claims: dict[str, Any] = {}
     try:
-        attempt = Attempt.read(request)
+        attempt = LoginState.read(request)
         claims = issuer.redeem(
             _read_code(request, issuer.name), attempt=attempt, redirect_uri=_callback_of(request)
         )
@@ -49,13 +49,13 @@ def come_back(request: HttpRequest) -> HttpResponse:
     except LoginRefused as refusal:
         if claims:
             who = f"{claims.get('sub', '')} {refusal}".strip()
-            record_event("log_in_failed", subject=who, address=client_address(request))
+            record_event("log_in_failed", subject=who, address=client_ip(request))
         elif not is_locked_out(request, ""):  # anybody can come back with anything
-            note_failure(request, "", reason=str(refusal))
+            count_failed_login(request, "", reason=str(refusal))
         raise
     login(request, user, backend=BACKEND)
     reply = redirect(_own_page(request, attempt.wanted))
-    forget_attempt(reply)
+    clear_login_state(reply)
     return reply
 
 
@@ -66,7 +66,7 @@ def _callback_of(request: HttpRequest) -> str:
 def _read_code(request: HttpRequest, issuer: str) -> str:
     error = request.GET.get("error")
     if error:
-        raise LoginRefused(f"The provider let nobody in: {name_error(error)}.")
+        raise LoginRefused(f"The provider let nobody in: {error_name(error)}.")
     # RFC 9207: whose answer it is.
     if request.GET.get("iss", issuer) != issuer:
         raise LoginRefused("It comes from another provider.")

@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts.keys import MAX_DAYS, make_key, revoke_key
+from accounts.keys import MAX_DAYS, create_key, revoke_key
 from accounts.models import ApiKey
 from corpus.access.principal import Scope
 from corpus.errors import PkbError
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user {options['user']!r}: manage.py createsuperuser.")
         try:
-            _, key = make_key(
+            _, key = create_key(
                 user,
                 name=options["name"],
                 scopes=_split(options["scopes"]),

@@ -5,8 +5,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from pkb.backup.kept import make_backup
 from pkb.backup.manifest import BackupError
+from pkb.backup.rotation import make_backup
 
 
 class Command(BaseCommand):

@@ -49,7 +49,7 @@ def render_page() -> str:
     )
 
 
-def own_commands() -> set[str]:
+def pkb_commands() -> set[str]:
     """Return the names of the commands that pkb brings, without those of Django and packages."""
     rooms = {"accounts", "corpus", "evaluation", "pkb", "qa"}
     return {name for name, app in get_commands().items() if app in rooms} - INTERNAL
@@ -63,7 +63,7 @@ def _render_command(name: str) -> str:
 
 def _tables(parser: ArgumentParser) -> Iterator[str]:
     """Yield the table of a command's arguments, and those of its sub-commands."""
-    known = _every_command_has()
+    known = _common_options()
     shown = [each for each in parser._actions if each.dest not in known and each.help != SUPPRESS]
     for action in shown:
         if isinstance(action, _SubParsersAction):
@@ -76,7 +76,7 @@ def _tables(parser: ArgumentParser) -> Iterator[str]:
         yield "\n| argument | meaning |\n|---|---|\n" + "".join(rows)
 
 
-def _every_command_has() -> set[str]:
+def _common_options() -> set[str]:
     return {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
 
 

@@ -20,7 +20,7 @@ from evaluation.overrides import overridden
 from evaluation.questions import read_accepted
 from evaluation.reports import keep_result, print_differences, print_result, write_report
 from evaluation.results import MODES, Result
-from pkb.trial_settings import settings_under
+from pkb.trial_settings import settings_with
 
 # What /answer takes at most.
 MAX_K = 50
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Both are worked out before anything runs: a slip in the second must not cost the first.
-        first, second = settings_under(changes), settings_under({**changes, **others})
+        first, second = settings_with(changes), settings_with({**changes, **others})
         evaluate = partial(self._evaluate, subject, options, foreign=foreign)
         result = evaluate(changes=changes, values=first)
         if others:
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             self._show(result, options)
         if options["write_baseline"]:
             _write_baseline(options["write_baseline"], result)
-        self._hold_against(baseline, result)
+        self._fail_if_worse(baseline, result)
 
     def _evaluate(
         self,
@@ -159,7 +159,7 @@ class Command(BaseCommand):
         # Django's wrapper of the stream is a file in all but its type.
         return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
 
-    def _hold_against(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
+    def _fail_if_worse(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
         falls = find_falls(baseline, result) if baseline is not None else []
         for fall in falls:
             self.stderr.write(f"fell: {fall}")

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from corpus.errors import BackendError
-from pkb.preload import models_of_a_question
+from pkb.preload import question_models
 from qa.readers import get_reader
 
 
@@ -12,7 +12,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for model in (*models_of_a_question(), get_reader()):
+        for model in (*question_models(), get_reader()):
             try:
                 model.load()
             except BackendError as exc:

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from corpus.access.principal import Principal, acting_as
 from corpus.errors import PkbError
-from pkb.preload import start_warming
+from pkb.preload import start_loading
 from qa.api.mcp.transport import admit_agent
 from qa.checks import CONFIGURATION
 from qa.management.running_server import connect_server
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         principal = _admit()
         running = connect_server()
         if running is None:
-            start_warming()
+            start_loading()
         else:
             running.close()
         with acting_as(principal):

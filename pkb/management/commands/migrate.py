@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.commands import migrate
 
 from corpus.postgres.owner import as_owner
-from pkb.management.whole_migrations import WholeMigrations
+from pkb.management.atomic_migrations import AtomicMigrations
 from pkb.postgres.grants import grant_to_application
 
 
@@ -13,7 +13,7 @@ class Command(migrate.Command):
     help = f"{migrate.Command.help} Runs as the owner of the tables."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with as_owner(), WholeMigrations() as self._whole:
+        with as_owner(), AtomicMigrations() as self._whole:
             super().handle(*args, **options)
             if not options["plan"]:
                 grant_to_application()

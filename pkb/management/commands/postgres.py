@@ -9,10 +9,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from pkb.postgres.account import PostgresDidNotStart
+from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.postgres.upgrade import OldCluster
-from pkb.postgres.versions import installed_major, installed_version, written_by
+from pkb.postgres.versions import cluster_version, installed_major, installed_version
 
 EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
 
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _upgrade(self, state_dir: Path, programs: Path | None) -> None:
-        written = written_by(state_dir / "data")
+        written = cluster_version(state_dir / "data")
         if written is None or written >= installed_major():
             EmbeddedPostgres(state_dir).start()
             self.stdout.write(f"Nothing to do: {state_dir} is of Postgres {installed_major()}.")

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
         self._tell(restored.manifest)
-        self._bring_vectors(restored)
+        self._embed_missing(restored)
 
     def _ask(self, brought: str) -> bool:
         if not sys.stdin.isatty():
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         if rows.get("auth_user") and not manifest.secrets:
             self.stdout.write("Users have no password: manage.py changepassword NAME.")
 
-    def _bring_vectors(self, restored: Restored) -> None:
+    def _embed_missing(self, restored: Restored) -> None:
         """Embed what came without vectors; a worker goes on where this is ended."""
         if restored.jobs:
             total = sum(job.total for job in restored.jobs)

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
 from pkb.checks import check_exposure
 from pkb.http.exposure import Exposure
-from pkb.management.invitation import invite_first_user
+from pkb.management.setup_link import print_setup_link
 from pkb.postgres.versions import require_same_version
 from qa.checks import CONFIGURATION
 from qa.management.running_server import note_address
@@ -46,7 +46,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PKB_POSTGRES_DIR is not None:
             require_same_version(settings.PKB_POSTGRES_DIR / "data")
-        _check_is_free(options["host"], options["port"])
+        _check_port_is_free(options["host"], options["port"])
         exposure = replace(settings.EXPOSURE, bind=options["host"])
         if exposure != settings.EXPOSURE:  # the checks told of that one
             self._check(exposure)
@@ -58,14 +58,14 @@ class Command(BaseCommand):
         note_address(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
         if exposure.requires_login(settings.PKB_AUTH):
-            invite_first_user(self.stdout, address=address)
+            print_setup_link(self.stdout, address=address)
         self.stdout.flush()
         os.execve(  # noqa: S606  (no shell: the arguments go as they are)
             sys.executable,
             [
                 sys.executable, "-m", "granian", "--interface", "asginl", "--workers", "1",
                 "--host", options["host"], "--port", str(options["port"]),
-                "--backlog", str(BACKLOG), "--backpressure", str(_raise_connections()),
+                "--backlog", str(BACKLOG), "--backpressure", str(_raise_file_limit()),
                 "--http1-header-read-timeout", str(HEADER_TIMEOUT_MS),
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             self.stderr.write(str(message))
 
 
-def _check_is_free(host: str, port: int) -> None:
+def _check_port_is_free(host: str, port: int) -> None:
     """Refuse an address that another server has: Granian would share it, a request to each.
 
     Raises:
@@ -114,7 +114,7 @@ def _check_is_free(host: str, port: int) -> None:
         raise CommandError(f"Cannot serve on {host}:{port}: {reason}. Set APP_PORT.") from error
 
 
-def _raise_connections() -> int:
+def _raise_file_limit() -> int:
     """Let the server open as many files as it may; returns the connections that it can hold."""
     wanted = CONNECTIONS * DESCRIPTORS_PER_CONNECTION + OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -130,7 +130,7 @@ def _start_worker() -> None:
     threads = {"OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"}
     subprocess.Popen(  # noqa: S603  (our own command)
         [
-            sys.executable, "-m", "pkb.management.kept_worker", str(os.getpid()),
+            sys.executable, "-m", "pkb.management.worker_supervisor", str(os.getpid()),
             sys.executable, str(settings.PKB_MANAGE), "worker",
         ],
         cwd=settings.PKB_MANAGE.parent,

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import AfterValidator, Field
 
-from accounts.audit import record_act
+from accounts.audit import record_action
 from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import Ingested
 from corpus.api.outages import as_pkb_error
@@ -136,5 +136,5 @@ def ingest(
         title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
     )
     stored = ingest_text(text, collection=open_collection(collection), attributes=attributes)
-    record_act("ingest", subject=stored.document_id)
+    record_action("ingest", subject=stored.document_id)
     return cast("IngestedText", dict(Ingested(stored).data))

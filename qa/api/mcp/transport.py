@@ -17,9 +17,9 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.http.request import split_domain_port, validate_host
 
-from accounts.addresses import find_client, read_headers
 from accounts.authentication import authenticate_key, find_key
-from accounts.openid.agents import authenticate_token, is_token
+from accounts.client_ip import read_headers, resolve_client_ip
+from accounts.openid.access_tokens import authenticate_token, is_token
 from accounts.openid.resource import add_metadata
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.api.origins import REFUSAL, is_foreign
@@ -91,7 +91,7 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
     key = find_key(headers)
     if key is None:
         raise NotLoggedIn("Send a key: Authorization: Bearer KEY.")
-    address = find_client(peer, headers.get("x-forwarded-for", ""))
+    address = resolve_client_ip(peer, headers.get("x-forwarded-for", ""))
     try:
         is_issued = is_token(key)
         principal = authenticate_token(key) if is_issued else authenticate_key(key, address=address)

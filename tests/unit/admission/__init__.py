@@ -9,13 +9,13 @@ from typing import Any
 from corpus.access.principal import Principal, Scope
 from corpus.endpoints import Cost
 from corpus.errors import NotLoggedIn
-from pkb.http.admission import Admission, BodyBounds, QueueBounds
+from pkb.http.admission import AdmissionMiddleware, BodyLimits, QueueLimits
 
 Message = dict[str, Any]
 DISCONNECT: Message = {"type": "http.disconnect"}
 WAIT_S = 30.0
 TIMEOUT_S = 10.0
-BODIES = BodyBounds(body_bytes=1_000, file_bytes=5_000, timeout_s=TIMEOUT_S)
+BODIES = BodyLimits(body_bytes=1_000, file_bytes=5_000, timeout_s=TIMEOUT_S)
 
 
 class LeapingLoop(asyncio.SelectorEventLoop):
@@ -130,17 +130,23 @@ async def read_all(receive: Any) -> bytes:
             return bytes(content)
 
 
-def gate(
+def make_admission(
     service: Any,
     *,
-    running: int = 1,
-    waiting: int = 2,
-    standing: int | None = None,
-    bodies: BodyBounds = BODIES,
-) -> Admission:
-    standing = waiting if standing is None else standing
-    bounds = QueueBounds(running=running, waiting=waiting, standing=standing, wait_s=WAIT_S)
-    return Admission(service, queues=dict.fromkeys(Cost, bounds), bodies=bodies, identify=identify)
+    concurrent: int = 1,
+    queue_size: int = 2,
+    overload_queue_size: int | None = None,
+    bodies: BodyLimits = BODIES,
+) -> AdmissionMiddleware:
+    limits = QueueLimits(
+        concurrent=concurrent,
+        queue_size=queue_size,
+        overload_queue_size=queue_size if overload_queue_size is None else overload_queue_size,
+        wait_s=WAIT_S,
+    )
+    return AdmissionMiddleware(
+        service, queues=dict.fromkeys(Cost, limits), bodies=bodies, identify=identify
+    )
 
 
 async def identify(scope: Any) -> Principal:
@@ -161,13 +167,13 @@ def answer(client: Client) -> None:
 
 
 @asynccontextmanager
-async def full(*, running: int = 1, waiting: int = 2) -> AsyncIterator[tuple[Service, Admission]]:
-    """Yield an admission whose queue is full of requests by one address."""
+async def full() -> AsyncIterator[tuple[Service, AdmissionMiddleware]]:
+    """Yield middleware whose queue is full of requests from one IP address."""
     service = Service()
-    door = gate(service, running=running, waiting=waiting)
-    taken = [Client(address="10.9.9.9").say().go(door) for _ in range(running + waiting)]
+    admission = make_admission(service)
+    taken = [Client(address="10.9.9.9").say().go(admission) for _ in range(3)]
     await settle()
-    yield service, door
+    yield service, admission
     for client in taken:
         assert client.task
         client.task.cancel()

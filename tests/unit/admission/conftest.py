@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from pkb.http.admission import BodyBounds
+from pkb.http.admission import BodyLimits
 from pkb.http.bodies import Body
 
 WAIT_S = 30.0
 TIMEOUT_S = 10.0
-BODIES = BodyBounds(body_bytes=1_000, file_bytes=5_000, timeout_s=TIMEOUT_S)
+BODIES = BodyLimits(body_bytes=1_000, file_bytes=5_000, timeout_s=TIMEOUT_S)
 
 
 @pytest.fixture(autouse=True)

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pkb.http.admission import LINGER_S, BodyBounds
-from pkb.http.bodies import LEAST_BYTES_PER_S
+from pkb.http.admission import LINGER_S, BodyLimits
+from pkb.http.bodies import MIN_BYTES_PER_S
 from tests.unit.admission import (
     DISCONNECT,
     TIMEOUT_S,
     Client,
     Service,
     answer,
-    gate,
     in_loop,
+    make_admission,
     read_all,
     settle,
 )
@@ -24,10 +24,10 @@ from tests.unit.admission import (
 def test_half_sent_bodies_hold_no_place() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        halves = [Client().say(b"half", more=True).go(door) for _ in range(20)]
+        admission = make_admission(service)
+        halves = [Client().say(b"half", more=True).go(admission) for _ in range(20)]
         await settle()
-        whole = Client().say(b"whole").go(door)
+        whole = Client().say(b"whole").go(admission)
         await settle()
         assert service.running == [whole]
         assert [client.status for client in halves] == [None] * 20
@@ -47,14 +47,14 @@ def test_a_large_body_has_the_longer_the_more_of_it_has_come() -> None:
         client.say()
 
     async def test() -> None:
-        size = LEAST_BYTES_PER_S * 50
-        bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+        size = MIN_BYTES_PER_S * 50
+        bodies = BodyLimits(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
         service = Service()
-        door = gate(service, bodies=bodies, running=2)
-        steady, slow = Client().go(door), Client().go(door)
+        admission = make_admission(service, bodies=bodies, concurrent=2)
+        steady, slow = Client().go(admission), Client().go(admission)
         await asyncio.gather(
-            send_slowly(steady, bytes_per_s=LEAST_BYTES_PER_S),
-            send_slowly(slow, bytes_per_s=LEAST_BYTES_PER_S // 2),
+            send_slowly(steady, bytes_per_s=MIN_BYTES_PER_S),
+            send_slowly(slow, bytes_per_s=MIN_BYTES_PER_S // 2),
         )
         await settle()
         assert service.running == [steady]
@@ -67,7 +67,7 @@ def test_a_large_body_has_the_longer_the_more_of_it_has_come() -> None:
 def test_a_client_that_leaves_before_its_body_is_whole_is_forgotten() -> None:
     async def test() -> None:
         service = Service()
-        client = Client().say(b"half", more=True).go(gate(service))
+        client = Client().say(b"half", more=True).go(make_admission(service))
         client.leave()
         await settle()
         assert client.task
@@ -82,9 +82,9 @@ def test_a_client_that_leaves_before_its_body_is_whole_is_forgotten() -> None:
 def test_a_body_over_the_bound_is_413_before_all_of_it_came(path: str, method: str) -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        declared = Client(path, method=method, headers={"content-length": "1001"}).go(door)
-        chunked = Client(path, method=method).go(door)
+        admission = make_admission(service)
+        declared = Client(path, method=method, headers={"content-length": "1001"}).go(admission)
+        chunked = Client(path, method=method).go(admission)
         for _ in range(4):
             chunked.say(b"x" * 300, more=True)
         await settle()
@@ -102,8 +102,8 @@ def test_a_password_has_no_large_body(path: str) -> None:
     form = {"content-type": "multipart/form-data; boundary=x", "content-length": "70000"}
 
     async def test() -> None:
-        bodies = BodyBounds(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
-        client = Client(path, headers=form).go(gate(Service(), bodies=bodies))
+        bodies = BodyLimits(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
+        client = Client(path, headers=form).go(make_admission(Service(), bodies=bodies))
         await settle()
         assert client.status == 413
 
@@ -117,11 +117,11 @@ def test_more_than_a_little_is_read_of_known_callers_only(
     settings.PKB_AUTH_REQUIRED = True
 
     async def test() -> None:
-        bodies = BodyBounds(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
+        bodies = BodyLimits(body_bytes=10**6, file_bytes=10**7, timeout_s=TIMEOUT_S)
         service = Service()
-        door = gate(service, bodies=bodies)
+        admission = make_admission(service, bodies=bodies)
         known, forged = (
-            Client("/ingest", headers={"x-api-key": key, **declared}).go(door)
+            Client("/ingest", headers={"x-api-key": key, **declared}).go(admission)
             for key in ("7", "forged")
         )
         for client in (known, forged):
@@ -139,9 +139,9 @@ def test_files_have_a_bound_of_their_own_where_files_are_taken() -> None:
 
     async def test() -> None:
         service = Service()
-        door = gate(service, running=2)
-        taken = Client("/ingest", headers=form).say(b"x" * 5_000).go(door)
-        refused = Client("/ask", headers=form).say(b"x" * 5_000).go(door)
+        admission = make_admission(service, concurrent=2)
+        taken = Client("/ingest", headers=form).say(b"x" * 5_000).go(admission)
+        refused = Client("/ask", headers=form).say(b"x" * 5_000).go(admission)
         await settle()
         assert service.running == [taken]
         assert refused.status == 413
@@ -151,18 +151,18 @@ def test_files_have_a_bound_of_their_own_where_files_are_taken() -> None:
 
 def test_one_caller_holds_at_most_an_eighth_of_what_all_may() -> None:
     size = 20_000
-    bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+    bodies = BodyLimits(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
 
     async def test() -> None:
         service = Service()
-        door = gate(service, running=100, bodies=bodies)
+        admission = make_admission(service, concurrent=100, bodies=bodies)
 
         def begin(address: str) -> Client:
-            return Client(address=address).say(b"x" * size, more=True).go(door)
+            return Client(address=address).say(b"x" * size, more=True).go(admission)
 
         # 20 of the largest in all: two and a half of one caller.
         first = [begin("10.0.0.1") for _ in range(25)]
-        small = [Client().say(b"x" * 10_000, more=True).go(door) for _ in range(100)]
+        small = [Client().say(b"x" * 10_000, more=True).go(admission) for _ in range(100)]
         others = [begin(f"10.0.1.{each // 2}") for each in range(19)]
         await settle()
         assert [client.status for client in first].count(429) == 23
@@ -172,7 +172,7 @@ def test_one_caller_holds_at_most_an_eighth_of_what_all_may() -> None:
             client.leave()
         await asyncio.sleep(LINGER_S)
         await settle()
-        later = Client().say(b"x" * size).go(door)
+        later = Client().say(b"x" * size).go(admission)
         await settle()
         assert service.running == [later]
 
@@ -182,12 +182,12 @@ def test_one_caller_holds_at_most_an_eighth_of_what_all_may() -> None:
 def test_a_body_comes_whole_from_memory_or_disk() -> None:
     async def test() -> None:
         size = 200_000
-        bodies = BodyBounds(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
+        bodies = BodyLimits(body_bytes=size, file_bytes=size, timeout_s=TIMEOUT_S)
         service = Service()
-        door = gate(service, bodies=bodies, running=2)
+        admission = make_admission(service, bodies=bodies, concurrent=2)
         content = bytes(range(250)) * (size // 250)
-        Client().say(content[:70_000], more=True).say(content[70_000:]).go(door)
-        Client().say(b"small").go(door)
+        Client().say(content[:70_000], more=True).say(content[70_000:]).go(admission)
+        Client().say(b"small").go(admission)
         await settle()
         assert sorted(service.bodies, key=len) == [b"small", content]
 
@@ -196,7 +196,7 @@ def test_a_body_comes_whole_from_memory_or_disk() -> None:
 
 def test_a_refused_client_may_go_on_sending_for_a_moment() -> None:
     async def test() -> None:
-        client = Client(headers={"content-length": "9999"}).go(gate(Service()))
+        client = Client(headers={"content-length": "9999"}).go(make_admission(Service()))
         await settle()
         assert client.status == 413
         client.say(b"x" * 5_000, more=True)
@@ -212,7 +212,7 @@ def test_a_refused_client_may_go_on_sending_for_a_moment() -> None:
 def test_who_does_not_read_what_it_is_sent_is_given_up() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
+        admission = make_admission(service)
         stream = Client()
 
         async def tell(scope: Any, receive: Any, send: Any) -> None:
@@ -224,9 +224,9 @@ def test_who_does_not_read_what_it_is_sent_is_given_up() -> None:
             telling.cancel()
             service.left.append(stream)
 
-        door = gate(tell)
+        admission = make_admission(tell)
         stream.reads_on = False
-        stream.say().go(door)
+        stream.say().go(admission)
         await asyncio.sleep(TIMEOUT_S - 1)
         assert service.left == []
         await asyncio.sleep(2)

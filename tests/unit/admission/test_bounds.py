@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from corpus.endpoints import Cost
-from pkb.http.admission import queue_bounds
+from pkb.http.admission import queue_limits
 
 
 def running(settings: Any) -> dict[Cost, int]:
-    return {cost: bounds.running for cost, bounds in queue_bounds(settings).items()}
+    return {cost: limits.concurrent for cost, limits in queue_limits(settings).items()}
 
 
 @pytest.mark.parametrize("cores", [1, 2, 64])
@@ -40,15 +40,19 @@ def test_what_the_settings_say_holds(settings: Any) -> None:
     settings.PKB_LIGHT_CONCURRENCY = 6
     settings.PKB_WAITING_PER_PLACE = 7
     settings.PKB_MAX_WAIT_S = 8
-    bounds = queue_bounds(settings)
-    assert [bounds[cost].running for cost in (Cost.ANSWER, Cost.SEARCH)] == [3, 4]
-    assert [bounds[cost].running for cost in (Cost.ENCODE, Cost.LIGHT)] == [5, 6]
-    assert (bounds[Cost.ANSWER].waiting, bounds[Cost.ANSWER].wait_s) == (21, 8)
-    assert (bounds[Cost.ANSWER].standing, bounds[Cost.LIGHT].standing) == (1, 3)
+    bounds = queue_limits(settings)
+    assert [bounds[cost].concurrent for cost in (Cost.ANSWER, Cost.SEARCH)] == [3, 4]
+    assert [bounds[cost].concurrent for cost in (Cost.ENCODE, Cost.LIGHT)] == [5, 6]
+    assert (bounds[Cost.ANSWER].queue_size, bounds[Cost.ANSWER].wait_s) == (21, 8)
+    assert (bounds[Cost.ANSWER].overload_queue_size, bounds[Cost.LIGHT].overload_queue_size) == (
+        1,
+        3,
+    )
 
 
 def test_nobody_waits_where_nobody_may(settings: Any) -> None:
     settings.PKB_WAITING_PER_PLACE = 0
-    assert {(bounds.waiting, bounds.standing) for bounds in queue_bounds(settings).values()} == {
-        (0, 0)
-    }
+    assert {
+        (limits.queue_size, limits.overload_queue_size)
+        for limits in queue_limits(settings).values()
+    } == {(0, 0)}

@@ -10,12 +10,12 @@ import pytest
 from corpus.access.principal import Principal
 from corpus.endpoints import Cost
 from pkb.http.admission import (
-    CALM_S,
-    KNOWN_S,
+    CREDENTIAL_CACHE_S,
+    RECOVERY_S,
     TOOL_CALL_BYTES,
-    Admission,
-    BodyBounds,
-    QueueBounds,
+    AdmissionMiddleware,
+    BodyLimits,
+    QueueLimits,
 )
 from tests.unit.admission import (
     BODIES,
@@ -25,9 +25,9 @@ from tests.unit.admission import (
     Service,
     answer,
     full,
-    gate,
     identify,
     in_loop,
+    make_admission,
     settle,
 )
 
@@ -35,8 +35,8 @@ from tests.unit.admission import (
 def test_what_runs_and_waits_is_bounded() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        clients = [Client().say().go(door) for _ in range(4)]
+        admission = make_admission(service)
+        clients = [Client().say().go(admission) for _ in range(4)]
         await settle()
         assert service.running == clients[:1]
         assert [client.status for client in clients] == [None, None, None, 429]
@@ -55,9 +55,9 @@ def test_what_runs_and_waits_is_bounded() -> None:
 
 def test_a_refusal_is_problem_details_with_the_time_to_come_again() -> None:
     async def test() -> None:
-        async with full() as (_, door):
-            refused = Client().say().go(door)
-            more = [Client(address=f"10.0.1.{each}").say().go(door) for each in range(2)]
+        async with full() as (_, admission):
+            refused = Client().say().go(admission)
+            more = [Client(address=f"10.0.1.{each}").say().go(admission) for each in range(2)]
             await settle()
         shown = next(client for client in (refused, *more) if client.status == 503)
         assert shown.told["content-type"] == "application/problem+json"
@@ -70,8 +70,8 @@ def test_a_refusal_is_problem_details_with_the_time_to_come_again() -> None:
 
 def test_openai_clients_are_refused_in_their_shape() -> None:
     async def test() -> None:
-        async with full() as (_, door):
-            refused = Client(path="/v1/chat/completions", address="10.9.9.9").say().go(door)
+        async with full() as (_, admission):
+            refused = Client(path="/v1/chat/completions", address="10.9.9.9").say().go(admission)
             await settle()
         assert refused.status == 429
         assert json.loads(refused.sent[1]["body"])["error"]["type"] == "rate_limit_error"
@@ -83,9 +83,9 @@ def test_a_page_of_an_allowed_origin_may_read_the_refusal(settings: Any) -> None
     settings.CORS_ALLOWED_ORIGINS = ["https://app.example"]
 
     async def test() -> None:
-        async with full() as (_, door):
+        async with full() as (_, admission):
             ours, other = (
-                Client(address="10.9.9.9", headers={"origin": origin}).say().go(door)
+                Client(address="10.9.9.9", headers={"origin": origin}).say().go(admission)
                 for origin in ("https://app.example", "https://evil.example")
             )
             await settle()
@@ -97,8 +97,8 @@ def test_a_page_of_an_allowed_origin_may_read_the_refusal(settings: Any) -> None
 
 def test_who_is_refused_has_no_byte_read_before_it_is_told() -> None:
     async def test() -> None:
-        async with full() as (_, door):
-            refused = Client(address="10.9.9.9").go(door)
+        async with full() as (_, admission):
+            refused = Client(address="10.9.9.9").go(admission)
             await settle()
             assert refused.status == 429
             assert refused.read_count == 0
@@ -108,9 +108,9 @@ def test_who_is_refused_has_no_byte_read_before_it_is_told() -> None:
 
 def test_costs_do_not_wait_for_each_other_and_health_for_none() -> None:
     async def test() -> None:
-        async with full() as (service, door):
+        async with full() as (service, admission):
             others = [
-                Client(path=path, method=method).say().go(door)
+                Client(path=path, method=method).say().go(admission)
                 for method, path in (
                     ("POST", "/search"),
                     ("POST", "/ingest"),
@@ -128,10 +128,10 @@ def test_costs_do_not_wait_for_each_other_and_health_for_none() -> None:
 def test_addresses_take_turns() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service, waiting=4)
-        many = [Client(address="10.0.0.1").say().go(door) for _ in range(4)]
+        admission = make_admission(service, queue_size=4)
+        many = [Client(address="10.0.0.1").say().go(admission) for _ in range(4)]
         await settle()
-        one = Client(address="10.0.0.2").say().go(door)
+        one = Client(address="10.0.0.2").say().go(admission)
         await settle()
         served = []
         for _ in range(5):
@@ -147,10 +147,10 @@ def test_addresses_take_turns() -> None:
 def test_who_has_most_places_to_wait_makes_room_for_another() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        many = [Client(address="10.0.0.1").say().go(door) for _ in range(3)]
+        admission = make_admission(service)
+        many = [Client(address="10.0.0.1").say().go(admission) for _ in range(3)]
         await settle()
-        one = Client(address="10.0.0.2").say().go(door)
+        one = Client(address="10.0.0.2").say().go(admission)
         await settle()
         assert [client.status for client in (*many, one)] == [None, None, 429, None]
 
@@ -166,10 +166,10 @@ def test_a_trusted_proxy_tells_its_clients_apart(settings: Any) -> None:
         return Client("/ui/login", address="127.0.0.1", headers=headers).say()
 
     async def test() -> None:
-        door = gate(Service())
-        many = [behind("192.0.2.1").go(door) for _ in range(3)]
+        admission = make_admission(Service())
+        many = [behind("192.0.2.1").go(admission) for _ in range(3)]
         await settle()
-        one = behind("192.0.2.2").go(door)
+        one = behind("192.0.2.2").go(admission)
         await settle()
         assert [client.status for client in (*many, one)] == [None, None, 429, None]
 
@@ -182,18 +182,18 @@ def test_a_second_client_is_let_in_while_one_asks_again_as_soon_as_it_is_refused
 ) -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service, running=2, waiting=waiting, standing=1)
-        crowd = [Client(address="10.0.0.1").say().go(door) for _ in range(9)]
+        admission = make_admission(service, concurrent=2, queue_size=waiting, overload_queue_size=1)
+        crowd = [Client(address="10.0.0.1").say().go(admission) for _ in range(9)]
         await settle()
         for _ in range(20):
-            crowd += [Client(address="10.0.0.1").say().go(door) for _ in range(3)]
+            crowd += [Client(address="10.0.0.1").say().go(admission) for _ in range(3)]
             await settle()
-            second = Client(address="10.0.0.2").say().go(door)
+            second = Client(address="10.0.0.2").say().go(admission)
             await settle()
             assert second.status is None
             while second not in service.running:
                 answer(service.running[0])
-                crowd.append(Client(address="10.0.0.1").say().go(door))
+                crowd.append(Client(address="10.0.0.1").say().go(admission))
                 await settle()
             answer(second)
             await settle()
@@ -205,8 +205,8 @@ def test_a_second_client_is_let_in_while_one_asks_again_as_soon_as_it_is_refused
 
 def test_callers_of_whom_nobody_waits_are_let_in_up_to_a_bound() -> None:
     async def test() -> None:
-        door = gate(Service(), waiting=3, standing=1)
-        clients = [Client(address=f"10.0.0.{each}").say().go(door) for each in range(6)]
+        admission = make_admission(Service(), queue_size=3, overload_queue_size=1)
+        clients = [Client(address=f"10.0.0.{each}").say().go(admission) for each in range(6)]
         await settle()
         assert [client.status for client in clients] == [None] * 4 + [503] * 2
 
@@ -223,10 +223,10 @@ def test_users_take_turns_from_one_address_and_one_user_has_one_turn_from_many(
     settings.PKB_AUTH_REQUIRED = True
 
     async def test() -> None:
-        door = gate(Service())
-        eve = [with_key("1", address=f"10.0.{each}.1").say().go(door) for each in range(6)]
+        admission = make_admission(Service())
+        eve = [with_key("1", address=f"10.0.{each}.1").say().go(admission) for each in range(6)]
         await settle()
-        ida = with_key("2").say().go(door)
+        ida = with_key("2").say().go(admission)
         await settle()
         assert [client.status for client in eve].count(429) == 4
         assert ida.status is None
@@ -239,15 +239,17 @@ def test_strangers_wait_among_themselves(settings: Any) -> None:
 
     async def test() -> None:
         service = Service()
-        door = gate(service)
+        admission = make_admission(service)
         strangers = [
-            Client("/documents", method="GET", address=f"10.1.{each}.1").say().go(door)
+            Client("/documents", method="GET", address=f"10.1.{each}.1").say().go(admission)
             for each in range(9)
         ]
-        forged = [with_key("forged", address=f"10.2.{each}.1").say().go(door) for each in range(9)]
+        forged = [
+            with_key("forged", address=f"10.2.{each}.1").say().go(admission) for each in range(9)
+        ]
         await settle()
         assert 503 in [client.status for client in (*strangers, *forged)]
-        known = [with_key("2", path=path).say().go(door) for path in ("/documents", "/ask")]
+        known = [with_key("2", path=path).say().go(admission) for path in ("/documents", "/ask")]
         await settle()
         assert all(client in service.running for client in known)
 
@@ -259,11 +261,11 @@ def test_a_login_is_tried_in_a_queue_of_its_own(settings: Any) -> None:
 
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        logins = [Client("/ui/login").say().go(door) for _ in range(9)]
+        admission = make_admission(service)
+        logins = [Client("/ui/login").say().go(admission) for _ in range(9)]
         await settle()
-        page = Client("/ui/login", method="GET").say().go(door)
-        upload = with_key("2", path="/ingest").say().go(door)
+        page = Client("/ui/login", method="GET").say().go(admission)
+        upload = with_key("2", path="/ingest").say().go(admission)
         await settle()
         assert service.running == [logins[0], page, upload]
 
@@ -272,10 +274,10 @@ def test_a_login_is_tried_in_a_queue_of_its_own(settings: Any) -> None:
 
 def test_addresses_of_one_ipv6_network_are_one_caller() -> None:
     async def test() -> None:
-        door = gate(Service())
-        many = [Client(address=f"2001:db8:0:1::{each}").say().go(door) for each in range(4)]
+        admission = make_admission(Service())
+        many = [Client(address=f"2001:db8:0:1::{each}").say().go(admission) for each in range(4)]
         await settle()
-        other = Client(address="2001:db8:0:2::1").say().go(door)
+        other = Client(address="2001:db8:0:2::1").say().go(admission)
         await settle()
         assert [client.status for client in (*many, other)] == [None, None, 429, 429, None]
 
@@ -291,14 +293,14 @@ def test_a_key_is_looked_up_once_in_ten_minutes(settings: Any) -> None:
         return await identify(scope)
 
     async def test() -> None:
-        bounds = QueueBounds(running=9, waiting=1, standing=1, wait_s=WAIT_S)
-        queues = dict.fromkeys(Cost, bounds)
-        door = Admission(Service(), queues=queues, bodies=BODIES, identify=look)
-        for path, pause_s in (("/ask", 0), ("/search", KNOWN_S + 1), ("/chat", 0)):
-            with_key("2", path=path).say().go(door)
+        limits = QueueLimits(concurrent=9, queue_size=1, overload_queue_size=1, wait_s=WAIT_S)
+        queues = dict.fromkeys(Cost, limits)
+        admission = AdmissionMiddleware(Service(), queues=queues, bodies=BODIES, identify=look)
+        for path, pause_s in (("/ask", 0), ("/search", CREDENTIAL_CACHE_S + 1), ("/chat", 0)):
+            with_key("2", path=path).say().go(admission)
             await settle()
             await asyncio.sleep(pause_s)
-        with_key("2", path="/ask", address="10.0.0.2").say().go(door)
+        with_key("2", path="/ask", address="10.0.0.2").say().go(admission)
         await settle()
 
     in_loop(test)
@@ -308,22 +310,22 @@ def test_a_key_is_looked_up_once_in_ten_minutes(settings: Any) -> None:
 def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service, waiting=3, standing=1)
-        burst = [Client().say().go(door) for _ in range(5)]
+        admission = make_admission(service, queue_size=3, overload_queue_size=1)
+        burst = [Client().say().go(admission) for _ in range(5)]
         await settle()
         assert [client.status for client in burst] == [None, None, None, None, 429]
         for client in burst[:4]:
             answer(client)
             await settle()
         assert [client.status for client in burst[:4]] == [200] * 4
-        runs, stands, refused = (Client().say().go(door) for _ in range(3))
+        runs, stands, refused = (Client().say().go(admission) for _ in range(3))
         await settle()
         assert (runs.status, stands.status, refused.status) == (None, None, 429)
         for client in (runs, stands):
             answer(client)
             await settle()
-        await asyncio.sleep(CALM_S + 1)
-        another = [Client().say().go(door) for _ in range(4)]
+        await asyncio.sleep(RECOVERY_S + 1)
+        another = [Client().say().go(admission) for _ in range(4)]
         await settle()
         assert [client.status for client in another] == [None] * 4
 
@@ -333,14 +335,14 @@ def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm(
 def test_a_waiter_that_leaves_makes_room_and_is_not_served() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service, waiting=1)
-        running, leaver = (Client().say().go(door) for _ in range(2))
+        admission = make_admission(service, queue_size=1)
+        running, leaver = (Client().say().go(admission) for _ in range(2))
         await settle()
         leaver.leave()
         await settle()
         assert leaver.task
         assert leaver.task.done()
-        following = Client().say().go(door)
+        following = Client().say().go(admission)
         await settle()
         assert following.status is None
         answer(running)
@@ -353,7 +355,7 @@ def test_a_waiter_that_leaves_makes_room_and_is_not_served() -> None:
 
 def test_nobody_waits_longer_than_told() -> None:
     async def test() -> None:
-        waiting = Client().say().go(gate(Service(), running=0))
+        waiting = Client().say().go(make_admission(Service(), concurrent=0))
         await asyncio.sleep(WAIT_S - 1)
         assert waiting.status is None
         await asyncio.sleep(2)
@@ -370,15 +372,15 @@ def test_a_request_that_ends_badly_gives_its_place_back(end: str) -> None:
         raise LookupError
 
     async def test() -> None:
-        door = gate(fail)
+        admission = make_admission(fail)
         for _ in range(3):
-            client = Client(headers={"x": "y"} if end == "cancelled" else {}).say().go(door)
+            client = Client(headers={"x": "y"} if end == "cancelled" else {}).say().go(admission)
             await settle()
             assert client.task
             client.task.cancel()
             await settle()
             assert client.status is None  # it was let in
-        assert door._queues[Cost.ANSWER].running_count == 0
+        assert admission._limiters[Cost.ANSWER].active_count == 0
 
     in_loop(test)
 
@@ -386,8 +388,8 @@ def test_a_request_that_ends_badly_gives_its_place_back(end: str) -> None:
 def test_a_place_that_comes_as_its_waiter_is_cancelled_goes_on() -> None:
     async def test() -> None:
         service = Service()
-        door = gate(service)
-        first, second, third = (Client().say().go(door) for _ in range(3))
+        admission = make_admission(service)
+        first, second, third = (Client().say().go(admission) for _ in range(3))
         await settle()
         answer(first)
         while not first.task.done():  # type: ignore[union-attr]
@@ -421,12 +423,12 @@ def call(name: Any) -> bytes:
 )
 def test_a_tool_call_of_mcp_takes_a_place_of_its_cost(content: bytes, cost: Cost) -> None:
     async def test() -> None:
-        bodies = BodyBounds(body_bytes=100_000, file_bytes=100_000, timeout_s=TIMEOUT_S)
+        bodies = BodyLimits(body_bytes=100_000, file_bytes=100_000, timeout_s=TIMEOUT_S)
         service = Service()
-        door = gate(service, bodies=bodies)
-        client = Client("/mcp").say(content).go(door)
+        admission = make_admission(service, bodies=bodies)
+        client = Client("/mcp").say(content).go(admission)
         await settle()
-        taken = [each for each, queue in door._queues.items() if queue.running_count]
+        taken = [each for each, queue in admission._limiters.items() if queue.active_count]
         assert taken == [cost]
         assert service.bodies == [content]
         client.leave()

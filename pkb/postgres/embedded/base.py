@@ -1,4 +1,4 @@
-"""The engine ``pkb.postgres.engine``: Django's, on the embedded server, which it keeps running."""
+"""Database engine ``pkb.postgres.embedded``: Django's, on the embedded server."""
 
 import time
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from django.db.backends.postgresql import base, client
 from pkb.postgres.principal import PrincipalMixin
 from pkb.postgres.server import EmbeddedPostgres
 
-TRUSTED_S = 1.0
+RECHECK_AFTER_S = 1.0
 
 
-class Keeper:
+class ServerSupervisor:
     """Starts a server again that somebody has stopped or killed.
 
     For a second after it answered the server is trusted: to ask forks a process of whoever asks,
@@ -24,15 +24,15 @@ class Keeper:
 
     def __init__(self, server: EmbeddedPostgres) -> None:
         self._server = server
-        self._answered_at = -TRUSTED_S
+        self._answered_at = -RECHECK_AFTER_S
 
-    def keep_running(self) -> None:
+    def ensure_running(self) -> None:
         """Start the server if it no longer runs.
 
         Raises:
             PostgresDidNotStart: with the reason, and the end of the server's log.
         """
-        if time.monotonic() - self._answered_at > TRUSTED_S:
+        if time.monotonic() - self._answered_at > RECHECK_AFTER_S:
             self._server.start()
             self._answered_at = time.monotonic()
 
@@ -50,8 +50,8 @@ def _server(state_dir: Path) -> EmbeddedPostgres:
 
 
 @cache
-def _keeper(state_dir: Path) -> Keeper:
-    return Keeper(_server(state_dir))
+def _supervisor(state_dir: Path) -> ServerSupervisor:
+    return ServerSupervisor(_server(state_dir))
 
 
 class DatabaseClient(client.DatabaseClient):
@@ -74,5 +74,5 @@ class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        _keeper(settings.PKB_POSTGRES_DIR).keep_running()
+        _supervisor(settings.PKB_POSTGRES_DIR).ensure_running()
         return super().get_new_connection(conn_params)

@@ -7,13 +7,13 @@ from django.conf import settings
 from django.core.management.base import OutputWrapper
 from django.db import DatabaseError
 
-from accounts.setup_addresses import VALID_FOR, make_setup_token, needs_setup
+from accounts.setup_links import VALID_FOR, create_setup_token, needs_setup
 
 # What a service listens on that is reached by every name: this machine's own will do.
 _WILDCARD = re.compile(r"(?<=://)(?:0\.0\.0\.0|\[::\]|::)(?=:\d+$)")
 
 
-def invite_first_user(terminal: OutputWrapper, *, address: str) -> None:
+def print_setup_link(terminal: OutputWrapper, *, address: str) -> None:
     """Print a new one-time address, unless there is a user.
 
     Args:
@@ -23,7 +23,7 @@ def invite_first_user(terminal: OutputWrapper, *, address: str) -> None:
     try:
         if not needs_setup():
             return
-        token = make_setup_token()
+        token = create_setup_token()
     except DatabaseError:
         terminal.write("\nNobody can log in yet: manage.py migrate, then start it again.")
         return

@@ -18,7 +18,7 @@ from qa.api.openai.errors import openai_error
 RETRY_AFTER_S = 2
 
 
-class Refused(Exception):
+class RequestRejected(Exception):
     """A request that is not let in.
 
     Attributes:
@@ -37,23 +37,23 @@ class Refused(Exception):
         return self.status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
 
-class ClientLeft(Exception):
+class ClientDisconnected(Exception):
     """Nobody is there any more to be told anything."""
 
 
-def busy(*, is_callers_own: bool) -> Refused:
+def queue_full(*, is_callers_own: bool) -> RequestRejected:
     """Return the refusal where there is no room to wait in."""
     if is_callers_own:
-        return Refused(429, "You have too many requests waiting; send it again soon.")
-    return Refused(503, "Too many requests are waiting; send it again soon.")
+        return RequestRejected(429, "You have too many requests waiting; send it again soon.")
+    return RequestRejected(503, "Too many requests are waiting; send it again soon.")
 
 
-async def tell(refused: Refused, *, scope: Any, send: Any) -> None:
+async def send_rejection(rejected: RequestRejected, *, scope: Any, send: Any) -> None:
     """Send a refusal: problem details, or OpenAI's shape below /v1."""
-    refused_requests.add(1, {"status": refused.status})
-    known = HTTPStatus(refused.status)
+    refused_requests.add(1, {"status": rejected.status})
+    known = HTTPStatus(rejected.status)
     body: Mapping[str, Any] = problem(
-        known, title=known.phrase, code=known.name.lower(), detail=refused.detail
+        known, title=known.phrase, code=known.name.lower(), detail=rejected.detail
     )
     media_type = MEDIA_TYPE
     if scope["path"].startswith("/v1/"):
@@ -62,21 +62,21 @@ async def tell(refused: Refused, *, scope: Any, send: Any) -> None:
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", str(len(content)).encode()),
-        *_further_headers(refused, scope),
+        *_further_headers(rejected, scope),
     ]
-    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.start", "status": rejected.status, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 
 
-def _further_headers(refused: Refused, scope: Any) -> list[tuple[bytes, bytes]]:
+def _further_headers(rejected: RequestRejected, scope: Any) -> list[tuple[bytes, bytes]]:
     headers = []
-    if refused.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
+    if rejected.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
-    if refused.status == HTTPStatus.UNAUTHORIZED:
+    if rejected.status == HTTPStatus.UNAUTHORIZED:
         challenge = str(NotLoggedIn.challenge)
         told = add_metadata(challenge) if scope["path"] == MCP else challenge
         headers.append((b"www-authenticate", told.encode()))
-    if refused.ends_connection and scope.get("http_version", "1.1").startswith("1"):
+    if rejected.ends_connection and scope.get("http_version", "1.1").startswith("1"):
         headers.append((b"connection", b"close"))
     origin = dict(scope["headers"]).get(b"origin")
     if origin and (

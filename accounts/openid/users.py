@@ -47,7 +47,7 @@ def find_user(claims: Claims, *, issuer: str) -> Any:
     identity.save()
     if is_new:
         record_event("link_login", subject=identity, user_id=identity.user_id)
-    _put_into_groups(identity.user, claims)
+    _set_groups(identity.user, claims)
     return identity.user
 
 
@@ -89,7 +89,7 @@ def _free_name(claims: Claims) -> str:
     return next(name for name in tried if not names.filter(username__iexact=name).exists())
 
 
-def _put_into_groups(user: Any, claims: Claims) -> None:
+def _set_groups(user: Any, claims: Claims) -> None:
     """Have the provider's word on groups be the last, where it is asked for."""
     told = claims.get(settings.PKB_OIDC_GROUPS_CLAIM)
     listed = [told] if isinstance(told, str) else told if isinstance(told, list) else []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pkb.management import kept_worker
+from pkb.management import worker_supervisor
 
 
 @pytest.fixture
@@ -27,12 +27,12 @@ def ends_with(*statuses: int, said: Path) -> list[str]:
 def test_a_worker_that_breaks_off_is_started_again_and_told_how_the_last_one_ended(
     said: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_worker, "FIRST_PAUSE_S", 0)
-    kept_worker.keep_worker(ends_with(1, 7, 0, said=said), parent=os.getppid())
+    monkeypatch.setattr(worker_supervisor, "FIRST_PAUSE_S", 0)
+    worker_supervisor.supervise_worker(ends_with(1, 7, 0, said=said), parent=os.getppid())
     given = f"--parent {os.getpid()}"
     assert said.read_text().splitlines() == [given, f"{given} --after=1", f"{given} --after=7"]
 
 
 def test_no_worker_is_started_once_the_server_has_ended(said: Path) -> None:
-    kept_worker.keep_worker(ends_with(1, said=said), parent=os.getpid())
+    worker_supervisor.supervise_worker(ends_with(1, said=said), parent=os.getpid())
     assert not said.exists()

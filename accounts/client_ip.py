@@ -14,10 +14,10 @@ log = structlog.get_logger(__name__)
 IPV6_CLIENT_BITS = 64
 
 
-def client_address(request: HttpRequest) -> str:
+def client_ip(request: HttpRequest) -> str:
     """Return the address of who sent a request."""
     forwarded = request.headers.get("X-Forwarded-For", "")
-    return find_client(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
+    return resolve_client_ip(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
 
 
 def read_headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -29,7 +29,7 @@ def read_headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def find_client(peer: str, forwarded_for: str) -> str:
+def resolve_client_ip(peer: str, forwarded_for: str) -> str:
     """Return the address that the outermost of ``PKB_TRUSTED_PROXIES`` proxies was reached from.
 
     Args:
@@ -39,7 +39,7 @@ def find_client(peer: str, forwarded_for: str) -> str:
     """
     if not settings.PKB_TRUSTED_PROXIES:
         if forwarded_for:
-            _warn_of_proxy()
+            _warn_about_proxy()
         return peer
     told = [each.strip() for each in forwarded_for.split(",") if each.strip()]
     if len(told) < settings.PKB_TRUSTED_PROXIES:
@@ -48,12 +48,12 @@ def find_client(peer: str, forwarded_for: str) -> str:
 
 
 @cache
-def _warn_of_proxy() -> None:
+def _warn_about_proxy() -> None:
     """Say once, in each process, that everybody behind a proxy counts as one address."""
     log.warning("x_forwarded_for_ignored", reason="PKB_TRUSTED_PROXIES is 0")
 
 
-def network_of(address: str) -> str:
+def client_network(address: str) -> str:
     """Return the network that counts as one client: of IPv6 the /64, which one machine may have."""
     try:
         found = ip_address(address)

@@ -27,7 +27,7 @@ UPDATE {table}
 """
 
 
-def rename_folder(old: str, new: str, tables: Iterable[StoredTable]) -> None:
+def rewrite_paths(old: str, new: str, tables: Iterable[StoredTable]) -> None:
     """Replace a folder by another in all columns of paths, addresses and JSON.
 
     Texts of documents and people, which are columns of type ``text``, stay as they are.

@@ -9,8 +9,8 @@ from django.conf import settings
 from accounts.authentication import principal_of, scopes_of
 from accounts.models import Identity
 from accounts.openid.issuer import find_issuer
-from accounts.openid.resource import SCOPES, resource_address
-from accounts.openid.tokens import UntrustedToken
+from accounts.openid.resource import SCOPES, resource_url
+from accounts.openid.token_checks import UntrustedToken
 from corpus.access.principal import Principal
 from corpus.errors import NotLoggedIn
 
@@ -30,7 +30,7 @@ def authenticate_token(token: str) -> Principal:
         IssuerUnavailable: Nobody can tell.
     """
     try:
-        claims = find_issuer().check(token, audience=resource_address())
+        claims = find_issuer().check(token, audience=resource_url())
     except UntrustedToken as exc:
         raise NotLoggedIn(f"The token is not to be believed: {exc}.") from None
     known = Identity.objects.filter(issuer=claims["iss"], subject=claims["sub"])

@@ -7,15 +7,15 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from accounts.addresses import client_address
 from accounts.audit import record_event
-from accounts.lockouts import note_login
+from accounts.client_ip import client_ip
+from accounts.lockouts import register_login
 
 
 @receiver(user_logged_in)
 def record_login(request: HttpRequest, user: Any, **kwargs: Any) -> None:
-    record_event("log_in", user_id=user.pk, address=client_address(request))
-    count, last = note_login(request, user)
+    record_event("log_in", user_id=user.pk, address=client_ip(request))
+    count, last = register_login(request, user)
     if last is not None:
         told = "1 login" if count == 1 else f"{count} logins"
         when = f"{last.created_at:%d %b %Y at %H:%M} UTC"
@@ -26,4 +26,4 @@ def record_login(request: HttpRequest, user: Any, **kwargs: Any) -> None:
 @receiver(user_logged_out)
 def record_logout(request: HttpRequest, user: Any, **kwargs: Any) -> None:
     if user is not None:
-        record_event("log_out", user_id=user.pk, address=client_address(request))
+        record_event("log_out", user_id=user.pk, address=client_ip(request))

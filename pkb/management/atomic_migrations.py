@@ -9,7 +9,7 @@ from django.db.migrations.executor import MigrationExecutor
 Target = tuple[str, str | None]
 
 
-class WholeMigrations(ExitStack):
+class AtomicMigrations(ExitStack):
     """What Django tells of its progress begins and commits the transaction of each migration.
 
     Left to itself, Django notes after the commit what makes tables with references, and all that is
@@ -26,5 +26,5 @@ class WholeMigrations(ExitStack):
 
 def migrate_to(targets: list[Target]) -> None:
     """Migrate forwards or backwards to the last migration of each app that is named."""
-    with WholeMigrations() as whole:
+    with AtomicMigrations() as whole:
         MigrationExecutor(connection, whole.follow).migrate(targets)

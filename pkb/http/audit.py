@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from accounts.audit import record_act
+from accounts.audit import record_action
 from corpus.access.principal import Scope
 from pkb.http.endpoints import SAFE_METHODS, find_endpoint
 
@@ -13,7 +13,7 @@ from pkb.http.endpoints import SAFE_METHODS, find_endpoint
 _NAMES = ("document_id", "job_id", "id", "name")
 
 
-def record_request(request: HttpRequest, reply: HttpResponseBase) -> None:
+def audit_request(request: HttpRequest, reply: HttpResponseBase) -> None:
     """Note who changed what, by a request that was replied to."""
     method, path = str(request.method), request.path_info
     endpoint = find_endpoint(method, path)
@@ -22,7 +22,7 @@ def record_request(request: HttpRequest, reply: HttpResponseBase) -> None:
     made = _find_made(getattr(reply, "data", None))
     match = request.resolver_match
     name = endpoint.id or (match.view_name if match else "unknown")
-    record_act(name, subject=made or path, status=reply.status_code)
+    record_action(name, subject=made or path, status=reply.status_code)
 
 
 def _find_made(told: Any) -> Any:

@@ -16,7 +16,7 @@ FIRST_PAUSE_S = 2.0
 LONGEST_PAUSE_S = 60.0
 
 
-def keep_worker(command: Sequence[str], *, parent: int) -> None:
+def supervise_worker(command: Sequence[str], *, parent: int) -> None:
     """Run a command again until it was told to end (status 0), or the parent process has ended.
 
     It is given ``--parent``, this process, and from the second time on ``--after``: the status of
@@ -49,4 +49,4 @@ if __name__ == "__main__":
     # A terminal's Ctrl-C reaches the server and the worker as well.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _, parent, *command = sys.argv
-    keep_worker(command, parent=int(parent))
+    supervise_worker(command, parent=int(parent))

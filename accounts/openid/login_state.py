@@ -18,12 +18,12 @@ VALID_FOR_S = 15 * 60
 # No row of a table: whoever reaches the port could fill it.
 _COOKIE = "pkb_openid"
 # A browser keeps no cookie of over 4,096 bytes; a longer address is not led back to.
-MAX_WANTED_CHARS = 1_500
+MAX_NEXT_CHARS = 1_500
 _PATH = "/ui/login/openid"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class LoginState:
     """What only this browser and, of ``verifier`` by its hash, the provider know.
 
     Attributes:
@@ -40,7 +40,7 @@ class Attempt:
 
     @classmethod
     def begin(cls, *, wanted: str) -> Self:
-        kept = wanted if len(wanted) <= MAX_WANTED_CHARS else ""
+        kept = wanted if len(wanted) <= MAX_NEXT_CHARS else ""
         return cls(token_urlsafe(32), token_urlsafe(32), token_urlsafe(48), kept)
 
     @classmethod
@@ -79,5 +79,5 @@ class Attempt:
         )
 
 
-def forget_attempt(reply: HttpResponse) -> None:
+def clear_login_state(reply: HttpResponse) -> None:
     reply.delete_cookie(_COOKIE, path=_PATH, samesite="Lax")

@@ -19,7 +19,7 @@ def needs_setup() -> bool:
     return not get_user_model().objects.filter(is_active=True).exists()
 
 
-def make_setup_token() -> str:
+def create_setup_token() -> str:
     """Return the token of a new set-up address; those of before open nothing any more."""
     token = token_urlsafe(32)
     with transaction.atomic():
@@ -30,12 +30,12 @@ def make_setup_token() -> str:
     return token
 
 
-def is_valid(token: str) -> bool:
+def is_setup_token_valid(token: str) -> bool:
     """Tell whether the first user can be made with it."""
     return _kept(token).exists() and needs_setup()
 
 
-def use_token(token: str) -> bool:
+def consume_setup_token(token: str) -> bool:
     """Use a token up, within a transaction; whether it was still valid."""
     count, _ = _kept(token).delete()
     return bool(count) and needs_setup()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pkb.backup.kept import RETRY_AFTER, Backups, read_backups
-from pkb.dashboard import say_of_backups
+from pkb.backup.rotation import RETRY_AFTER, Backups, read_backups
+from pkb.dashboard import describe_backups
 
 DAY = timedelta(days=1)
 Made = Callable[[timedelta], None]
@@ -53,19 +53,19 @@ def test_the_age_of_the_last_good_one_is_told(made: Made, tmp_path: Path) -> Non
     found = read_backups(tmp_path)
     assert found.age is not None
     assert found.age.total_seconds() == pytest.approx(DAY.total_seconds() * 2, abs=60)
-    assert say_of_backups(found) == "Last good backup: 2\xa0days ago; 2 are kept."
+    assert describe_backups(found) == "Last good backup: 2\xa0days ago; 2 are kept."
     (tmp_path / "failed.json").write_text(
         '{"at": "2026-11-23T09:00:00+00:00", "reason": "disk full"}'
     )
-    told = say_of_backups(read_backups(tmp_path))
+    told = describe_backups(read_backups(tmp_path))
     assert told.endswith("The last try failed: disk full")
 
 
 def test_a_failure_that_was_half_written_is_none(made: Made, tmp_path: Path) -> None:
     (tmp_path / "failed.json").write_text('{"at": "2026-')
     assert read_backups(tmp_path) == Backups((), "", None)
-    assert say_of_backups(read_backups(tmp_path)) == "Last good backup: never; 0 are kept."
+    assert describe_backups(read_backups(tmp_path)) == "Last good backup: never; 0 are kept."
 
 
 def test_it_is_told_where_none_are_made() -> None:
-    assert "PKB_BACKUP_DIR is not set" in say_of_backups(None)
+    assert "PKB_BACKUP_DIR is not set" in describe_backups(None)

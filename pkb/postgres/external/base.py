@@ -1,4 +1,4 @@
-"""The engine ``pkb.postgres.given``: Django's, which tells the server who acts."""
+"""The engine ``pkb.postgres.external``: Django's, which tells the server who acts."""
 
 from django.db.backends.postgresql import base
 
