@@ -2,8 +2,8 @@
 
 FOLDER holds ``claims.jsonl.gz`` and ``sentences.jsonl.gz`` (SciFact's claims with their abstracts).
 Prints JSON: AUROC of the score, evidence that supports against abstracts without evidence, and the
-share of each verdict by label, for claims of even number (on which the constants of
-qa/proof/support/verdict.py were fitted) and of odd number apart. ``--fit`` prints new constants.
+share of each verdict by label, for claims of even number (the constants of
+qa/grounding/support/verdict.py come from) and of odd number apart. ``--fit`` prints new constants.
 
 A FOLDER without ``sentences.jsonl.gz`` holds AttributionBench: claims with the texts that they
 cite. Prints macro-F1, the mean of its sources, of each way to read the answer, with both ends of
@@ -28,9 +28,14 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from qa.proof.support import Support, judge_claim
-from qa.proof.support.verdict import COVERAGE_WEIGHT, HELD_UP_FROM, RELEVANCE_WEIGHT, share_covered
-from qa.proof.support.words import read_words
+from qa.grounding.support import Support, judge_claim
+from qa.grounding.support.verdict import (
+    COVERAGE_WEIGHT,
+    PARTIAL_FROM,
+    RELEVANCE_WEIGHT,
+    share_covered,
+)
+from qa.grounding.support.words import read_words
 from qa.search.rerankers.cross_encoder import CrossEncoderReranker
 
 SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
@@ -172,7 +177,7 @@ def _measure_attribution(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     said = {
         "supported": [each.support == "supported" for each in found],
         "supported or partial": [each.support in {"supported", "partial"} for each in found],
-        f"score from {HELD_UP_FROM}": [each.score >= HELD_UP_FROM for each in found],
+        f"score from {PARTIAL_FROM}": [each.score >= PARTIAL_FROM for each in found],
     }
     return {"claims": len(rows)} | {
         name: _bootstrap_f1(np.array(accepted), is_held_up, sources)

@@ -140,7 +140,7 @@ def _index(dataset: DataSet) -> Collection:
 
 
 def _ask(question: str, collection: Collection) -> Answer:
-    context = replace(build_context(lm="extractive"), keeps_answers=False)
+    context = replace(build_context(lm="extractive"), caches_answers=False)
     answered = answer_question(
         question, collection=collection.address, k=PASSAGES, context=context, route="evaluate"
     )

@@ -199,11 +199,11 @@ def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, fl
     started = perf_counter()
 
     class Listener:
-        def check(self) -> None: ...
+        def raise_if_cancelled(self) -> None: ...
 
-        def begin(self, step: str) -> None: ...
+        def on_step(self, step: str) -> None: ...
 
-        def say(self, text: str, citation: object) -> None:
+        def on_text(self, text: str, citation: object) -> None:
             first.append(perf_counter() - started)
 
     with chat_server(model) as server:
@@ -213,7 +213,7 @@ def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, fl
             question,
             collection=address,
             k=12,
-            context=replace(context, listener=Listener(), keeps_answers=False),
+            context=replace(context, listener=Listener(), caches_answers=False),
             route="evaluate",
         )
     return answered, first[0] if first else 0.0

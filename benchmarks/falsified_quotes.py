@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.sentences import sentence_spans
 from evaluation.datasets import read_dataset
-from qa.proof.support import judge_claim
+from qa.grounding.support import judge_claim
 from qa.search.rerankers import get_judge
 from qa.types import Scorer
 from tests.falsified import Falsified, falsify_all

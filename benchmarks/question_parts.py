@@ -61,7 +61,7 @@ def _ask(pair: Pair, collection: str) -> str:
         collection=collection,
         k=12,
         # Else the second way would be given the answers of the first.
-        context=replace(build_context(), keeps_answers=False),
+        context=replace(build_context(), caches_answers=False),
         route="evaluate",
     )
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()

@@ -132,7 +132,7 @@ def _evaluate(
     report: Report,
     notes: Sequence[str],
 ) -> Result:
-    context = replace(build_context(), keeps_answers=False)
+    context = replace(build_context(), caches_answers=False)
     observations: dict[str, dict[str, Observation]] = {}
     if RETRIEVAL in modes:
         observations[RETRIEVAL] = run_queries(

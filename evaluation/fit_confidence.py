@@ -19,7 +19,7 @@ from evaluation.runs import judge_answer
 from qa import models
 from qa.answer_question import answer_question
 from qa.context import EXTRACTIVE, QAContext
-from qa.proof.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
+from qa.grounding.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
 from qa.types import Answer, Evidence, Passage
 
 # Each figure comes from models fitted on five sixths of the subjects.
@@ -61,7 +61,7 @@ def gather_points(
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
     asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
     verifier = replace(context.verifier, answer_from=0.0, draft_answer_from=0.0)
-    candid = replace(context, verifier=verifier, keeps_answers=False)
+    candid = replace(context, verifier=verifier, caches_answers=False)
     subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(asked, start=1):
@@ -92,7 +92,11 @@ def _ask(
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     if not answered.passages:
         return None
-    evidence = _draft_evidence(answered.answer) if context.writes else _evidence(answered.passages)
+    evidence = (
+        _draft_evidence(answered.answer)
+        if context.uses_language_model
+        else _evidence(answered.passages)
+    )
     if evidence is None:
         return None
     is_right = bool(judge_answer(question, answered, ids=indexed.ids)["right"])

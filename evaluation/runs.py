@@ -15,7 +15,7 @@ from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
 from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import search_passages
-from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
 from qa.types import Answer, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
@@ -208,7 +208,7 @@ def recall_turns(turns: Sequence[Turn], *, context: QAContext) -> tuple[Exchange
 
 def _recall(history: Sequence[Exchange]) -> list[Exchange]:
     newest_first = history[: -CONTEXT_MESSAGES - 1 : -1]
-    return keep_within(newest_first, CONTEXT_TOKENS)[::-1]
+    return trim_history(newest_first, CONTEXT_TOKENS)[::-1]
 
 
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:

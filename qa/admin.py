@@ -11,8 +11,8 @@ from unfold.admin import TabularInline
 
 from corpus.admin import ReadOnlyAdmin
 from qa import models
+from qa.answer_store import accept_feedback, dismiss_feedback
 from qa.models import Feedback, Message, Session
-from qa.records import accept_feedback, dismiss_feedback
 
 # What links of documents and chunks ask the list of answers for.
 CITING_LOOKUPS = {"citations__document__id__exact", "citations__chunk__id__exact"}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The least PKB_RETENTION_DAYS: who has answers removed is given none of before again. What is older
 # goes with the next question.
-LONGEST_S = 86_400.0
+MAX_AGE_S = 86_400.0
 
 
 class AnswerKey(NamedTuple):
@@ -73,7 +73,7 @@ class AnswerCache:
 
     def keep_only(self, versions: Mapping[int, Version]) -> None:
         """Drop what is of another version of its collection than this one, and what is too old."""
-        oldest = monotonic() - LONGEST_S
+        oldest = monotonic() - MAX_AGE_S
         with self._lock:
             for key, entry in list(self._entries.items()):
                 if entry.version != versions.get(key.collection_id) or entry.kept_at < oldest:
@@ -119,7 +119,7 @@ SELECT count(*) FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::text[])
 """
 
 
-class AnswerPlace:
+class CacheSlot:
     """Where the answer to one question is, or will be, while its collection stays as it is."""
 
     def __init__(self, key: AnswerKey) -> None:
@@ -153,29 +153,29 @@ class AnswerPlace:
             cache.keep(self._key, version, answered, most=settings.PKB_ANSWER_CACHE)
 
 
-def find_place(inputs: QAInput, collection: Collection, context: QAContext) -> AnswerPlace | None:
+def find_slot(inputs: QAInput, collection: Collection, context: QAContext) -> CacheSlot | None:
     """Return the question's place; None where an answer is to be made anew.
 
     A question within a conversation is another one each time. A transaction that writes sees what
     nobody else does.
     """
-    is_kept = context.keeps_answers and settings.PKB_ANSWER_CACHE > 0
+    is_kept = context.caches_answers and settings.PKB_ANSWER_CACHE > 0
     if not is_kept or inputs["history"] or connection.in_atomic_block:
         return None
-    return AnswerPlace(
+    return CacheSlot(
         AnswerKey(
             question=inputs["question"],
             collection_id=collection.pk,
             tags=frozenset(inputs["tags"]),
             k=inputs["k"],
-            parts=context.parts,
+            parts=context.cache_key_parts,
             configuration_sha256=configuration_sha256(collection.embedding_model),
             asker=current_principal().as_setting(),
         )
     )
 
 
-def forget_answers(**_: Any) -> None:
+def clear_cached_answers(**_: Any) -> None:
     """Drop all that this process keeps, once the transaction that deletes documents is through."""
     transaction.on_commit(cache.clear)
 

@@ -17,14 +17,14 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
-from qa.answer_cache import find_place
+from qa.answer_cache import find_slot
+from qa.answer_store import record_answer
 from qa.concurrency import Listener, answering_slot
 from qa.context import QAContext
 from qa.intent import IntentKind
-from qa.language_model import Drafted
-from qa.records import record_answer
-from qa.search.display import place_answer, show_units
-from qa.search.hybrid import SteadyVersions
+from qa.language_model import VerifiedDraft
+from qa.search.display import add_page_numbers, show_units
+from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
 from qa.state import QAInput
 from qa.types import Answer, Draft, Exchange, Passage, Query
@@ -68,7 +68,7 @@ def answer_question(
         selected_text: A text that came with the question: the answer is looked for in it first.
 
     Raises:
-        AskerLeft: By the context's listener.
+        ClientDisconnected: By the context's listener.
         CollectionNotFound: There is no such collection.
         BackendError: A model failed and nothing stands in for it.
     """
@@ -84,16 +84,16 @@ def answer_question(
         span(Step.ANSWER),
     ):
         started = perf_counter()
-        place = None if selected_text.strip() else find_place(inputs, found, context)
-        kept = place.find() if place else None
-        if place:
+        slot = None if selected_text.strip() else find_slot(inputs, found, context)
+        kept = slot.find() if slot else None
+        if slot:
             answer_cache.add(1, {**labels, "found": kept is not None})
         if kept is not None:
             return _store(_repeat(kept, context.listener, started), question, found)
         made, may_be_kept = _answer(inputs, context, selected_text)
         answered = _store(made, question, found)
-        if place and may_be_kept:
-            place.keep(answered)
+        if slot and may_be_kept:
+            slot.keep(answered)
     if made.draft is not None and made.draft.prompt_tokens:
         prompt_tokens.record(made.draft.prompt_tokens, labels)
         completion_tokens.record(made.draft.completion_tokens, labels)
@@ -115,9 +115,9 @@ def _store(made: AnsweredQuestion, question: str, collection: Collection) -> Ans
 
 def _repeat(kept: AnsweredQuestion, listener: Listener, started: float) -> AnsweredQuestion:
     """Say again what was answered before; no model is asked."""
-    listener.check()
+    listener.raise_if_cancelled()
     for text, citation in kept.answer.pieces:
-        listener.say(text, citation)
+        listener.on_text(text, citation)
     draft = kept.draft and replace(kept.draft, prompt_tokens=0, completion_tokens=0)
     elapsed_ms = round((perf_counter() - started) * 1000, 2)
     step = {"name": "cache", "ms": elapsed_ms, "answer_id": kept.id}
@@ -132,11 +132,11 @@ def _answer(
     query: Query = state["query"]
     found: Answer = state["answer"]
     lacks_phrasings = context.expansion_count > 0 and not query.phrasings
-    drafted: Drafted | None = None if state["intent"].parts else state.get("drafted")
+    drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("drafted")
     draft = drafted and drafted.written
     made = AnsweredQuestion(
         id="",
-        answer=place_answer(
+        answer=add_page_numbers(
             replace(found, closest=show_units(found.closest, cited=found.citations))
         ),
         searched=query.text,
@@ -181,12 +181,12 @@ def _run(inputs: QAInput, context: QAContext) -> Run:
     from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
 
     # One version of each document throughout, also where several questions are asked of it.
-    context = replace(context, retriever=SteadyVersions(context.retriever))
+    context = replace(context, retriever=VersionPinnedRetriever(context.retriever))
     state: dict[str, Any] = {}
     steps = []
     part = 1
     started = perf_counter()
-    context.listener.check()
+    context.listener.raise_if_cancelled()
     for update in build_graph().stream(inputs, context=context, stream_mode="updates"):
         now = perf_counter()
         for node, written in update.items():
@@ -197,8 +197,8 @@ def _run(inputs: QAInput, context: QAContext) -> Run:
             steps.append({"name": name, "ms": elapsed_ms, **_summary(written)})
             part += node == "next_part"
             if node in _NEXT:
-                context.listener.begin(_NEXT[node])
-        context.listener.check()
+                context.listener.on_step(_NEXT[node])
+        context.listener.raise_if_cancelled()
         started = now
     return state, steps
 

@@ -13,10 +13,10 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.embedders import embedders
 from corpus.errors import InvalidInput
 from corpus.rules.rule_file import read_rules
-from qa.answerers.model_address import LOCAL, check_remote, find_model_file
+from qa.answerers.model_uri import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
-from qa.proof.confidence import read_calibration
+from qa.grounding.confidence import read_calibration
 from qa.readers import get_reader, readers
 from qa.search.rerankers import rerankers
 

@@ -1,4 +1,4 @@
-"""Bound slow work, and stop it, in whatever thread it runs, when nobody waits for it."""
+"""Limits on concurrent work, and cancellation across threads."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,38 +15,38 @@ from django.db import connection
 from corpus.errors import BackendUnavailable
 from qa.types import Citation
 
-# Longer than this nobody waits for a slot. Over HTTP admission has let in no more than there are;
-# one is missing where somebody left whose answer is not given up yet.
+# Longest wait for a slot. HTTP admission lets in no more requests than there are slots, but a slot
+# may still be held by an answer whose client has just disconnected.
 MAX_WAIT_S = 2.0
 
-# Streams that are opened at once: a burst of clients must leave connections to others.
+# Streams opened at once: a burst of clients must leave connections for others.
 OPENINGS = 4
 _openings = BoundedSemaphore(OPENINGS)
 
 
 @contextmanager
 def opening_slot() -> Iterator[None]:
-    """Wait for a slot to open a stream; the connection it took goes back at its end."""
+    """Wait for a slot to open a stream; release the database connection at the end."""
     with _openings:
         try:
             yield
         finally:
-            _give_back_connection()
+            _release_connection()
 
 
 @contextmanager
 def answering_slot() -> Iterator[None]:
     """Wait for one of ``PKB_ANSWER_CONCURRENCY`` slots and hold it.
 
-    Every answer holds a database connection, and its models take all cores; what is over the
-    bound waits here without either.
+    An answer holds a database connection, and its models use all cores. Questions over the limit
+    wait here without either.
 
     Raises:
         BackendUnavailable: No slot came within ``MAX_WAIT_S``.
     """
     slots = _slots(settings.PKB_ANSWER_CONCURRENCY)
     if not slots.acquire(blocking=False):
-        _give_back_connection()
+        _release_connection()
         if not slots.acquire(timeout=MAX_WAIT_S):
             raise BackendUnavailable("Too many questions are being answered; ask again soon.")
     try:
@@ -55,8 +55,8 @@ def answering_slot() -> Iterator[None]:
         slots.release()
 
 
-def _give_back_connection() -> None:
-    """Return this thread's database connection to the pool, unless a transaction needs it."""
+def _release_connection() -> None:
+    """Release this thread's database connection unless a transaction needs it."""
     if not connection.in_atomic_block:
         connection.close()
 
@@ -66,124 +66,126 @@ def _slots(count: int) -> BoundedSemaphore:
     return BoundedSemaphore(count)
 
 
-# Nobody leaves work that was begun without ``abandonable_context``: it is never set.
+# Never set: work that started without ``cancellable_context`` cannot be cancelled.
 _NEVER = Event()
-_asker_left: ContextVar[Event] = ContextVar("asker_left", default=_NEVER)
+_cancellation: ContextVar[Event] = ContextVar("cancellation", default=_NEVER)
 
 
-def abandonable_context() -> tuple[Context, Event]:
-    """Return a copy of this context to run work in, and what to set when its asker leaves."""
-    has_left, context = Event(), copy_context()
-    context.run(_asker_left.set, has_left)
-    return context, has_left
+def cancellable_context() -> tuple[Context, Event]:
+    """Return a copy of this context to run work in, and the event that cancels it."""
+    is_cancelled, context = Event(), copy_context()
+    context.run(_cancellation.set, is_cancelled)
+    return context, is_cancelled
 
 
-def asker_left() -> Event:
-    """Return what is set, whatever thread looks, once this context's work is for nobody."""
-    return _asker_left.get()
+def cancellation() -> Event:
+    """Return the event that is set once the work of this context is cancelled, in any thread."""
+    return _cancellation.get()
 
 
 class Listener(Protocol):
-    """Follows one run."""
+    """Receives the progress of one run."""
 
-    def check(self) -> None:
-        """Called between nodes.
+    def raise_if_cancelled(self) -> None:
+        """Raise if the client has disconnected; called between nodes.
 
         Raises:
-            AskerLeft: Nobody waits for the answer any more.
+            ClientDisconnected: Nobody waits for the answer any more.
         """
         ...
 
-    def begin(self, step: str) -> None:
-        """Hear which node begins now: ``retrieve``, ``rerank``, ``answer`` or ``cite``."""
+    def on_step(self, step: str) -> None:
+        """Receive the node that starts now: ``retrieve``, ``rerank``, ``answer`` or ``cite``."""
         ...
 
-    def say(self, text: str, citation: Citation) -> None:
-        """Take the next sentence, as soon as it is proved, with its proof.
+    def on_text(self, text: str, citation: Citation) -> None:
+        """Receive the next sentence as soon as it is verified, with its citation.
 
-        All texts together are the answer: a separator stands before each but the first.
+        All texts together are the answer; each but the first begins with a separator.
 
         Raises:
-            AskerLeft: Nobody waits for the answer any more.
+            ClientDisconnected: Nobody waits for the answer any more.
         """
         ...
 
 
-class Silent:
-    """A listener for those who wait for the whole answer."""
+class NullListener:
+    """Ignores all progress."""
 
-    def check(self) -> None:
-        """Go on."""
+    def raise_if_cancelled(self) -> None:
+        """Do nothing."""
 
-    def begin(self, step: str) -> None:
-        """It is not told."""
+    def on_step(self, step: str) -> None:
+        """Do nothing."""
 
-    def say(self, text: str, citation: Citation) -> None:
-        """Keep it for the end."""
-
-
-# Of the 2 s within which the work for a client that left ends.
-LOOK_EVERY_S = 0.25
-
-_Found = TypeVar("_Found")
-_Told = TypeVar("_Told")
+    def on_text(self, text: str, citation: Citation) -> None:
+        """Do nothing."""
 
 
-def wait_for(work: Callable[[], _Found], *, listener: Listener, is_slow: bool) -> _Found:
-    """Return what ``work`` returns; as ``follow``, of work that tells nothing meanwhile."""
+# The work for a client that disconnected ends within 2 s.
+POLL_INTERVAL_S = 0.25
 
-    def work_silently(tell: Callable[[object], None]) -> _Found:
+_Result = TypeVar("_Result")
+_Progress = TypeVar("_Progress")
+
+
+def run_cancellable(work: Callable[[], _Result], *, listener: Listener, is_slow: bool) -> _Result:
+    """Return the result of ``work``, like ``run_with_progress`` for work without progress."""
+
+    def work_without_progress(report: Callable[[object], None]) -> _Result:
         return work()
 
-    return follow(work_silently, hear=lambda told: None, listener=listener, is_slow=is_slow)
+    return run_with_progress(
+        work_without_progress, on_progress=lambda progress: None, listener=listener, is_slow=is_slow
+    )
 
 
-def follow(
-    work: Callable[[Callable[[_Told], None]], _Found],
+def run_with_progress(
+    work: Callable[[Callable[[_Progress], None]], _Result],
     *,
-    hear: Callable[[_Told], None],
+    on_progress: Callable[[_Progress], None],
     listener: Listener,
     is_slow: bool,
-) -> _Found:
-    """Return what ``work`` returns; slow work that nobody waits for any more is left to itself.
+) -> _Result:
+    """Return the result of ``work``; abandon slow work when the listener cancels it.
 
-    It runs in a thread of its own, and what it says is dropped. A model in this process stops
-    soon (``asker_left``); a server's reply is not read on, and nothing more is asked. ``work``
+    Slow work runs in a thread of its own. Once it is cancelled, its result is dropped, a model in
+    this process stops soon (``cancellation``), and a server's reply is not read further. ``work``
     must not touch the database.
 
     Args:
-        work: Is given what to call with how far it is.
-        hear: Called in this thread, with the newest of what was told since; the last may be
-            left out, since what is returned has all.
+        work: Takes a function that it calls with its progress.
+        on_progress: Called in this thread with the newest progress; the last may be skipped, since
+            the result contains it.
 
     Raises:
-        AskerLeft: By the listener, which is asked four times a second.
+        ClientDisconnected: By the listener, which is asked four times a second.
     """
     if not is_slow:
-        return work(hear)
-    context, has_left = abandonable_context()
-    told: SimpleQueue[_Told | None] = SimpleQueue()
+        return work(on_progress)
+    context, is_cancelled = cancellable_context()
+    progress: SimpleQueue[_Progress | None] = SimpleQueue()
     threads = ThreadPoolExecutor(1, thread_name_prefix="language-model")
-    future = threads.submit(context.run, work, told.put)
-    future.add_done_callback(lambda done: told.put(None))
+    future = threads.submit(context.run, work, progress.put)
+    future.add_done_callback(lambda done: progress.put(None))
     threads.shutdown(wait=False)
     try:
         while not future.done():
-            newest = _take_newest(told)
+            newest = _newest_progress(progress)
             if newest is not None:
-                hear(newest)
-            listener.check()
+                on_progress(newest)
+            listener.raise_if_cancelled()
     finally:
-        has_left.set()
+        is_cancelled.set()
     return future.result()
 
 
-def _take_newest(told: "SimpleQueue[_Told | None]") -> _Told | None:
-    """Wait a moment for what is told, and return the newest of it."""
+def _newest_progress(progress: "SimpleQueue[_Progress | None]") -> _Progress | None:
+    """Wait a moment for progress, and return the newest; None without any."""
     try:
-        newest = told.get(timeout=LOOK_EVERY_S)
-        while not told.empty():
-            newest = told.get()
+        newest = progress.get(timeout=POLL_INTERVAL_S)
+        while not progress.empty():
+            newest = progress.get()
     except Empty:
         return None
     return newest

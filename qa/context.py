@@ -8,10 +8,10 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry, Model
 from corpus.errors import InvalidInput
-from qa.concurrency import Listener, Silent, follow, wait_for
-from qa.proof.citations import CitationVerifier
-from qa.proof.confidence import Calibration, read_calibration, read_draft_calibration
-from qa.proof.drafts import Checked, Claim
+from qa.concurrency import Listener, NullListener, run_cancellable, run_with_progress
+from qa.grounding.citations import CitationVerifier
+from qa.grounding.confidence import Calibration, read_calibration, read_draft_calibration
+from qa.grounding.drafts import Checked, Claim
 from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
 from qa.search.ranking import PassageReranker, rerank_passages
@@ -21,7 +21,7 @@ from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 # Built when first asked for, once a process.
 answerers = BackendRegistry("PKB_ANSWERERS")
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 EXTRACTIVE = "extractive"
 # The answerer that PKB_LM configures.
@@ -32,10 +32,10 @@ class Answerer(Model, Protocol):
     """Drafts an answer from passages.
 
     Attributes:
-        reads_neighbours: It is given what stands before and behind the best passages, too.
+        reads_neighbors: It is given what stands before and behind the best passages, too.
     """
 
-    reads_neighbours: bool
+    reads_neighbors: bool
 
     def answer(
         self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
@@ -92,7 +92,7 @@ class Expander(Protocol):
 
 
 @runtime_checkable
-class KeyTaker(Protocol):
+class AcceptsKey(Protocol):
     """An answerer that reaches its language model by a key."""
 
     def with_key(self, api_key: str) -> Answerer:
@@ -114,7 +114,7 @@ class QAContext:
         rewriter: Rewrites follow-up questions; without one it is done by rule.
         expander: Puts questions in other words, to search for these too.
         expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
-        keeps_answers: Answers by these parts may be kept, and given again.
+        caches_answers: Answers by these parts may be kept, and given again.
     """
 
     retriever: Retriever
@@ -129,35 +129,37 @@ class QAContext:
     rewriter: Rewriter | None = None
     expander: Expander | None = None
     expansion_count: int = 0
-    keeps_answers: bool = False
-    listener: Listener = field(default_factory=Silent)
+    caches_answers: bool = False
+    listener: Listener = field(default_factory=NullListener)
 
     @property
-    def parts(self) -> tuple[object, ...]:
+    def cache_key_parts(self) -> tuple[object, ...]:
         """All that decides an answer; equal where each part is the same or says the same."""
-        aside = {"keeps_answers", "listener"}
+        aside = {"caches_answers", "listener"}
         return tuple(getattr(self, each.name) for each in fields(self) if each.name not in aside)
 
-    def wait_for(self, work: Callable[[], Made]) -> Made:
+    def run_cancellable(self, work: Callable[[], Result]) -> Result:
         """Return what ``work`` returns; a language model's is left when nobody waits any more.
 
         Raises:
-            AskerLeft: By the listener.
+            ClientDisconnected: By the listener.
         """
-        return wait_for(work, listener=self.listener, is_slow=self.writes)
+        return run_cancellable(work, listener=self.listener, is_slow=self.uses_language_model)
 
-    def follow(self, write: Callable[[OnDraft], Made], *, hear: OnDraft) -> Made:
+    def run_with_progress(self, write: Callable[[OnDraft], Result], *, on_draft: OnDraft) -> Result:
         """Return what ``write`` returns, and meanwhile hear how far it is, in this thread.
 
         Raises:
-            AskerLeft: By the listener.
-            BackendError: By ``hear``.
+            ClientDisconnected: By the listener.
+            BackendError: By ``on_draft``.
         """
-        return follow(write, hear=hear, listener=self.listener, is_slow=self.writes)
+        return run_with_progress(
+            write, on_progress=on_draft, listener=self.listener, is_slow=self.uses_language_model
+        )
 
     @property
-    def writes(self) -> bool:
-        """True if a language model answers: it takes seconds, and writes words of its own."""
+    def uses_language_model(self) -> bool:
+        """True if a language model answers: it takes seconds, and uses its own words."""
         return self.answerer.name != EXTRACTIVE
 
     def retrieve(
@@ -226,8 +228,8 @@ def build_context(
     """
     name, reader = lm or default_answerer_name(), get_reader()
     answerer = get_answerer(name)
-    is_keyed = bool(api_key) and isinstance(answerer, KeyTaker)
-    if api_key and isinstance(answerer, KeyTaker):
+    is_keyed = bool(api_key) and isinstance(answerer, AcceptsKey)
+    if api_key and isinstance(answerer, AcceptsKey):
         answerer = answerer.with_key(api_key)
     return QAContext(
         retriever=default_retriever(),
@@ -251,5 +253,5 @@ def build_context(
         expander=answerer if isinstance(answerer, Expander) else None,
         expansion_count=settings.PKB_QUERY_EXPANSIONS,
         # Nobody else has this key, and it stays in no memory.
-        keeps_answers=not is_keyed,
+        caches_answers=not is_keyed,
     )

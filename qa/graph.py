@@ -23,10 +23,10 @@ from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
 from qa.context import EXTRACTIVE, QAContext
+from qa.grounding.outline import Section, summarize_outline
+from qa.grounding.parts import join_answers
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
-from qa.proof.outline import Section, tell_outline
-from qa.proof.parts import join_answers
 from qa.readers import READ_LEAST, read_passages
 from qa.search.documents import (
     choose_mentions,
@@ -37,7 +37,7 @@ from qa.search.documents import (
     read_sections,
     speaks_of,
 )
-from qa.search.hybrid import SteadyVersions
+from qa.search.hybrid import VersionPinnedRetriever
 from qa.state import Answered, QAInput, QAState
 from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 
@@ -52,8 +52,8 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         if is_greeting(question):  # no model is asked to rewrite it
             return {"intent": classify(question), "query": Query(question, state["collection"])}
         rewrite = partial(rewrite_question, question, state["history"], rewriter=context.rewriter)
-        intent = classify(context.wait_for(rewrite))
-        if context.writes:  # a language model is asked all at once: it writes of several passages
+        intent = classify(context.run_cancellable(rewrite))
+        if context.uses_language_model:  # it answers all parts at once, from several passages
             intent = replace(intent, parts=())
         expand = partial(
             expand_question, intent.text, expander=context.expander, count=context.expansion_count
@@ -63,7 +63,7 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
             collection=state["collection"],
             tags=state["tags"],
             k=state["k"],
-            phrasings=context.wait_for(expand),
+            phrasings=context.run_cancellable(expand),
             wants_list=intent.wants_list,
         )
         if intent.kind is IntentKind.PARTS and intent.parts:
@@ -97,7 +97,7 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     # Each document that is listed has a reading.
     least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else READ_LEAST
     passages = read_passages(query.text, state["passages"], reader=context.reader, least=least)
-    return {"passages": context.verifier.put_newest_first(query.text, passages)}
+    return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -115,16 +115,16 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     with span(Step.CITE):
         if draft.answerer == EXTRACTIVE:
             # One part of several is said when all are answered.
-            say = context.listener.say if not state["intent"].parts else _say_later
-            found = context.verifier.verify_extract(draft, passages, query=query, say=say)
+            on_text = context.listener.on_text if not state["intent"].parts else _ignore_text
+            found = context.verifier.verify_extract(draft, passages, query=query, on_text=on_text)
         if found is None:
             found = context.verifier.abstain(query.text, passages, first=drafted.cited)
-    fallback = draft.note if draft.is_stand_in else ""
+    fallback = draft.note if draft.is_fallback else ""
     found = replace(found, fallback=fallback, drafted=drafted.statements)
     return {"answer": _signed(found, state, answerer=draft.answerer)}
 
 
-def _say_later(text: str, citation: object) -> None:
+def _ignore_text(text: str, citation: object) -> None:
     """Say nothing yet."""
 
 
@@ -144,11 +144,11 @@ def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
     sections = _sections(intent, query, state["candidates"])
     if not sections and intent.kind is IntentKind.SUMMARY:
         # It may be replaced since it was found: then it is found again.
-        if isinstance(runtime.context.retriever, SteadyVersions):
+        if isinstance(runtime.context.retriever, VersionPinnedRetriever):
             runtime.context.retriever.forget_versions()
         sections = _sections(intent, query, retrieve(state, runtime)["candidates"])
-    found = tell_outline(
-        query.text, sections, answerer=EXTRACTIVE, say=runtime.context.listener.say
+    found = summarize_outline(
+        query.text, sections, answerer=EXTRACTIVE, on_text=runtime.context.listener.on_text
     )
     return {"answer": _signed(found, state)}
 
@@ -194,7 +194,7 @@ def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
             [replace(each.answer, question=each.query.text) for each in answered],
         )
     for text, citation in joined.pieces:
-        runtime.context.listener.say(text, citation)
+        runtime.context.listener.on_text(text, citation)
     queries = [each.query.text for each in answered]
     return {
         "answer": _signed(joined, state, answerer=joined.answerer),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from qa.proof.support.words import read_words
+from qa.grounding.support.words import read_words
 from qa.types import Exchange
 
 
@@ -44,13 +44,13 @@ def classify(question: str) -> Intent:
     """Return the intent of a question that stands on its own."""
     if is_greeting(question):
         return Intent(IntentKind.GREETING, question)
-    if topic := find_topic_sought(question):
+    if topic := parse_document_query(question):
         return Intent(IntentKind.MENTIONS, topic)
-    if asks_for_all(question):
+    if asks_for_overview(question):
         return Intent(IntentKind.OVERVIEW, question)
-    if name := find_named(question):
+    if name := find_document_name(question):
         return Intent(IntentKind.SUMMARY, question, names=(name,))
-    wants_list = asks_for_several(question)
+    wants_list = asks_for_list(question)
     if parts := split_question(question):
         return Intent(IntentKind.PARTS, question, parts=parts, wants_list=wants_list)
     if sides := split_comparison(question):
@@ -159,7 +159,7 @@ _NAMELESS = frozenset(
 )
 
 
-def find_named(text: str) -> str:
+def find_document_name(text: str) -> str:
     """Return what is to be summed up ("Summarise the fire manual"); empty where nothing is."""
     found = _SUMMARY.match(text)
     name = found["name"].rstrip(" \t.?!") if found else ""
@@ -167,15 +167,15 @@ def find_named(text: str) -> str:
     return words.rstrip() if words and last.lower() in {"about", "cover"} else name
 
 
-def asks_for_all(text: str) -> bool:
+def asks_for_overview(text: str) -> bool:
     """Tell whether a summary is asked for, and no document is named: of all there is."""
-    name = find_named(text)
+    name = find_document_name(text)
     if name:
-        return not telling_words(name)
+        return not distinctive_words(name)
     return _NAMES_NONE.fullmatch(text.strip(" \t\n.,?!")) is not None
 
 
-def telling_words(name: str) -> frozenset[str]:
+def distinctive_words(name: str) -> frozenset[str]:
     """Return the words of a document's name by which it is found, in lower case."""
     return frozenset(re.findall(r"[^\W_]+", name.lower())) - _NAMELESS
 
@@ -274,7 +274,7 @@ _ASKS_FOR_SEVERAL = re.compile(
 )
 
 
-def asks_for_several(text: str) -> bool:
+def asks_for_list(text: str) -> bool:
     """Tell whether a question asks for several things, which a list or table may tell whole.
 
     "What are the steps?", "Which three kinds are there?", "Name the stages."; not "What are
@@ -491,7 +491,7 @@ _MENTIONS = tuple(
 )
 
 
-def find_topic_sought(text: str) -> str:
+def parse_document_query(text: str) -> str:
     """Return what documents are sought for ("Which documents mention X?"); empty for none."""
     words = text.rstrip(" .?!\n").split()
     if len(words) > MOST_WORDS:

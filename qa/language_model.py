@@ -9,16 +9,16 @@ import structlog
 
 from corpus.errors import BackendError
 from qa.context import Expander, QAContext, Rewriter, StatementChecker
+from qa.grounding.drafts import Checked, Claim, StreamingVerifier
 from qa.intent import complete_follow_up
-from qa.proof.drafts import Checked, Claim, StreamingVerifier
 from qa.readers import read_all
-from qa.search.neighbours import with_neighbours
+from qa.search.neighbors import with_neighbors
 from qa.types import Answer, Draft, Exchange, OnDraft, Passage, Query, VerifiedStatement
 
 log = structlog.get_logger(__name__)
 
 
-class Drafted(NamedTuple):
+class VerifiedDraft(NamedTuple):
     """A draft, and what was verified of it while it was written.
 
     Attributes:
@@ -41,74 +41,76 @@ class Drafted(NamedTuple):
         return self.rejected or self.draft
 
 
-def draft_and_verify(query: Query, passages: Sequence[Passage], context: QAContext) -> Drafted:
+def draft_and_verify(
+    query: Query, passages: Sequence[Passage], context: QAContext
+) -> VerifiedDraft:
     """Draft an answer; verify what a language model writes while it writes.
 
     The extractive answerer stands in for a language model that failed, and for one that does not
     know true statements from false ones. What was said before it failed stays.
 
     Raises:
-        AskerLeft: By the listener.
+        ClientDisconnected: By the listener.
         BackendError: The model failed and nothing stands in for it.
     """
     answerer, fallback = context.answerer, context.fallback
-    if not context.writes:
-        return Drafted(answerer.answer(query, passages))
+    if not context.uses_language_model:
+        return VerifiedDraft(answerer.answer(query, passages))
     sections, chunks = list(passages), list(passages)
-    if answerer.reads_neighbours:
-        sections, chunks = with_neighbours(passages)
+    if answerer.reads_neighbors:
+        sections, chunks = with_neighbors(passages)
     verifier = StreamingVerifier(
         context.verifier,
         query.text,
         chunks,
-        say=context.listener.say,
+        on_text=context.listener.on_text,
         read=partial(read_all, query.text, reader=context.reader),
         check=partial(_check, context=context),
     )
-    heard = Draft((), answerer.name)
+    latest = Draft((), answerer.name)
 
-    def hear(draft: Draft) -> None:
-        nonlocal heard
-        heard = draft
-        verifier.hear(draft)
+    def verify(draft: Draft) -> None:
+        nonlocal latest
+        latest = draft
+        verifier.verify(draft)
 
     def write(on_draft: OnDraft) -> Draft:
         return answerer.answer(query, sections, on_draft=on_draft)
 
     try:
-        drafted = _finish(context.follow(write, hear=hear), verifier)
+        drafted = _finish(context.run_with_progress(write, on_draft=verify), verifier)
     except BackendError as exc:
         if fallback is None:
             raise
         log.warning("answerer_failed", answerer=answerer.name, reason=str(exc))
-        if verifier.text.is_said:
+        if verifier.text.is_started:
             note = f"{answerer.name} broke off: {exc}"
-            return _finish(replace(heard, note=note, is_stand_in=True), verifier)
+            return _finish(replace(latest, note=note, is_fallback=True), verifier)
         note = f"{answerer.name} failed, {fallback.name} answered: {exc}"
-        return Drafted(replace(fallback.answer(query, passages), note=note, is_stand_in=True))
+        return VerifiedDraft(replace(fallback.answer(query, passages), note=note, is_fallback=True))
     if fallback is None:
         return drafted
     extract = fallback.answer(query, passages)
     if not drafted.draft.statements:
         # Where the extract would not be said, a refusal costs no answer.
         is_sure = context.verifier.is_sure(extract, passages)
-        if not is_sure or verifier.believe_refusal(extract):
+        if not is_sure or verifier.accepts_refusal(extract):
             return drafted
-    if not verifier.is_distrusted:
+    if not verifier.is_untrusted:
         return drafted
     note = f"{answerer.name} takes false statements for true, {fallback.name} answered."
-    extract = replace(extract, note=note, is_stand_in=True)
-    return Drafted(extract, statements=tuple(verifier.fates), rejected=drafted.draft)
+    extract = replace(extract, note=note, is_fallback=True)
+    return VerifiedDraft(extract, statements=tuple(verifier.outcomes), rejected=drafted.draft)
 
 
-def _finish(draft: Draft, verifier: StreamingVerifier) -> Drafted:
+def _finish(draft: Draft, verifier: StreamingVerifier) -> VerifiedDraft:
     verified = verifier.finish(draft)
     draft = replace(
         draft,
         prompt_tokens=draft.prompt_tokens + verifier.prompt_tokens,
         completion_tokens=draft.completion_tokens + verifier.completion_tokens,
     )
-    return Drafted(draft, verified, verifier.cited, tuple(verifier.fates))
+    return VerifiedDraft(draft, verified, verifier.cited, tuple(verifier.outcomes))
 
 
 def _check(question: str, claims: Sequence[Claim], *, context: QAContext) -> Checked | None:
@@ -116,7 +118,7 @@ def _check(question: str, claims: Sequence[Claim], *, context: QAContext) -> Che
     if not isinstance(context.answerer, StatementChecker):
         return None
     try:
-        return context.wait_for(partial(context.answerer.check, question, claims))
+        return context.run_cancellable(partial(context.answerer.check, question, claims))
     except BackendError as exc:
         log.warning("checking_failed", answerer=context.answerer.name, reason=str(exc))
         return None

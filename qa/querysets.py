@@ -34,7 +34,7 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
         return counted.order_by("-times", "-last")
 
-    def said_in(self, session: Session) -> Self:
+    def of_session(self, session: Session) -> Self:
         """Keep the answers of a conversation, oldest first."""
         return self.filter(message__session=session).order_by("message__created_at", "message__pk")
 

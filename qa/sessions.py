@@ -15,7 +15,7 @@ from corpus.embedders.tokens import count_cl100k_tokens
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
 from qa.models import Answer, Message, Session
-from qa.retention import forget_what_completed
+from qa.retention import reset_completed_question
 from qa.types import Exchange
 
 # Exchanges of a session that a question is read with.
@@ -81,7 +81,7 @@ def ask_in_session(
     Raises:
         CollectionNotFound: There is no such collection.
         BackendError: A model failed and nothing stands in for it.
-        AskerLeft: By the context's listener.
+        ClientDisconnected: By the context's listener.
     """
     started = perf_counter()
     answered = answer_question(
@@ -106,10 +106,10 @@ def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
         Exchange(message.answer.question, message.searched, message.answer.text)
         for message in messages[:CONTEXT_MESSAGES]
     ]
-    return list(reversed(keep_within(exchanges, most_tokens)))
+    return list(reversed(trim_history(exchanges, most_tokens)))
 
 
-def keep_within(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
+def trim_history(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
     """Return the first ones that have at most so many tokens together."""
     kept = []
     for exchange in exchanges:
@@ -136,7 +136,7 @@ def _remember(session: Session, answered: AnsweredQuestion) -> None:
     message = Message.objects.create(session=session, answer_id=answered.id, searched=searched)
     # Erased since the conversation was read: the question may have been completed from it.
     if session.messages.filter(answer__kind=Answer.Kind.ERASED).exists():
-        forget_what_completed(message)
+        reset_completed_question(message)
     _touch(session)
 
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple, NotRequired, TypedDict
 
 from qa.intent import Intent
-from qa.language_model import Drafted
+from qa.language_model import VerifiedDraft
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
@@ -29,6 +29,6 @@ class QAState(QAInput):
     candidates: list[Passage]  # retrieve, where something is asked
     passages: list[Passage]  # rerank, then read
     draft: NotRequired[Draft]  # answer
-    drafted: NotRequired[Drafted]  # answer
+    drafted: NotRequired[VerifiedDraft]  # answer
     answered: NotRequired[tuple[Answered, ...]]  # next_part
     answer: Answer  # cite, list_documents, summarize, abstain, join

@@ -183,7 +183,7 @@ class Draft:
         answerer: Name of the one that wrote it.
         verdict: The answer to a question that asks for yes or no, else empty.
         note: What went wrong on the way, or empty.
-        is_stand_in: It took the place of a model's that failed, or the model broke off.
+        is_fallback: It took the place of a model's that failed, or the model broke off.
     """
 
     statements: tuple[Statement, ...]
@@ -192,7 +192,7 @@ class Draft:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     note: str = ""
-    is_stand_in: bool = False
+    is_fallback: bool = False
 
     @property
     def text(self) -> str:
@@ -225,7 +225,7 @@ class VerifiedStatement:
     reason: str = ""
 
 
-class PrintedPlace(NamedTuple):
+class PageRange(NamedTuple):
     """Where a quote stands in its document as people see it; all None where that has no pages.
 
     Attributes:
@@ -240,7 +240,7 @@ class PrintedPlace(NamedTuple):
     ocr_confidence: float | None = None
 
 
-NOT_PRINTED = PrintedPlace()
+NO_PAGES = PageRange()
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ class Citation:
     answer_end: int
     score: float
     support: str
-    printed: PrintedPlace = NOT_PRINTED
+    printed: PageRange = NO_PAGES
 
     @property
     def context(self) -> tuple[int, int]:
@@ -309,7 +309,7 @@ class ClosePassage:
     score: float
     unit_start: int = 0
     unit_text: str = ""
-    printed: PrintedPlace = NOT_PRINTED
+    printed: PageRange = NO_PAGES
 
     @property
     def quote(self) -> str:

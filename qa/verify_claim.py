@@ -9,8 +9,8 @@ from corpus.errors import InvalidInput
 from corpus.sentences import sentence_spans
 from qa.concurrency import answering_slot
 from qa.context import QAContext
-from qa.proof.support import Support, Verdict, judge_claim
-from qa.search.display import place_quotes
+from qa.grounding.support import Support, Verdict, judge_claim
+from qa.search.display import add_quote_pages
 from qa.types import Citation, Passage, Query
 
 # Each sentence of a claim is searched for and judged by itself.
@@ -34,7 +34,7 @@ class VerifiedClaim:
 
     Attributes:
         support: The weakest verdict of its sentences; a contradicted one is the weakest.
-        score: The least support of its sentences, in [0, 1]: from ``HELD_UP_FROM`` on the claim is
+        score: The least support of its sentences, in [0, 1]: from ``PARTIAL_FROM`` on the claim is
             read as held up.
         citations: The sentence that holds up, or contradicts, each sentence of the claim;
             ``answer_start:answer_end`` is that sentence's place in the claim.
@@ -71,7 +71,7 @@ def verify_claim(
         )
     if text is not None and not text.strip():
         raise InvalidInput("The text to check the claim against is empty.", field="text")
-    selected = [] if text is None else _split([select_text(text)])
+    selected = [] if text is None else _split([passage_of_text(text)])
     verified = []
     # Judging takes all cores, as answering does.
     with answering_slot():
@@ -82,11 +82,11 @@ def verify_claim(
     return VerifiedClaim(
         support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
         score=min(found.score for found, _ in verified),
-        citations=tuple(place_quotes(citation for _, citation in verified if citation)),
+        citations=tuple(add_quote_pages(citation for _, citation in verified if citation)),
     )
 
 
-def select_text(text: str) -> Passage:
+def passage_of_text(text: str) -> Passage:
     """Return a text that no document holds as a passage of its own: it has no ids."""
     return Passage(
         chunk_id="",

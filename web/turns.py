@@ -17,9 +17,9 @@ from qa import models
 from qa.context import EXTRACTIVE
 from qa.conversations import (
     find_passages,
-    place_of_stored,
-    pointed_at,
+    page_range_of_citation,
     read_passages,
+    uncited_spans,
 )
 from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE, notice_of
 from qa.search.display import Place
@@ -187,7 +187,7 @@ def read_turns(answers: Iterable[models.Answer]) -> list[Turn]:
     """Return what to show of answers that were read with ``shown``."""
     answers = list(answers)
     cited = (c.document_id for answer in answers for c in answer.citations.all())
-    spans = pointed_at(answers)
+    spans = uncited_spans(answers)
     media_types = read_media_types({*filter(None, cited), *(s["document_id"] for s in spans)})
     reader = _TurnReader(media_types, find_passages(spans))
     return [reader.read(answer) for answer in answers]
@@ -234,7 +234,7 @@ class _TurnReader:
             state=_state(citation),
             support=citation.support,
             document_date=citation.document_date,
-            **place_of_stored(citation)._asdict(),
+            **page_range_of_citation(citation)._asdict(),
         )
 
     def _point_to(self, spans: Sequence[dict[str, Any]], *, first: int) -> list[Source]:

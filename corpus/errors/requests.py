@@ -69,7 +69,7 @@ class UnsupportedMediaType(PkbError):
     code = "unsupported_media_type"
 
 
-class AskerLeft(PkbError):
+class ClientDisconnected(PkbError):
     """The client disconnected before the answer was ready."""
 
     status = 499

@@ -18,7 +18,7 @@ from qa.answerers.signature import (
     is_cut_off,
     keep_guard,
 )
-from qa.proof.drafts import Verdict
+from qa.grounding.drafts import Verdict
 
 
 class AnswerAdapter(dspy.JSONAdapter):

@@ -12,9 +12,9 @@ import dspy
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, CheckProgram
-from qa.answerers.circuit import Circuit
+from qa.answerers.circuit_breaker import CircuitBreaker
 from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
-from qa.answerers.model_address import LOCAL, check_remote, find_model_file
+from qa.answerers.model_uri import LOCAL, check_remote, find_model_file
 from qa.answerers.program_files import find_program
 from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
@@ -25,9 +25,9 @@ from qa.answerers.signature import (
     read_unfinished,
     read_verdict,
 )
-from qa.answerers.streamed_reply import HearText
-from qa.concurrency import asker_left
-from qa.proof.drafts import Checked, Claim
+from qa.answerers.streamed_reply import OnText
+from qa.concurrency import cancellation
+from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 
 # Of the passages that a server is given, about: three times what the twelve found ones have.
@@ -102,11 +102,11 @@ class LMAnswerer:
             self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
         self._program = AnswerProgram(find_program(program, folder=programs) if program else None)
         self._timeout_s = timeout_s
-        self._circuit = Circuit(pause_s)  # the same for all keys and programs
+        self._circuit = CircuitBreaker(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
         # A server reads a prompt in a moment, this machine in a minute.
-        self.reads_neighbours = not model.startswith(LOCAL)
-        self._most_tokens = REMOTE_PASSAGE_TOKENS if self.reads_neighbours else local_passage_tokens
+        self.reads_neighbors = not model.startswith(LOCAL)
+        self._most_tokens = REMOTE_PASSAGE_TOKENS if self.reads_neighbors else local_passage_tokens
         self._is_constrained = self._is_streamed = True
 
     @property
@@ -253,13 +253,13 @@ class LMAnswerer:
     def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
         given = number_passages(passages, most_tokens=self._most_tokens)
 
-        def hear_reply(reply: str) -> None:
+        def stream_reply(reply: str) -> None:
             verdict, rows = read_unfinished(reply)
             if statements := read_statements(rows, given):
                 on_draft(Draft(statements, self.name, read_verdict(verdict)))
 
         with dspy.track_usage() as tracker:
-            prediction, read_count = self._predict(question, given, hear_reply)
+            prediction, read_count = self._predict(question, given, stream_reply)
         prompt_tokens, completion_tokens = self._tokens(tracker)
         return Draft(
             read_statements(prediction.statements, given),
@@ -274,12 +274,12 @@ class LMAnswerer:
         used = tracker.get_total_tokens().get(self._lm_name, {})
         return used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
 
-    def _predict(self, question: str, given: NumberedPassages, hear: HearText) -> tuple[Any, int]:
+    def _predict(self, question: str, given: NumberedPassages, on_text: OnText) -> tuple[Any, int]:
         """Predict from as many of the first passages as the model takes; tell how many."""
         deadline = time.monotonic() + self._timeout_s
         constrained, streamed = self._is_constrained, self._is_streamed
         while True:
-            lm = self._lm(deadline, hear=hear if streamed else None)
+            lm = self._lm(deadline, on_text=on_text if streamed else None)
             try:
                 with dspy.context(lm=lm, **_PRIVATE):
                     prediction = self._program(
@@ -300,9 +300,9 @@ class LMAnswerer:
                 self._is_constrained, self._is_streamed = constrained, streamed
                 return prediction, len(given.texts)
 
-    def _lm(self, deadline: float, *, hear: HearText | None = None) -> Any:
+    def _lm(self, deadline: float, *, on_text: OnText | None = None) -> Any:
         """Make the LM of one answer: it is light, and carries the answer's own deadline."""
-        return self._lm_of(self._engine.until(deadline, hear=hear))
+        return self._lm_of(self._engine.until(deadline, on_text=on_text))
 
     @property
     def _lm_name(self) -> str:
@@ -332,12 +332,12 @@ class LMAnswerer:
             self._note_failure(exc)
             raise
         finally:
-            self._circuit.given_up()  # where neither was noted
+            self._circuit.abandoned()  # where neither was noted
 
     def _note_failure(self, exc: Exception) -> None:
         if not dspy.is_retryable_lm_error(exc):
             self._circuit.succeeded()  # it is there, and refuses or writes what cannot be read
-        elif not asker_left().is_set():
+        elif not cancellation().is_set():
             reason = _reason_of(exc)
             self._circuit.failed(reason, is_timeout=isinstance(exc, dspy.LMTimeoutError))
 

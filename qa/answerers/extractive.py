@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from qa.proof.confidence import likeliest_first, weigh
+from qa.grounding.confidence import likeliest_first, weigh
 from qa.segments import (
     Kind,
     Segment,
@@ -32,7 +32,7 @@ class ExtractiveAnswerer:
 
     name = "extractive"
     is_loaded = True
-    reads_neighbours = False
+    reads_neighbors = False
 
     def __init__(self, *, most_words: int) -> None:
         self.most_words = most_words

@@ -16,8 +16,8 @@ from typing import Any, Self, cast
 
 from dspy import lm15
 
-from qa.answerers.streamed_reply import HearText, collect_reply
-from qa.concurrency import asker_left
+from qa.answerers.streamed_reply import OnText, collect_reply
+from qa.concurrency import cancellation
 
 CONTEXT_TOKENS = 4_096
 # llama.cpp is stopped between batches; larger ones read a prompt only a few per cent faster.
@@ -59,19 +59,19 @@ class LocalEngine:
     """One model file; ``until`` gives it the deadline of one answer."""
 
     def __init__(
-        self, model: ModelFile, *, deadline: float = math.inf, hear: HearText | None = None
+        self, model: ModelFile, *, deadline: float = math.inf, on_text: OnText | None = None
     ) -> None:
         self._model = model
         self._deadline = deadline
-        self._hear = hear
+        self._on_text = on_text
 
-    def until(self, deadline: float, *, hear: HearText | None = None) -> Self:
+    def until(self, deadline: float, *, on_text: OnText | None = None) -> Self:
         """Return an engine of the same model that ends by this ``time.monotonic()``.
 
         Args:
-            hear: Called with each reply while it is written.
+            on_text: Called with each reply while it is written.
         """
-        return type(self)(self._model, deadline=deadline, hear=hear)
+        return type(self)(self._model, deadline=deadline, on_text=on_text)
 
     @property
     def is_loaded(self) -> bool:
@@ -84,9 +84,9 @@ class LocalEngine:
 
     def complete(self, request: Any) -> Any:
         """Answer one ``lm15.Request`` with one ``lm15.Response``."""
-        if self._hear is None:
+        if self._on_text is None:
             return lm15.materialize_response(self.stream(request), request)
-        return collect_reply(self.stream(request), request, hear=self._hear)
+        return collect_reply(self.stream(request), request, on_text=self._on_text)
 
     def stream(self, request: Any) -> Generator[Any, None, None]:
         """Yield lm15's stream events; closing the iterator stops the model."""
@@ -116,7 +116,7 @@ def _generate(
     It runs in a thread of its own: its call returns only when it is done, and would swallow an
     interrupt from the keyboard.
     """
-    has_left = asker_left()
+    has_left = cancellation()
     if not _turn.acquire(timeout=_seconds_until(deadline)):
         raise lm15.TimeoutError("the local model was busy until the deadline")
     if has_left.is_set():

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 from dspy import lm15
 
-from qa.answerers.model_address import DIALECTS
-from qa.answerers.streamed_reply import HearText, collect_reply
-from qa.concurrency import asker_left
+from qa.answerers.model_uri import DIALECTS
+from qa.answerers.streamed_reply import OnText, collect_reply
+from qa.concurrency import cancellation
 
 CONNECT_TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 2 * 2**20
@@ -37,16 +37,16 @@ class RemoteEngine:
         self._door = partial(lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address)
         self._transport: Any = self._door().transport
         self._deadline = float("inf")
-        self._hear: HearText | None = None
+        self._on_text: OnText | None = None
 
-    def until(self, deadline: float, *, hear: HearText | None = None) -> Self:
+    def until(self, deadline: float, *, on_text: OnText | None = None) -> Self:
         """Share the connections with an engine that ends by this ``time.monotonic()``.
 
         Args:
-            hear: Called with each reply while it is written; without it none is streamed.
+            on_text: Called with each reply while it is written; without it none is streamed.
         """
         bounded = object.__new__(type(self))
-        bounded.__dict__.update(self.__dict__, _deadline=deadline, _hear=hear)
+        bounded.__dict__.update(self.__dict__, _deadline=deadline, _on_text=on_text)
         return bounded
 
     def with_key(self, api_key: str) -> Self:
@@ -63,9 +63,9 @@ class RemoteEngine:
         asked = replace(request, model=self._model)
         transport = _TimedTransport(self._transport, self._deadline)
         try:
-            if self._hear is None:
+            if self._on_text is None:
                 return self._door(transport=transport).complete(asked)
-            return self._hear_reply(asked, transport, self._hear)
+            return self._stream_reply(asked, transport, self._on_text)
         except lm15.StreamAssemblyError as exc:
             raise lm15.TransportError("the reply broke off") from exc
         except lm15.TransportError as exc:
@@ -73,10 +73,10 @@ class RemoteEngine:
                 raise
             raise lm15.TimeoutError("no reply by the deadline") from exc
 
-    def _hear_reply(self, request: Any, transport: "_TimedTransport", hear: HearText) -> Any:
+    def _stream_reply(self, request: Any, transport: "_TimedTransport", on_text: OnText) -> Any:
         streaming = self._door(transport=_StreamsOnly(transport))
         try:
-            return collect_reply(streaming.stream(request), request, hear=hear)
+            return collect_reply(streaming.stream(request), request, on_text=on_text)
         except _NotStreamed as found:  # some OpenAI-like servers do not know of streams
             return self._door(transport=_Given(found.response)).complete(request)
 
@@ -106,7 +106,7 @@ class _TimedTransport:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise lm15.TimeoutError("the deadline has passed")
-        if asker_left().is_set():
+        if cancellation().is_set():
             raise lm15.TimeoutError("nobody waits for the answer any more")
         request.connect_timeout = min(left, CONNECT_TIMEOUT_S)
         request.read_timeout = request.write_timeout = min(left, 3_600.0)
@@ -175,7 +175,7 @@ class _TimedResponse:
                 raise lm15.ProviderError(f"the reply is over {MAX_REPLY_BYTES} bytes")
             if time.monotonic() > self._deadline:
                 raise lm15.TimeoutError("the reply was not complete by the deadline")
-            if asker_left().is_set():
+            if cancellation().is_set():
                 raise lm15.TimeoutError("nobody waits for the answer any more")
             yield chunk
 

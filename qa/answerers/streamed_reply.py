@@ -6,24 +6,24 @@ from typing import Any
 
 from dspy import lm15
 
-HearText = Callable[[str], None]
+OnText = Callable[[str], None]
 """Takes the text of a reply, as far as it is written."""
 
 # Some ten times the longest draft; each hearing reads all of it again.
-MOST_HEARD_CHARS = 20_000
+MAX_STREAMED_CHARS = 20_000
 
 
-def collect_reply(events: Any, request: Any, *, hear: HearText) -> Any:
+def collect_reply(events: Any, request: Any, *, on_text: OnText) -> Any:
     """Return the ``lm15.Response`` of a stream, and have it heard on the way."""
-    return lm15.materialize_response(_told(events, hear), request)
+    return lm15.materialize_response(_forward_text(events, on_text), request)
 
 
-def _told(events: Any, hear: HearText) -> Iterator[Any]:
+def _forward_text(events: Any, on_text: OnText) -> Iterator[Any]:
     text = ""
     with closing(events):
         for event in events:
             if event.type == "delta" and event.delta.type == "text":
                 text += event.delta.text
-                if len(text) <= MOST_HEARD_CHARS:
-                    hear(text)
+                if len(text) <= MAX_STREAMED_CHARS:
+                    on_text(text)
             yield event

@@ -18,10 +18,10 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 from qa import models
 from qa.answer_question import answer_question
+from qa.answer_store import MarkedSpan, give_feedback
 from qa.api.serializers import AnswerShown, StoredAnswerShown
 from qa.context import build_context
 from qa.models import Feedback
-from qa.records import MarkedSpan, give_feedback
 from qa.search_passages import evaluate_passages
 
 MAX_COMMENT_CHARS = 5_000

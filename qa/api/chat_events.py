@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from corpus.access.principal import Principal, current_principal
 from corpus.api.outages import as_pkb_error
-from corpus.errors import AskerLeft, ChatNotFound, DatabaseUnavailable, PkbError
+from corpus.errors import ChatNotFound, ClientDisconnected, DatabaseUnavailable, PkbError
 from corpus.models import Document
 from qa import models
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
 from qa.context import QAContext
 from qa.models import ChatEvent, ChatStream, Session
-from qa.search.display import place_quotes
+from qa.search.display import add_quote_pages
 from qa.sessions import Reply, ask_in_session, open_session
 from qa.types import Citation
 
@@ -52,11 +52,11 @@ class ChatRequest:
     selected_text: str = ""
     tags: tuple[str, ...] = ()
     route: str = "chat"
-    tells_steps: bool = False
+    includes_steps: bool = False
     principal: Principal = field(default_factory=current_principal)
 
 
-class Teller:
+class EventStreamWriter:
     """A listener that keeps each event in the database, then hands it on."""
 
     def __init__(
@@ -64,33 +64,33 @@ class Teller:
         stream: ChatStream,
         *,
         publish: Callable[[Event], None],
-        has_left: Callable[[], bool],
-        tells_steps: bool = False,
+        is_cancelled: Callable[[], bool],
+        includes_steps: bool = False,
     ) -> None:
         self._stream = stream
         self._publish = publish
-        self._has_left = has_left
-        self._tells_steps = tells_steps
+        self._is_cancelled = is_cancelled
+        self._includes_steps = includes_steps
         self._count = 0
 
-    def check(self) -> None:
-        if self._has_left():
-            raise AskerLeft("Who asked left before the answer was complete.")
+    def raise_if_cancelled(self) -> None:
+        if self._is_cancelled():
+            raise ClientDisconnected("Who asked left before the answer was complete.")
 
-    def begin(self, step: str) -> None:
-        if self._tells_steps:
+    def on_step(self, step: str) -> None:
+        if self._includes_steps:
             self._publish(Event(0, "step", _body("step", content=step)))
 
-    def say(self, text: str, citation: Citation) -> None:
-        self.check()
+    def on_text(self, text: str, citation: Citation) -> None:
+        self.raise_if_cancelled()
         with transaction.atomic():
             # The document's row is held until its words are kept: a deletion then finds the events.
             document_id = citation.passage.document_id or None
             if document_id and not Document.objects.keep_in_place([document_id]):
                 return  # deleted this moment: its words are neither told nor kept
             if text:  # a sentence with two sources is said once
-                self._tell("chunk", content=text, document_id=document_id)
-            self._tell("citation", citation=_show_citation(citation), document_id=document_id)
+                self._write("chunk", content=text, document_id=document_id)
+            self._write("citation", citation=_show_citation(citation), document_id=document_id)
 
     def end(self, reply: Reply) -> None:
         """End with the whole answer."""
@@ -99,7 +99,7 @@ class Teller:
             self._finish(answer_id=reply.answered.id)
             if models.Answer.objects.filter(pk=reply.answered.id, kind=ERASED).exists():
                 self._stream.events.filter(kind="chunk").delete()
-            self._tell("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
+            self._write("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
         """End with an error; it reaches the client even if it cannot be kept."""
@@ -107,7 +107,7 @@ class Teller:
         event = self._next("error", content=detail, error=code)
         self._publish(event)
         try:
-            self._keep(event, event.body)
+            self._store(event, event.body)
             self._finish()
         except DatabaseError as exc:
             log.error("chat_error_not_kept", reason=type(exc).__name__)
@@ -116,17 +116,17 @@ class Teller:
         ended = ChatStream.objects.filter(pk=self._stream.pk)
         ended.update(finished_at=timezone.now(), **found)
 
-    def _tell(self, kind: str, *, document_id: str | None = None, **members: Any) -> None:
+    def _write(self, kind: str, *, document_id: str | None = None, **members: Any) -> None:
         kept = members.pop("kept", None)
         event = self._next(kind, **members)
-        self._keep(event, event.body if kept is None else kept, document_id=document_id)
+        self._store(event, event.body if kept is None else kept, document_id=document_id)
         self._publish(event)
 
     def _next(self, kind: str, **members: Any) -> Event:
         self._count += 1
         return Event(self._count, kind, _body(kind, **members))
 
-    def _keep(self, event: Event, body: dict[str, Any], *, document_id: str | None = None) -> None:
+    def _store(self, event: Event, body: dict[str, Any], *, document_id: str | None = None) -> None:
         ChatEvent.objects.create(
             stream=self._stream,
             ordinal=event.ordinal,
@@ -142,30 +142,32 @@ def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStr
     return ChatStream.objects.create(session=session), session
 
 
-def tell_answer(request: ChatRequest, *, stream: ChatStream, teller: Teller) -> None:
+def write_answer_events(
+    request: ChatRequest, *, stream: ChatStream, writer: EventStreamWriter
+) -> None:
     """Answer a question, event by event; a failure is the last event."""
     try:
-        teller.check()
+        writer.raise_if_cancelled()
         reply = ask_in_session(
             request.question,
             session=stream.session,
             collection=request.collection,
-            context=replace(request.context, listener=teller),
+            context=replace(request.context, listener=writer),
             context_tokens=request.context_tokens,
             tags=request.tags,
             selected_text=request.selected_text,
             route=request.route,
         )
-        teller.end(reply)
+        writer.end(reply)
     except PkbError as exc:
         log.info("chat_ended_early", reason=str(exc), code=exc.code)
-        teller.fail(str(exc) or exc.title, exc.code)
+        writer.fail(str(exc) or exc.title, exc.code)
     except IntegrityError:  # its stream was deleted with the conversation
-        teller.fail("The conversation was deleted.", "conversation_deleted")
+        writer.fail("The conversation was deleted.", "conversation_deleted")
     except DatabaseError as exc:
         told = as_pkb_error(exc) or DatabaseUnavailable("The database does not answer.")
         log.error("chat_broken_off", reason=type(exc).__name__)
-        teller.fail(str(told), told.code)
+        writer.fail(str(told), told.code)
 
 
 def check_readable(stream_id: UUID) -> None:
@@ -214,7 +216,7 @@ def _show_citation(citation: Citation) -> dict[str, Any]:
         "section": path[1] if len(path) > 1 else None,
         "heading": path[-1] if path else None,
     }
-    (placed,) = place_quotes([citation])
+    (placed,) = add_quote_pages([citation])
     shown = dict(CitationShown(placed).data)
     for name in ("chunk_id", "document_id"):
         shown[name] = str(shown[name]) if shown[name] else None

@@ -20,7 +20,13 @@ from django.db import connection
 from rest_framework.utils.encoders import JSONEncoder
 
 from corpus.access.principal import Principal, acting_as
-from qa.api.chat_events import ChatRequest, Event, Teller, read_events, tell_answer
+from qa.api.chat_events import (
+    ChatRequest,
+    Event,
+    EventStreamWriter,
+    read_events,
+    write_answer_events,
+)
 from qa.models import ChatStream
 from qa.querysets import RESUME_TIME
 
@@ -30,21 +36,21 @@ log = structlog.get_logger(__name__)
 GREETING = b": answering\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 # How often a client that reads on looks for events that another process or request makes.
-LOOK_EVERY_S = 0.25
+POLL_INTERVAL_S = 0.25
 
 
 async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenerator[bytes, None]:
     """Yield the events of an answer as they come; a client that leaves ends the work."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    has_left = Flag()
-    teller = Teller(
+    is_cancelled = Flag()
+    writer = EventStreamWriter(
         stream,
-        publish=lambda event: _hand_over(loop, events, event),
-        has_left=has_left.is_set,
-        tells_steps=request.tells_steps,
+        publish=lambda event: _publish(loop, events, event),
+        is_cancelled=is_cancelled.is_set,
+        includes_steps=request.includes_steps,
     )
-    work = partial(_answer, request, stream, teller)
+    work = partial(_answer, request, stream, writer)
     future = loop.run_in_executor(_threads(), copy_context().run, work)
     future.add_done_callback(partial(_end, events))
     try:
@@ -60,10 +66,10 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
             log.error("chat_failed", exc_info=failure)
             yield _render(_unexpected(count + 1))
     finally:
-        has_left.set()
+        is_cancelled.set()
 
 
-def _hand_over(
+def _publish(
     loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event
 ) -> None:
     loop.call_soon_threadsafe(events.put_nowait, event)
@@ -88,10 +94,10 @@ async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Eve
         yield event
 
 
-def _answer(request: ChatRequest, stream: ChatStream, teller: Teller) -> None:
+def _answer(request: ChatRequest, stream: ChatStream, writer: EventStreamWriter) -> None:
     try:
         with acting_as(request.principal):
-            tell_answer(request, stream=stream, teller=teller)
+            write_answer_events(request, stream=stream, writer=writer)
     finally:
         connection.close()
 
@@ -115,7 +121,7 @@ async def replay_answer(
         if monotonic() - last_sent_at > settings.PKB_CHAT_HEARTBEAT_S:
             yield HEARTBEAT
             last_sent_at = monotonic()
-        await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(POLL_INTERVAL_S)
 
 
 def _look(principal: Principal, stream_id: UUID, after: int) -> tuple[list[Event], bool]:

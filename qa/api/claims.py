@@ -17,7 +17,7 @@ from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa.api.serializers import CitationShown
 from qa.context import EXTRACTIVE, build_context
-from qa.proof.support.verdict import HELD_UP_FROM
+from qa.grounding.support.verdict import PARTIAL_FROM
 from qa.verify_claim import MAX_CLAIM_CHARS, verify_claim
 
 VERDICTS = ("supported", "partial", "unsupported", "contradicted")
@@ -52,7 +52,7 @@ class ClaimShown(serializers.Serializer[Any]):
     score = serializers.FloatField(
         min_value=0,
         max_value=1,
-        help_text=f"support: from {HELD_UP_FROM} on, read the claim as held up; far lower where a"
+        help_text=f"support: from {PARTIAL_FROM} on, read the claim as held up; far lower where a"
         " number, a name, a negation, a unit or an opposite differs",
     )
     citations = ClaimCitation(many=True)

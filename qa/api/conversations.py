@@ -21,8 +21,8 @@ from qa.conversations import (
     delete_session,
     find_passages,
     find_session,
-    pointed_at,
     rename_session,
+    uncited_spans,
 )
 from qa.models import Session
 
@@ -52,8 +52,8 @@ class WholeSessionShown(SessionShown):
 
     @extend_schema_field(StoredAnswerShown(many=True))
     def get_answers(self, session: Session) -> Any:
-        answers = list(models.Answer.objects.said_in(session).shown())
-        context = {"passages": find_passages(pointed_at(answers))}
+        answers = list(models.Answer.objects.of_session(session).shown())
+        context = {"passages": find_passages(uncited_spans(answers))}
         return StoredAnswerShown(answers, many=True, context=context).data
 
 

@@ -15,9 +15,9 @@ from corpus.models import PREVIEW_CHARS
 from corpus.roots.names import shown_address
 from qa import models
 from qa.answer_question import AnsweredQuestion
-from qa.conversations import place_of_stored, read_passages
+from qa.answer_store import draft_to_json
+from qa.conversations import page_range_of_citation, read_passages
 from qa.notices import notice_of
-from qa.records import draft_to_json
 from qa.types import Citation, ClosePassage
 
 
@@ -69,13 +69,13 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         return citation.preview or ""
 
     def get_page(self, citation: Any) -> int | None:
-        return place_of_stored(citation).page
+        return page_range_of_citation(citation).page
 
     def get_last_page(self, citation: Any) -> int | None:
-        return place_of_stored(citation).last_page
+        return page_range_of_citation(citation).last_page
 
     def get_ocr_confidence(self, citation: Any) -> float | None:
-        return place_of_stored(citation).ocr_confidence
+        return page_range_of_citation(citation).ocr_confidence
 
     def get_document_date(self, citation: Any) -> str | None:
         return citation.document_date or None

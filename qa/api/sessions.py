@@ -260,7 +260,7 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
             selected_text=given.get("selected_text", ""),
             tags=normalize_tags(given.get("tags", [])),
             route=route,
-            tells_steps=given.get("steps", False),
+            includes_steps=given.get("steps", False),
         )
         stream, _ = open_stream(given["session_id"], keep=given.get("keep", False))
     return _events(stream_answer(chat, stream), stream.pk)

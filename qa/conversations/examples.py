@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
-from qa.intent import is_follow_up, split_question, telling_words
+from qa.intent import distinctive_words, is_follow_up, split_question
 from qa.models import Answer
 
 # What is looked at: the newest documents and, of each, the first headings.
@@ -77,5 +77,5 @@ def as_question(heading: str) -> str:
 def _about(documents: list[Document]) -> Iterator[str]:
     for document in documents:
         title = " ".join(document.title.split()).rstrip(".")
-        if telling_words(title) and len(title.split()) < MOST_WORDS and not title.endswith("?"):
+        if distinctive_words(title) and len(title.split()) < MOST_WORDS and not title.endswith("?"):
             yield f"What is {title} about?"

@@ -10,9 +10,9 @@ from django.db import connection
 from corpus.models import Chunk
 from corpus.postgres.snapshot import read_evidence
 from qa.models import Answer
-from qa.search.display import Place, find_place, place_quotes, read_slices
+from qa.search.display import Place, add_quote_pages, find_place, read_slices
 from qa.search.hybrid import passage_of
-from qa.types import ClosePassage, PrintedPlace
+from qa.types import ClosePassage, PageRange
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score, and unit,
 # the start and end of what is shown around it (none of answers from before it was kept).
@@ -49,13 +49,13 @@ def read_passages(
     ]
 
 
-def place_of_stored(citation: Any) -> PrintedPlace:
+def page_range_of_citation(citation: Any) -> PageRange:
     """Return the place that a citation was given with, as ``CitationQuerySet.compared`` reads it.
 
     Of one from before that was kept: what its version tells, as long as that stands.
     """
     if citation.last_page is not None:
-        return PrintedPlace(citation.page, citation.last_page, citation.ocr_confidence)
+        return PageRange(citation.page, citation.last_page, citation.ocr_confidence)
     return find_place(
         citation.start_char,
         citation.end_char,
@@ -65,7 +65,7 @@ def place_of_stored(citation: Any) -> PrintedPlace:
     )
 
 
-def pointed_at(answers: Iterable[Answer]) -> list[Span]:
+def uncited_spans(answers: Iterable[Answer]) -> list[Span]:
     """Return the spans that answers point to and do not quote."""
     return [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
 
@@ -86,7 +86,7 @@ def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
         for number, key in around.items()
         if key in chunks
     }
-    close = place_quotes(
+    close = add_quote_pages(
         ClosePassage(
             found[place],
             *place[2:],

@@ -30,7 +30,7 @@ _LINK_TARGET = re.compile(r"\]\([^)\n]*\)")
 _ITEM = re.compile(r"^[ \t>]*(?:[-+*]|\d+[.)])[ \t]", re.MULTILINE)
 
 
-def erase_what_was_said(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
+def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
     """Blank the citations of these documents, and the answers that have them."""
     citing = Q(document__in=documents) | Q(pk__in=_find_in_selections(documents))
     citations = models.Citation.objects.filter(citing)
@@ -76,10 +76,10 @@ def _forget_in_sessions(answers: Sequence[UUID]) -> None:
     for session, first in since.items():
         later = Message.objects.filter(session=session, created_at__gt=first)
         for message in later.select_related("answer").only("answer__question", "searched"):
-            forget_what_completed(message)
+            reset_completed_question(message)
 
 
-def forget_what_completed(message: Message) -> None:
+def reset_completed_question(message: Message) -> None:
     """Let the question of a message stand as it was asked."""
     if message.searched == message.answer.question:
         return

@@ -10,7 +10,7 @@ from corpus.ingestion.normal_form import Outline, confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Document
 from qa.segments import Kind, Segment, Span, split_segments
-from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, Passage, PrintedPlace
+from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, PageRange, Passage
 
 # Of a unit: some ten lines of a page. Of 160 questions to manuals and handbooks, 131 have a right
 # passage in the answer or the first three units of 120 words, 136 of 140, 137 of 150.
@@ -171,7 +171,7 @@ PageStarts = list[list[int]] | None
 Scan = str | None
 
 
-def place_answer(answer: Answer) -> Answer:
+def add_page_numbers(answer: Answer) -> Answer:
     """Return an answer with the places of all that it quotes; one statement for however much."""
     outlines = _read_outlines(answer.quoted)
     return replace(
@@ -182,7 +182,7 @@ def place_answer(answer: Answer) -> Answer:
     )
 
 
-def place_quotes(quotes: Iterable[Quoted]) -> list[Quoted]:
+def add_quote_pages(quotes: Iterable[Quoted]) -> list[Quoted]:
     """Return quotes with their places; one statement for however many."""
     quotes = list(quotes)
     outlines = _read_outlines(quotes)
@@ -191,7 +191,7 @@ def place_quotes(quotes: Iterable[Quoted]) -> list[Quoted]:
 
 def find_place(
     start: int, end: int, *, page: int | None, page_starts: PageStarts, scan: Scan
-) -> PrintedPlace:
+) -> PageRange:
     """Return where characters ``start:end`` of a document stand.
 
     Args:
@@ -199,7 +199,7 @@ def find_place(
     """
     pages = Outline.from_json({"pages": page_starts or []}).pages_of(start, end)
     first, last = (pages[0], pages[-1]) if pages else (page, page)
-    return PrintedPlace(first, last, confidence_of(scan, start, end))
+    return PageRange(first, last, confidence_of(scan, start, end))
 
 
 def _place(quote: Quoted, outlines: Mapping[Version, tuple[PageStarts, Scan]]) -> Quoted:

@@ -9,9 +9,9 @@ from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
 from corpus.postgres.snapshot import read_evidence
 from corpus.sentences import sentence_spans
-from qa.intent import telling_words
-from qa.proof.outline import Section
-from qa.proof.support.words import read_words
+from qa.grounding.outline import Section
+from qa.grounding.support.words import read_words
+from qa.intent import distinctive_words
 from qa.search.hybrid import passage_of
 from qa.types import ClosePassage, Passage, Query
 
@@ -24,8 +24,10 @@ def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
 
     None for a name that tells nothing.
     """
-    wanted = telling_words(name)
-    named = (each for each in candidates if wanted <= telling_words(f"{each.title} {each.source}"))
+    wanted = distinctive_words(name)
+    named = (
+        each for each in candidates if wanted <= distinctive_words(f"{each.title} {each.source}")
+    )
     return next(named, None) if wanted else None
 
 

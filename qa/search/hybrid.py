@@ -27,12 +27,12 @@ from corpus.roots.names import shown_address
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed
 from qa.intent import find_phrases, find_sentences
-from qa.search.ranking import best_first, fuse_legs, keep_best
+from qa.search.ranking import best_first, fuse_scores, keep_best
 from qa.types import Passage, Query
 
 
 @dataclass(frozen=True, slots=True)
-class FewChunks:
+class PrefetchedChunks:
     """Chunks by their ids.
 
     Attributes:
@@ -48,12 +48,12 @@ class FewChunks:
         return Q(IsAnyOf(F(column), Cast(Value(self.keys), ArrayField(UUIDField()))))
 
 
-def read_few(rows: QuerySet[Any], column: str, *, most: int) -> FewChunks | None:
+def prefetch_chunks(rows: QuerySet[Any], column: str, *, most: int) -> PrefetchedChunks | None:
     """Return the chunks whose ids are in a column of the rows; None where there are more rows."""
     keys = Cast(ArrayAgg(column, default=Value([])), TextField())
     some = rows.order_by().values(column)[: most + 1]
     found = some.aggregate(count=Count("*"), keys=keys)
-    return None if found["count"] > most else FewChunks(**found)
+    return None if found["count"] > most else PrefetchedChunks(**found)
 
 
 Scores = dict[UUID, float]
@@ -142,7 +142,7 @@ class Legs:
             found |= self._best(rows.matching(words, widely=True))
         return found
 
-    def _match_few(self, words: LexicalQuery, few: FewChunks) -> Scores:
+    def _match_few(self, words: LexicalQuery, few: PrefetchedChunks) -> Scores:
         """Score chunks that have the words that are rare among them, or all if these are few."""
         rows = self._own(Chunk.objects.all(), few.hold("pk"))
         if few.count > CANDIDATE_BUDGET:
@@ -192,16 +192,16 @@ class Legs:
         return bool(self._query.tags or self._query.filters)
 
     @cached_property
-    def _few(self) -> FewChunks | None:
+    def _few(self) -> PrefetchedChunks | None:
         """What tags and filters leave, where it is compared one by one; None without any."""
         if not self._is_filtered:
             return None
         most = NAMED_FOR_COMPARED * most_compared(count_indexed(self._collection.embedding_model))
         if self._query.filters:
-            return read_few(self._visible(Chunk.objects.all()), "pk", most=most)
+            return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", most=most)
         # Without the chunks themselves, each on a page of its own.
         tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
-        return read_few(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
+        return prefetch_chunks(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
 
     def _visible(self, rows: Rows) -> Rows:
         """Keep what the query's tags and filters leave; before anything is ranked."""
@@ -312,7 +312,7 @@ class HybridRetriever:
                 (similarities[pk] for pk in near.keys() & similarities.keys()), reverse=True
             )[: self.candidate_count]
             floor = ranked[-1] if ranked else 0.0
-            scores = fuse_legs(
+            scores = fuse_scores(
                 # A chunk that has no vector yet is found by its words.
                 {pk: similarities.get(pk, floor) for pk in rows},
                 {pk: row.bm25 for pk, row in rows.items()},
@@ -377,7 +377,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class SteadyVersions:
+class VersionPinnedRetriever:
     """Retrieves for the parts of one question, and leaves out what was replaced between two parts.
 
     Attributes:

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from qa.proof.support.polarity import NEGATIONS
+from qa.grounding.support.polarity import NEGATIONS
 from qa.types import Passage
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MOST_FOR_LENGTH = 2.0
 LEAST_STRETCHED = -0.25
 
 
-def fuse_legs(
+def fuse_scores(
     similarities: Mapping[Key, float],
     bm25: Mapping[Key, float],
     *,
@@ -125,7 +125,7 @@ class PassageReranker(Protocol):
         ...
 
 
-def spread_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
+def diversify_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
     """Put repeated passages, and those over a document's share, behind the others.
 
     A copy that states another value is no repeat. None is lost, so that a
@@ -232,7 +232,7 @@ def rerank_passages(
     The others follow in the order they have. Repeated passages, and those over a document's
     share, come last.
     """
-    passages = spread_passages(passages, per_document=per_document)
+    passages = diversify_passages(passages, per_document=per_document)
     judged = _judge(query, passages[:count], reranker)
     relevance = min_max({key: passage.relevance or 0.0 for key, passage in judged.items()})
     blended = {
@@ -242,7 +242,7 @@ def rerank_passages(
     ordered = [replace(judged[key], score=blended[key]) for key in best_first(blended, count)]
     least = min(blended.values(), default=1.0)
     others = [replace(other, score=min(other.score, least)) for other in passages[count:]]
-    return spread_passages([*ordered, *others], per_document=per_document)[:limit]
+    return diversify_passages([*ordered, *others], per_document=per_document)[:limit]
 
 
 def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:

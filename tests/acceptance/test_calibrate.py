@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from qa.proof.confidence import Calibration, read_calibration, write_calibration
+from qa.grounding.confidence import Calibration, read_calibration, write_calibration
 from qa.types import Evidence
 from tests.commands import run
 

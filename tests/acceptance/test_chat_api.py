@@ -18,9 +18,9 @@ from rest_framework.test import APIClient
 from accounts.keys import create_key
 from accounts.models import Event
 from corpus.models import Collection, Grant
+from qa.answer_store import record_answer
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
-from qa.records import record_answer
 from tests.contracts.chat_server import (
     Behaviour,
     Call,

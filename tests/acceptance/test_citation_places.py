@@ -15,9 +15,9 @@ from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document
 from qa import models
 from qa.answer_question import AnsweredQuestion
+from qa.answer_store import record_answer
 from qa.api.serializers import AnswerShown
-from qa.records import record_answer
-from qa.search.display import place_answer
+from qa.search.display import add_page_numbers
 from qa.search.hybrid import passage_of
 from qa.types import Answer, Citation, ClosePassage
 from tests.acceptance.test_originals import (
@@ -51,7 +51,7 @@ def unsure_with(citation: Citation) -> Answer:
 
 def give(collection: Collection, made: Answer) -> dict[str, Any]:
     """Store an answer, and return it as who asked is told."""
-    answer = place_answer(made)
+    answer = add_page_numbers(made)
     key = record_answer(answer, collection=collection, steps=[])
     return dict(AnswerShown(AnsweredQuestion(key, answer, searched="When?", passages=())).data)
 

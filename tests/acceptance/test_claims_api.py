@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Document
 from corpus.sentences import sentence_spans
-from qa.proof.support.verdict import HELD_UP_FROM
+from qa.grounding.support.verdict import PARTIAL_FROM
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -44,12 +44,12 @@ def verify(api: APIClient, claim: str, **body: Any) -> Any:
 def test_claim_against_a_text(api: APIClient, db: None, claim: str, support: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == support
-    assert (shown["score"] >= HELD_UP_FROM) is (support in {"supported", "partial"})
+    assert (shown["score"] >= PARTIAL_FROM) is (support in {"supported", "partial"})
 
 
 def test_bound_of_the_score_is_in_the_schema(api: APIClient, db: None) -> None:
     shown = api.get("/schema?format=json").json()["components"]["schemas"]["ClaimShown"]
-    assert f"from {HELD_UP_FROM} on" in shown["properties"]["score"]["description"]
+    assert f"from {PARTIAL_FROM} on" in shown["properties"]["score"]["description"]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from corpus.catalogue import delete_document
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.models import Chunk, Collection
 from qa import models
+from qa.answer_store import record_answer
 from qa.context import build_context
 from qa.conversations import delete_session
 from qa.intent import IntentKind
 from qa.models import ChatStream, Feedback, Message, Session
 from qa.notices import NOTHING_NEAR, UNSURE
-from qa.records import record_answer
 from qa.retention import purge
 from qa.search.hybrid import passage_of
 from qa.sessions import ask_in_session, open_session

@@ -22,8 +22,8 @@ from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
+from qa.answer_store import accept_feedback, record_answer
 from qa.models import Answer, ChatEvent, Citation, Message
-from qa.records import accept_feedback, record_answer
 from tests.acceptance.test_chat_api import again, chat
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.database import fingerprint, places_of

@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
+from qa.grounding.drafts import Claim
 from qa.models import Answer
-from qa.proof.drafts import Claim
 from tests.contracts.chat_server import (
     Behaviour,
     Call,

@@ -16,8 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
+from qa.api.mcp.forwarding import forwarding
 from qa.api.mcp.server import build_server
-from qa.api.mcp.server_calls import forwarding
 from qa.notices import UNSURE
 from qa.types import Answer
 from tests.factories import (

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from corpus.errors import AskerLeft
+from corpus.errors import ClientDisconnected
 from corpus.models import Chunk
 from qa.answer_question import answer_question
-from qa.concurrency import Silent
+from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.models import Answer
 from tests.contracts.chat_server import (
@@ -232,21 +232,21 @@ def test_a_selected_text_is_read_whole_without_phrasings(
 class Leaver:
     """Is gone as soon as the model is asked."""
 
-    begin, say = Silent.begin, Silent.say
+    on_step, on_text = NullListener.on_step, NullListener.on_text
 
     def __init__(self, server: ChatServer) -> None:
         self.server = server
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         if self.server.calls:
-            raise AskerLeft("left")
+            raise ClientDisconnected("left")
 
 
 def test_who_leaves_while_phrasings_are_made_ends_it(settings: Any, ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
     with language_model(settings, hang, count=1) as server:
         context = replace(build_context(), listener=Leaver(server))
-        with pytest.raises(AskerLeft):
+        with pytest.raises(ClientDisconnected):
             answer_question(LIGHTHOUSE_QUESTION, collection="default", k=3, context=context)
         assert len(server.calls) == 1
     assert not Answer.objects.exists()

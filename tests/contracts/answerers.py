@@ -3,7 +3,7 @@
 import dspy
 
 from qa.answerers.dspy_program import LMAnswerer
-from qa.proof.drafts import Claim
+from qa.grounding.drafts import Claim
 from qa.types import Draft
 from tests.contracts.chat_server import PASSAGES, QUERY, QUESTION, TALL
 

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from qa.answerers.dspy_program import LMAnswerer
-from qa.proof.drafts import Claim
+from qa.grounding.drafts import Claim
 from qa.types import Passage, Query
 
 KEY = "sk-a-key-that-must-not-be-seen-4711"

@@ -17,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.errors import BackendError
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
-from qa.proof.drafts import Checked, Claim
+from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, Passage, Query, Quote, Statement
 from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import (

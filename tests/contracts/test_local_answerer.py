@@ -20,7 +20,7 @@ from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.local_engine import LocalEngine, ModelFile
 from qa.answerers.signature import answer_schema
-from qa.concurrency import abandonable_context
+from qa.concurrency import cancellable_context
 from qa.types import Draft
 from tests.contracts.answerers import AnswererContract
 from tests.contracts.chat_server import PASSAGES, QUERY, QUESTION, passage, statement
@@ -99,11 +99,11 @@ def test_answer_is_cut_off_at_the_deadline_and_the_next_one_is_not_hurt(gguf: Pa
 def test_model_stops_when_the_asker_leaves(gguf: Path) -> None:
     engine = engine_of(gguf)
     story = request_for("Tell a very long story.", max_tokens=1_000)
-    context, asker_left = abandonable_context()
+    context, is_cancelled = cancellable_context()
     written = context.run(engine.stream, story)
     for _ in range(2):  # the start and the first word
         context.run(next, written)
-    asker_left.set()
+    is_cancelled.set()
     assert sum(event.type == "delta" for event in context.run(list, written)) < 500
     with pytest.raises(lm15.TimeoutError, match="nobody waits"):  # as a second try would
         context.run(engine.complete, story)

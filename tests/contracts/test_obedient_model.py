@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from qa.answerers.extractive import ExtractiveAnswerer
 from qa.context import QAContext, build_context
-from qa.language_model import Drafted, draft_and_verify
-from qa.proof.citations import CitationVerifier
-from qa.proof.confidence import Calibration
-from qa.proof.drafts import Claim
+from qa.grounding.citations import CitationVerifier
+from qa.grounding.confidence import Calibration
+from qa.grounding.drafts import Claim
+from qa.language_model import VerifiedDraft, draft_and_verify
 from qa.readers import read_passages
 from qa.types import Answer, Passage
 from tests.contracts.chat_server import (
@@ -67,7 +67,7 @@ def drafted(
     *,
     verifier: CitationVerifier | None = VERIFIER,
     **parts: Any,
-) -> Drafted:
+) -> VerifiedDraft:
     """What becomes of the reply of such a model.
 
     Args:
@@ -75,7 +75,7 @@ def drafted(
     """
     with chat_server(behaviour) as server:
         answerer = openai(server)
-        answerer.reads_neighbours = False  # these passages are of no stored document
+        answerer.reads_neighbors = False  # these passages are of no stored document
         given = {"fallback": ExtractiveAnswerer(most_words=10), **parts}
         if verifier is not None:
             given["verifier"] = verifier
@@ -135,7 +135,7 @@ def test_a_model_that_accepts_everything_is_not_believed(obeyed: str) -> None:
     assert found.verified is None
     assert (found.draft.text, found.draft.answerer) == (TRUE, "extractive")
     assert found.draft.note == "openai/m takes false statements for true, extractive answered."
-    assert found.draft.is_stand_in
+    assert found.draft.is_fallback
     assert {each.outcome for each in found.statements} == {"dropped"}
     assert found.written.text == f"{TRUE} {obeyed}"
 

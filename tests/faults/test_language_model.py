@@ -11,8 +11,8 @@ import pytest
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.dspy_program import LMAnswerer
-from qa.concurrency import abandonable_context
-from qa.proof.drafts import Claim
+from qa.concurrency import cancellable_context
+from qa.grounding.drafts import Claim
 from tests.contracts.chat_server import (
     GOOD,
     KEY,
@@ -133,13 +133,13 @@ def test_a_check_that_fails_is_one_line_without_the_key(name: str) -> None:
 
 
 def test_a_stream_is_left_when_the_asker_leaves() -> None:
-    context, has_left = abandonable_context()
+    context, is_cancelled = cancellable_context()
     answer = partial(openai, timeout_s=20)
     with chat_server(drip_stream) as server, ThreadPoolExecutor(1) as threads:
         asked = threads.submit(context.run, answer(server).answer, QUERY, PASSAGES)
         while not server.calls:
             time.sleep(0.01)
-        has_left.set()
+        is_cancelled.set()
         with pytest.raises(BackendUnavailable):
             asked.result(timeout=10)
         assert len(server.calls) == 1

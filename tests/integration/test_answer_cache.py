@@ -22,7 +22,7 @@ from corpus.models import Chunk, Collection, CollectionChange, Document, Embeddi
 from corpus.tags import change_tags
 from qa.answer_cache import cache
 from qa.answer_question import AnsweredQuestion, answer_question
-from qa.concurrency import Silent
+from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.models import Answer
 from tests.acceptance.test_chat_api import chat
@@ -191,13 +191,13 @@ def test_what_another_process_has_changed_goes_with_the_next_question(ingest: In
     assert cache.collection_ids == {Collection.objects.get(name="other").pk}
 
 
-class Deleter(Silent):
+class Deleter(NullListener):
     """Deletes the documents while an answer from them is made."""
 
     def __init__(self) -> None:
         self.step_count = 0
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         self.step_count += 1
         if self.step_count == 4:
             on_another_connection(Document.objects.all().delete)
@@ -333,7 +333,7 @@ def test_whatever_happens_a_kept_answer_is_the_one_that_would_be_made(
 ) -> None:
     settings.PKB_RERANKER_MODEL = "none"
     collection = create_collection(f"c{uuid4().hex}", embedding_model="hashing-64")
-    fresh = replace(build_context(), keeps_answers=False)
+    fresh = replace(build_context(), caches_answers=False)
     try:
         for kind, place, value in taken:
             if kind != "ask":

@@ -12,8 +12,8 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.invariants import find_violations
 from corpus.jobs.leases import end_item
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, TermCount
+from qa.answer_store import record_answer
 from qa.models import Answer
-from qa.records import record_answer
 from qa.types import Answer as GivenAnswer
 from tests.database import held_up, places_of
 from tests.factories import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest

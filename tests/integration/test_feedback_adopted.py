@@ -11,8 +11,8 @@ from corpus.errors import InvalidInput
 from corpus.models import Collection, Document
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, read_accepted
+from qa.answer_store import MarkedSpan, accept_feedback, give_feedback
 from qa.models import Answer, Feedback
-from qa.records import MarkedSpan, accept_feedback, give_feedback
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db

@@ -13,11 +13,11 @@ from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.querysets import ChunkQuerySet
 from qa.answer_question import answer_question
-from qa.concurrency import Silent
+from qa.answer_store import record_answer
+from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.conversations import read_passages
 from qa.models import Citation
-from qa.records import record_answer
 from qa.search import documents as documents_search
 from qa.search.hybrid import Legs
 from tests.database import held_up
@@ -126,13 +126,13 @@ def test_what_is_summed_up_is_found_again_once_it_was_replaced(
     assert set(versions_of(ask(SUMMARISE))) == {2}
 
 
-class Replacer(Silent):
+class Replacer(NullListener):
     """Replaces the document once a part of the question was answered from it."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self._left = [act]
 
-    def begin(self, step: str) -> None:
+    def on_step(self, step: str) -> None:
         if step == "cite" and self._left:
             on_another_connection(self._left.pop())
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from qa.answer_cache import LONGEST_S, AnswerCache, AnswerKey
+from qa.answer_cache import MAX_AGE_S, AnswerCache, AnswerKey
 from tests.factories import SHORT_ANSWER, answered
 
 MONOTONIC = "qa.answer_cache.monotonic"
@@ -46,10 +46,10 @@ def test_an_answer_is_kept_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = AnswerCache()
     cache.keep(KEY, FIRST, ANSWER, most=5)
     now = monotonic()
-    monkeypatch.setattr(MONOTONIC, lambda: now + LONGEST_S - 1)
+    monkeypatch.setattr(MONOTONIC, lambda: now + MAX_AGE_S - 1)
     cache.keep_only({1: FIRST})
     assert len(cache) == 1
-    monkeypatch.setattr(MONOTONIC, lambda: now + LONGEST_S + 60)
+    monkeypatch.setattr(MONOTONIC, lambda: now + MAX_AGE_S + 60)
     cache.keep_only({1: FIRST})
     assert len(cache) == 0
 

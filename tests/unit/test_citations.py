@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qa.proof.citations import (
+from qa.grounding.citations import (
     MOST_SURE_ABSTENTION,
     SHORT_FROM,
     AnswerText,
@@ -17,8 +17,8 @@ from qa.proof.citations import (
     Piece,
     cite,
 )
-from qa.proof.confidence import Calibration, sigmoid
-from qa.proof.support import keeps_facts
+from qa.grounding.confidence import Calibration, sigmoid
+from qa.grounding.support import keeps_facts
 from qa.types import Answer, Citation, Draft, Passage, Query, Quote, Statement
 from tests.doubles import StubModel, read_as
 from tests.factories import COAST
@@ -103,7 +103,7 @@ def verify(
     """The answer, and what was said of it on the way."""
     said: list[tuple[str, Citation]] = []
     found = verifier(answer_from=answer_from, calibration=calibration).verify_extract(
-        extract(*quotes), passages, query=query, say=lambda *piece: said.append(piece)
+        extract(*quotes), passages, query=query, on_text=lambda *piece: said.append(piece)
     )
     return found, said
 
@@ -250,7 +250,7 @@ def test_a_draft_is_as_sure_as_the_best_passage_that_it_cites() -> None:
 
 
 def test_where_passages_do_not_disagree_the_likeliest_stays_the_answer() -> None:
-    assert verifier().put_newest_first(QUESTION, [MILL, OTHER]) == [MILL, OTHER]
+    assert verifier().prefer_newest(QUESTION, [MILL, OTHER]) == [MILL, OTHER]
 
 
 def test_relevance_is_the_judge_s() -> None:
@@ -420,19 +420,19 @@ def test_a_citation_has_the_quote_s_place_and_its_passage_s_score() -> None:
 
 def test_a_quote_within_a_cited_one_is_there_already() -> None:
     text = grown(sentence("One.", FIRST), sentence("Two.", SECOND))
-    assert text.has([FIRST, Quote(COAST, 121, 129)])
-    assert not text.has([FIRST, THIRD])
-    assert not text.has([Quote(COAST, 100, 111)])
-    assert text.has([])
+    assert text.cites_all([FIRST, Quote(COAST, 121, 129)])
+    assert not text.cites_all([FIRST, THIRD])
+    assert not text.cites_all([Quote(COAST, 100, 111)])
+    assert text.cites_all([])
 
 
 def test_nothing_is_said_before_it_is_sure_enough_and_then_all_of_it() -> None:
     hearing = Hearing()
     text = AnswerText(hearing, answer_from=0.5)
     text.add([sentence("One.")], 0.4)
-    assert (hearing.text, text.is_said) == ("", False)
+    assert (hearing.text, text.is_started) == ("", False)
     text.add([sentence("Two.", FIRST, SECOND)], 0.5)
-    assert text.is_said
+    assert text.is_started
     assert [piece for piece, _ in hearing.said] == ["One.", " Two.", ""]
     text.add([sentence("Three.")], 0.1)
     assert hearing.text == text.text == "One. Two. Three."
@@ -443,7 +443,7 @@ def test_what_was_not_said_can_be_forgotten() -> None:
     hearing = Hearing()
     text = AnswerText(hearing, answer_from=0.5)
     text.add([item("one"), item("two")], 0.4)
-    text.begin_again()
+    text.reset()
     text.add([item("three")], 0.5)
     assert text.text == hearing.text == "three"
     assert text.confidence == 0.5
@@ -452,7 +452,7 @@ def test_what_was_not_said_can_be_forgotten() -> None:
 
 def test_what_was_said_cannot() -> None:
     text = grown(sentence("One."))
-    text.begin_again()
+    text.reset()
     assert (text.text, text.confidence, len(text.citations)) == ("One.", 1.0, 1)
 
 
@@ -473,7 +473,7 @@ def test_what_is_said_is_always_how_the_answer_begins(
     for pieces, confidence in added:
         text.add(pieces, confidence)
         assert hearing.text in {"", text.text}
-    assert text.is_said == bool(hearing.said)
+    assert text.is_started == bool(hearing.said)
     assert all(
         text.text[c.answer_start : c.answer_end] in {"One.", "two", "Three:\nfour"}
         for c in text.citations

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from corpus.errors import AskerLeft, BackendUnavailable
+from corpus.errors import BackendUnavailable, ClientDisconnected
 from qa import concurrency
-from qa.concurrency import Silent, answering_slot, asker_left, follow, wait_for
+from qa.concurrency import (
+    NullListener,
+    answering_slot,
+    cancellation,
+    run_cancellable,
+    run_with_progress,
+)
 from qa.types import Citation
 
 
@@ -18,14 +24,14 @@ class Leaver:
     def __init__(self) -> None:
         self.check_count = 0
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         self.check_count += 1
         if self.check_count > 1:
-            raise AskerLeft("left")
+            raise ClientDisconnected("left")
 
-    begin = Silent.begin
+    on_step = NullListener.on_step
 
-    def say(self, text: str, citation: Citation) -> None:
+    def on_text(self, text: str, citation: Citation) -> None:
         raise AssertionError("nothing is said")
 
 
@@ -34,25 +40,25 @@ def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
     told: list[bool] = []
 
     def work() -> None:
-        has_left = asker_left()
-        told.append(has_left.is_set())
+        is_cancelled = cancellation()
+        told.append(is_cancelled.is_set())
         released.wait(30)
-        told.append(has_left.is_set())
+        told.append(is_cancelled.is_set())
         ended.set()
 
-    with pytest.raises(AskerLeft):
-        wait_for(work, listener=Leaver(), is_slow=True)
+    with pytest.raises(ClientDisconnected):
+        run_cancellable(work, listener=Leaver(), is_slow=True)
     assert not ended.is_set()
     released.set()
     assert ended.wait(10)
     assert told == [False, True]
-    assert not asker_left().is_set()
+    assert not cancellation().is_set()
 
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "quick"])
 def test_work_returns_what_it_found(is_slow: bool) -> None:
-    assert wait_for(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
-    assert wait_for(lambda: 7, listener=Silent(), is_slow=is_slow) == 7
+    assert run_cancellable(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
+    assert run_cancellable(lambda: 7, listener=NullListener(), is_slow=is_slow) == 7
 
 
 def test_a_failure_of_the_work_is_raised() -> None:
@@ -60,7 +66,7 @@ def test_a_failure_of_the_work_is_raised() -> None:
         raise BackendUnavailable("gone")
 
     with pytest.raises(BackendUnavailable, match="gone"):
-        wait_for(fail, listener=Leaver(), is_slow=True)
+        run_cancellable(fail, listener=Leaver(), is_slow=True)
 
 
 def test_what_slow_work_tells_is_heard_here_and_the_newest_only() -> None:
@@ -79,25 +85,28 @@ def test_what_slow_work_tells_is_heard_here_and_the_newest_only() -> None:
         heard.append((number, current_thread()))
         has_heard.set()
 
-    assert follow(work, hear=hear, listener=Silent(), is_slow=True) == "written"
+    assert (
+        run_with_progress(work, on_progress=hear, listener=NullListener(), is_slow=True)
+        == "written"
+    )
     assert heard[0] == (1, main_thread())
     assert {number for number, _ in heard} <= {1, 3}
 
 
 def test_work_whose_hearing_fails_is_left() -> None:
-    has_left = Event()
+    is_cancelled = Event()
 
     def work(tell: Callable[[int], None]) -> None:
         tell(1)
-        assert asker_left().wait(30)
-        has_left.set()
+        assert cancellation().wait(30)
+        is_cancelled.set()
 
     def hear(number: int) -> None:
         raise BackendUnavailable("gone")
 
     with pytest.raises(BackendUnavailable, match="gone"):
-        follow(work, hear=hear, listener=Silent(), is_slow=True)
-    assert has_left.wait(10)
+        run_with_progress(work, on_progress=hear, listener=NullListener(), is_slow=True)
+    assert is_cancelled.wait(10)
 
 
 def test_quick_work_tells_what_hears_itself() -> None:
@@ -107,7 +116,7 @@ def test_quick_work_tells_what_hears_itself() -> None:
         tell(1)
         return 7
 
-    assert follow(work, hear=heard.append, listener=Leaver(), is_slow=False) == 7
+    assert run_with_progress(work, on_progress=heard.append, listener=Leaver(), is_slow=False) == 7
     assert heard == [1]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from qa.proof.confidence import (
+from qa.grounding.confidence import (
     DRAFT_CALIBRATION,
     Calibration,
     draft_key,

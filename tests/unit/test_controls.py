@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.proof.controls import falsify, find_unrelated
+from qa.grounding.controls import falsify, find_unrelated
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corpus.sentences import sentence_spans
-from qa.proof.disagreement import find_disagreement, put_newest_first, tell_disagreement
+from qa.grounding.disagreement import describe_disagreement, find_disagreement, prefer_newest
 from qa.types import Citation, ClosePassage, Evidence, Passage
 from tests.doubles import read_as
 
@@ -316,7 +316,7 @@ def ordered(*dates: str) -> list[str]:
     scores = (1.0 - 0.3 * place for place in range(len(dates)))
     numbered = enumerate(zip(dates, scores, strict=True), start=1)
     passages = [dated(number, date, score=score) for number, (date, score) in numbered]
-    found = put_newest_first(BUILT, passages, estimate=estimate, answer_from=ANSWER_FROM)
+    found = prefer_newest(BUILT, passages, estimate=estimate, answer_from=ANSWER_FROM)
     assert [each.score for each in found] == sorted((p.score for p in found), reverse=True)
     assert [each.is_newest for each in found].count(True) <= 1
     return [each.chunk_id for each in found]
@@ -349,7 +349,7 @@ def test_the_newest_that_says_otherwise_comes_first(
 
 
 def put_first(one: Passage, other: Passage) -> list[Passage]:
-    return put_newest_first(BUILT, [one, other], estimate=estimate, answer_from=ANSWER_FROM)
+    return prefer_newest(BUILT, [one, other], estimate=estimate, answer_from=ANSWER_FROM)
 
 
 OLDER, NEWER = dated(1, "2019", score=1.0), dated(2, "2024", score=0.3)
@@ -366,7 +366,7 @@ def test_an_older_answer_stays_where_the_newer_one_would_not_be_sure_enough() ->
     assert NEWER.reading is not None
     doubtful = replace(NEWER, reading=replace(NEWER.reading, score=-5.0))
     passages = [OLDER, doubtful]
-    assert put_newest_first(BUILT, passages, estimate=unsure, answer_from=ANSWER_FROM) == passages
+    assert prefer_newest(BUILT, passages, estimate=unsure, answer_from=ANSWER_FROM) == passages
 
 
 def test_nothing_moves_where_nothing_is_sure() -> None:
@@ -374,7 +374,7 @@ def test_nothing_moves_where_nothing_is_sure() -> None:
         return 0.1
 
     passages = [OLDER, NEWER]
-    assert put_newest_first(BUILT, passages, estimate=never, answer_from=ANSWER_FROM) == passages
+    assert prefer_newest(BUILT, passages, estimate=never, answer_from=ANSWER_FROM) == passages
 
 
 def test_nothing_moves_where_nothing_is_marked_or_read() -> None:
@@ -384,6 +384,6 @@ def test_nothing_moves_where_nothing_is_marked_or_read() -> None:
 
 
 def test_the_lead_tells_the_days_of_what_is_quoted() -> None:
-    assert tell_disagreement([""]) == "Your documents disagree:"
-    told = tell_disagreement(["2024-05-01", "", "2023", "2024-05-01"])
+    assert describe_disagreement([""]) == "Your documents disagree:"
+    told = describe_disagreement(["2024-05-01", "", "2023", "2024-05-01"])
     assert told == "Your documents disagree (the answer is of 2024-05-01 and 2023):"

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa.proof.controls import falsify
-from qa.proof.drafts import ABOUT_FROM, Checked, Claim, StreamingVerifier, plain_text, tell_row
+from qa.grounding.controls import falsify
+from qa.grounding.drafts import (
+    ABOUT_FROM,
+    Checked,
+    Claim,
+    StreamingVerifier,
+    plain_text,
+    row_to_text,
+)
 from qa.segments import split_segments
 from qa.types import Answer, Citation, Draft, Passage, Quote, Statement
 from tests.doubles import read_as
@@ -89,7 +96,7 @@ class Telling:
             proof,
             QUESTION,
             self.passages,
-            say=lambda *piece: self.said.append(piece),
+            on_text=lambda *piece: self.said.append(piece),
             read=self._read,
             check=self._check,
         )
@@ -108,10 +115,10 @@ class Telling:
 
     @property
     def outcomes(self) -> list[str]:
-        return [fate.outcome for fate in self.streaming.fates]
+        return [fate.outcome for fate in self.streaming.outcomes]
 
     def tell(self, *statements: Statement, verdict: Verdict = "") -> None:
-        self.streaming.hear(draft(*statements, verdict=verdict))
+        self.streaming.verify(draft(*statements, verdict=verdict))
 
     def end(self, *statements: Statement, verdict: Verdict = "") -> Answer | None:
         return self.streaming.finish(draft(*statements, verdict=verdict))
@@ -160,7 +167,7 @@ def test_a_statement_is_cited_with_all_that_it_points_at() -> None:
 def test_what_its_sources_do_not_say_is_dropped() -> None:
     telling = Telling(check=doubtful)
     assert telling.end(SAYS_DATED) is None
-    (fate,) = telling.streaming.fates
+    (fate,) = telling.streaming.outcomes
     assert (fate.text, fate.quoted, fate.outcome) == (DATED, BUILT, "dropped")
     assert fate.reason == "its sources do not say it"
 
@@ -189,7 +196,7 @@ def test_a_statement_that_points_at_nothing_is_not_said() -> None:
     telling = Telling()
     assert told(telling, SAYS_NOTHING, SAYS_DATED) == DATED
     assert telling.outcomes == ["dropped", "stated"]
-    assert telling.streaming.fates[0].quoted == ""
+    assert telling.streaming.outcomes[0].quoted == ""
 
 
 def test_a_draft_that_points_at_nothing_says_nothing() -> None:
@@ -201,7 +208,7 @@ def test_a_draft_that_points_at_nothing_says_nothing() -> None:
 def test_without_statements_nothing_is_said_or_asked() -> None:
     telling = Telling()
     assert telling.end() is None
-    assert (telling.asked, telling.streaming.is_distrusted) == ([], False)
+    assert (telling.asked, telling.streaming.is_untrusted) == ([], False)
 
 
 def test_what_the_check_finds_irrelevant_is_not_said() -> None:
@@ -232,7 +239,7 @@ def test_a_model_that_fails_what_is_known_is_not_believed(
     telling = Telling(check=lambda _, claims: Checked((verdict,) * len(claims)))
     telling.tell(SAYS_DATED)
     assert telling.end(SAYS_DATED, SAYS_OWNED) is None
-    assert telling.streaming.is_distrusted
+    assert telling.streaming.is_untrusted
     assert (telling.said, telling.outcomes) == ([], ["dropped", "dropped"])
     assert len(telling.asked) == 1
 
@@ -257,15 +264,15 @@ def test_a_refusal_is_not_believed_of_a_model_that_fails_what_is_known(
 ) -> None:
     extract = Draft((SAYS_DATED,), "extractive")
     telling = Telling(check=lambda _, claims: Checked((verdict,) * len(claims)))
-    assert telling.streaming.believe_refusal(extract) is is_believed
-    assert Telling().streaming.believe_refusal(extract)
-    assert Telling(check=lambda *_: None).streaming.believe_refusal(extract)
+    assert telling.streaming.accepts_refusal(extract) is is_believed
+    assert Telling().streaming.accepts_refusal(extract)
+    assert Telling(check=lambda *_: None).streaming.accepts_refusal(extract)
 
 
 def test_where_statements_cannot_be_checked_the_sources_are_quoted() -> None:
     telling = Telling(check=lambda *_: None)
     assert told(telling, SAYS_DATED, SAYS_OWNED) == f"{BUILT} {OWNER}"
-    assert not telling.streaming.is_distrusted
+    assert not telling.streaming.is_untrusted
 
 
 def test_true_and_false_statements_are_checked_among_those_of_the_draft() -> None:
@@ -293,7 +300,7 @@ def test_the_verdict_is_said_before_the_first_statement(verdict: Verdict, said: 
     telling.tell(SAYS_DATED, verdict=verdict)
     assert told(telling, SAYS_DATED, SAYS_OWNED, verdict=verdict) == f"{said}{DATED} {OWNED}"
     assert f"{said}{DATED}" in {claim.statement for claim in telling.asked[0][1]}
-    assert telling.streaming.fates[0].text == DATED
+    assert telling.streaming.outcomes[0].text == DATED
 
 
 def test_a_verdict_of_no_is_said_before_what_denies() -> None:
@@ -370,7 +377,7 @@ def test_however_a_draft_is_cut_the_answer_is_the_same_and_nothing_said_is_taken
     answer = telling.end(*statements, verdict=verdict)
     at_once = Telling(answer_from, check=check, relevance=relevance)
     assert answer == at_once.end(*statements, verdict=verdict)
-    assert telling.streaming.fates == at_once.streaming.fates
+    assert telling.streaming.outcomes == at_once.streaming.outcomes
     assert telling.text == (answer.text if answer else "")
     if answer:
         assert [citation for _, citation in telling.said] == list(answer.citations)
@@ -530,4 +537,4 @@ def test_what_only_looks_like_a_mark_stays(text: str) -> None:
     ],
 )
 def test_a_row_is_told_by_its_columns(row: str, header: str, told: str) -> None:
-    assert tell_row(row, header) == told
+    assert row_to_text(row, header) == told

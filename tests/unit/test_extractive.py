@@ -16,7 +16,7 @@ from qa.answerers.extractive import (
     find_excerpt,
     find_needs,
 )
-from qa.proof.confidence import SCORE_WEIGHT
+from qa.grounding.confidence import SCORE_WEIGHT
 from qa.segments import Kind, split_segments
 from qa.types import Draft, Passage, Query
 from tests.doubles import read_as
@@ -151,7 +151,7 @@ def test_a_quote_that_both_places_need_is_said_once() -> None:
 def test_there_is_nothing_to_load() -> None:
     answerer = ExtractiveAnswerer(most_words=4)
     answerer.load()
-    assert (answerer.is_loaded, answerer.reads_neighbours) == (True, False)
+    assert (answerer.is_loaded, answerer.reads_neighbors) == (True, False)
 
 
 PLAIN = "The mill is of oak. The wheel is of iron. Rye is ground there. Anna Holt owns all."

@@ -3,15 +3,15 @@
 import pytest
 
 from corpus.ingestion.normal_form import Heading
+from qa.grounding.outline import CONFIDENCE, MOST_WORDS, Section, summarize_outline
 from qa.intent import (
-    asks_for_all,
+    asks_for_overview,
     classify,
-    find_named,
+    distinctive_words,
+    find_document_name,
     is_greeting,
-    telling_words,
 )
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, notice_of
-from qa.proof.outline import CONFIDENCE, MOST_WORDS, Section, tell_outline
 from qa.search.documents import find_by_name, find_main
 from qa.types import Answer, Citation, Passage
 
@@ -68,7 +68,7 @@ def test_an_answer_from_before_intents_were_kept_has_the_usual_notice() -> None:
     ],
 )
 def test_what_is_to_be_summed_up_is_named(text: str, name: str) -> None:
-    assert find_named(text) == name
+    assert find_document_name(text) == name
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_to_be_summed_up_is_named(text: str, name: str) -> None:
     ],
 )  # fmt: skip
 def test_a_summary_of_no_document_is_one_of_all(text: str) -> None:
-    assert asks_for_all(text)
+    assert asks_for_overview(text)
     assert notice_of(classify(text).kind) == UNNAMED
 
 
@@ -96,7 +96,7 @@ def test_a_summary_of_no_document_is_one_of_all(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_names_something_is_not_all(text: str) -> None:
-    assert not asks_for_all(text)
+    assert not asks_for_overview(text)
     assert notice_of(classify(text).kind) == NOTHING_NEAR
 
 
@@ -107,7 +107,7 @@ def passage(title: str, document_id: str = "d1", source_uri: str = "") -> Passag
 
 def test_a_document_is_found_by_the_telling_words_of_its_title_or_address() -> None:
     first, second = passage("Bakery"), passage("The fire manual", "d2", "file:///x/fire.md")
-    assert telling_words("The Fire manual!") == {"fire"}
+    assert distinctive_words("The Fire manual!") == {"fire"}
     assert find_by_name("the fire manual", [first, second]) is second
     assert find_by_name("fire.md", [first, second]) is second
     assert find_by_name("the flood manual", [first, second]) is None
@@ -130,11 +130,11 @@ def test_the_main_headings_are_those_of_the_highest_level_that_has_several() -> 
 def outlined(*starts: int, text: str = MANUAL) -> tuple[Answer, list[tuple[str, Citation]]]:
     source = Passage("c1", "d1", "0" * 64, "Fire", "", (), None, text, 100, 100 + len(text))
     said: list[tuple[str, Citation]] = []
-    answer = tell_outline(
+    answer = summarize_outline(
         "Summarise it",
         [Section(source, start, max(start, text.find("\n", start))) for start in starts],
         answerer="extractive",
-        say=lambda text, citation: said.append((text, citation)),
+        on_text=lambda text, citation: said.append((text, citation)),
     )
     return answer, said
 

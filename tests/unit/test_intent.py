@@ -9,14 +9,14 @@ from qa.intent import (
     MOST_WORDS,
     Intent,
     IntentKind,
-    asks_for_several,
+    asks_for_list,
     classify,
     complete_follow_up,
     find_phrases,
     find_sentences,
     find_topic,
-    find_topic_sought,
     is_follow_up,
+    parse_document_query,
     split_comparison,
 )
 from qa.types import Exchange
@@ -164,7 +164,7 @@ def test_the_first_sentences_are_enough() -> None:
     ],
 )
 def test_a_question_for_several_things_is_told(question: str) -> None:
-    assert asks_for_several(question)
+    assert asks_for_list(question)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_question_for_several_things_is_told(question: str) -> None:
     ],
 )
 def test_a_question_for_one_thing_is_none_for_several(question: str) -> None:
-    assert not asks_for_several(question)
+    assert not asks_for_list(question)
 
 
 ASKED = "Who built the lighthouse at Bavoke?"
@@ -349,4 +349,4 @@ def test_what_compares_no_two_things_stays_whole(question: str) -> None:
     ],
 )
 def test_what_documents_are_sought_for_is_found(text: str, topic: str) -> None:
-    assert find_topic_sought(text) == topic
+    assert parse_document_query(text) == topic

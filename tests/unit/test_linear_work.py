@@ -23,7 +23,7 @@ from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 from corpus.sentences import sentence_spans
 from qa import intent
-from qa.proof.support import judge_claim
+from qa.grounding.support import judge_claim
 from qa.segments import split_segments
 from qa.types import Exchange
 from tests.drawing import examples
@@ -171,11 +171,11 @@ WORK: dict[str, Callable[[str], object]] = {
     "sentences of a question": intent.find_sentences,
     "parts of a question": lambda text: intent.split_question(f"What is {text}?"),
     "greeting": intent.is_greeting,
-    "summary": intent.find_named,
-    "summary of all": intent.asks_for_all,
+    "summary": intent.find_document_name,
+    "summary of all": intent.asks_for_overview,
     "comparison": lambda text: intent.split_comparison(f"Compare {text}"),
     "sides": lambda text: intent.split_comparison(f"{text} vs {text}"),
-    "documents sought": lambda text: intent.find_topic_sought(f"which documents {text}"),
+    "documents sought": lambda text: intent.parse_document_query(f"which documents {text}"),
     "follow-up": lambda text: intent.complete_follow_up(text, [Exchange(CLAIM, CLAIM, "")]),
     "topic": lambda text: intent.complete_follow_up("And it?", [Exchange(text, text, "")]),
     "claim": lambda text: judge(text, CLAIM),

@@ -16,8 +16,8 @@ import pytest
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow
-from qa.proof.support.words import read_words
-from qa.search.ranking import spread_passages
+from qa.grounding.support.words import read_words
+from qa.search.ranking import diversify_passages
 from qa.types import Passage
 
 LENGTHS = range(9, 41)
@@ -82,7 +82,7 @@ def test_passages_that_were_found_are_kept_to_a_bound() -> None:
         for number in range(512):
             text = words_of(number, 90)
             passage = Passage(str(number), "d", "0" * 64, "", "", (), None, text, 0, len(text))
-            spread_passages([passage], per_document=1)
+            diversify_passages([passage], per_document=1)
 
         assert held_bytes() < MOST_BYTES_OF_PASSAGES
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from corpus.sentences import sentence_spans
+from qa.grounding.parts import GAP, join_answers
 from qa.intent import MOST_PARTS, split_question
-from qa.proof.parts import GAP, join_answers
 from qa.types import CLOSEST_COUNT, Answer, ClosePassage
 from tests.doubles import read_as
 from tests.factories import (

@@ -38,7 +38,7 @@ def test_a_definition_becomes_a_question(sentence: str, question: str, answer: s
     [
         "It is a run that computes the past of a feature.",
         "This guide is a list of things that one should do.",
-        "Silent failure is the main reason for measuring things.",
+        "NullListener failure is the main reason for measuring things.",
         "The service is slow on Mondays and on Tuesdays as well.",
         "- A backfill is a run that computes the past of it.",
         "| A backfill is a run that computes the past of it |",

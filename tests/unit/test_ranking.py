@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from qa.search.ranking import (
     best_first,
-    fuse_legs,
+    diversify_passages,
+    fuse_scores,
     keep_best,
     min_max,
     rerank_passages,
-    spread_passages,
 )
 from qa.types import Passage
 
@@ -54,16 +54,16 @@ def test_words_count_by_how_much_the_best_of_them_stands_out() -> None:
     telling = {"a": 0.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 0.0)}
     flat = {"a": 8.0, "b": 9.0, **dict.fromkeys("cdefghijkl", 8.9)}
     others = dict.fromkeys("cdefghijkl", 0.5)
-    fused = fuse_legs(similar | others, telling, alpha=0.5, floor=0.5, word_count=3)
+    fused = fuse_scores(similar | others, telling, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["b"]
-    fused = fuse_legs(similar | others, flat, alpha=0.5, floor=0.5, word_count=3)
+    fused = fuse_scores(similar | others, flat, alpha=0.5, floor=0.5, word_count=3)
     assert best_first(fused, 1) == ["a"]
 
 
 def test_words_count_the_more_the_longer_the_question_is() -> None:
     similar, bm25 = {"a": 0.8, "b": 0.5}, {"a": 6.0, "b": 9.0}
     best = {
-        count: best_first(fuse_legs(similar, bm25, alpha=0.5, floor=0.4, word_count=count), 1)
+        count: best_first(fuse_scores(similar, bm25, alpha=0.5, floor=0.4, word_count=count), 1)
         for count in (1, 6, 30, 3_000)
     }
     assert best == {1: ["a"], 6: ["a"], 30: ["b"], 3_000: ["b"]}
@@ -72,7 +72,7 @@ def test_words_count_the_more_the_longer_the_question_is() -> None:
 def test_the_only_chunk_with_the_word_comes_first_however_far_off_it_is() -> None:
     similar = {**{f"near {n}": 0.70 + n / 1000 for n in range(50)}, "far": 0.1}
     bm25 = {**dict.fromkeys(similar, 0.0), "far": 9.0}
-    fused = fuse_legs(similar, bm25, alpha=0.5, floor=0.70, word_count=1)
+    fused = fuse_scores(similar, bm25, alpha=0.5, floor=0.70, word_count=1)
     assert best_first(fused, 1) == ["far"]
 
 
@@ -82,18 +82,18 @@ def test_fused_scores_are_at_most_one(
 ) -> None:
     similar = {key: abs(value) / 100 for key, value in given_scores.items()}
     bm25 = {key: abs(value) for key, value in given_scores.items()}
-    fused = fuse_legs(similar, bm25, alpha=alpha, floor=min(similar.values()), word_count=count)
+    fused = fuse_scores(similar, bm25, alpha=alpha, floor=min(similar.values()), word_count=count)
     assert max(fused.values()) <= 1 + 1e-9
     assert fused.keys() == similar.keys()
 
 
 def test_a_leg_that_found_nothing_leaves_the_other() -> None:
-    assert fuse_legs({}, {}, alpha=0.5, floor=0.0, word_count=3) == {}
-    without_words = fuse_legs(
+    assert fuse_scores({}, {}, alpha=0.5, floor=0.0, word_count=3) == {}
+    without_words = fuse_scores(
         {"a": 0.9, "b": 0.3}, {"a": 0.0, "b": 0.0}, alpha=0.5, floor=0.3, word_count=0
     )
     assert without_words == pytest.approx({"a": 1.0, "b": 0.0})
-    without_vectors = fuse_legs(
+    without_vectors = fuse_scores(
         {"a": 0.0, "b": 0.0}, {"a": 2.0, "b": 0.0}, alpha=0.5, floor=0.0, word_count=3
     )
     assert best_first(without_vectors, 2) == ["a", "b"]
@@ -202,7 +202,7 @@ def ids(passages: list[Passage]) -> list[str]:
 
 def test_a_document_over_its_share_comes_behind_the_others() -> None:
     given = [worded(n, "a" if n < 4 else "b", text_of(n)) for n in range(6)]
-    spread = spread_passages(given, per_document=2)
+    spread = diversify_passages(given, per_document=2)
     assert ids(spread) == ["c0", "c1", "c4", "c5", "c2", "c3"]
     scores = [each.score for each in spread]
     assert scores == sorted(scores, reverse=True)
@@ -215,7 +215,7 @@ def test_a_repeated_text_comes_behind_the_others() -> None:
         worded(1, "b", footer),
         worded(2, "c", text_of(2)),
     ]
-    assert ids(spread_passages(given, per_document=9)) == ["c0", "c2", "c1"]
+    assert ids(diversify_passages(given, per_document=9)) == ["c0", "c2", "c1"]
 
 
 @pytest.mark.parametrize("other", ["new", "not old"])
@@ -224,18 +224,18 @@ def test_a_copy_with_another_value_is_no_repeat(other: str) -> None:
     middle = len(text) // 2
     altered = text[:middle] + text[middle:].replace("old", other, 1)
     given = [worded(0, "a", text), worded(1, "b", altered), worded(2, "c", text_of(2))]
-    assert ids(spread_passages(given, per_document=9)) == ["c0", "c1", "c2"]
+    assert ids(diversify_passages(given, per_document=9)) == ["c0", "c1", "c2"]
 
 
 def test_different_texts_of_few_documents_keep_their_order() -> None:
     given = [worded(n, "a", text_of(n)) for n in range(4)]
-    assert spread_passages(given, per_document=9) == given
+    assert diversify_passages(given, per_document=9) == given
 
 
 def test_none_is_lost() -> None:
     given = [worded(n, "a", "same words again") for n in range(5)]
-    assert sorted(ids(spread_passages(given, per_document=1))) == ids(given)
-    assert spread_passages([], per_document=1) == []
+    assert sorted(ids(diversify_passages(given, per_document=1))) == ids(given)
+    assert diversify_passages([], per_document=1) == []
 
 
 def test_whether_one_repeats_the_other_is_told_of_any_two_texts() -> None:
@@ -245,7 +245,7 @@ def test_whether_one_repeats_the_other_is_told_of_any_two_texts() -> None:
     for one, other in combinations(cuts, 2):
         pair = [worded(0, "a", " ".join(one)), worded(1, "a", " ".join(other))]
         expected = ["c0", "c2", "c1"] if is_repeat(*pair) else ["c0", "c1", "c2"]
-        assert ids(spread_passages([*pair, third], per_document=9)) == expected
+        assert ids(diversify_passages([*pair, third], per_document=9)) == expected
 
 
 def is_repeat(passage: Passage, other: Passage) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qa.proof.confidence import SCORE_WEIGHT, likeliest_first
+from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
 from qa.readers import READ_COUNT, READ_LEAST, READ_WITHIN, read_passages
 from qa.types import Passage, Reading
 from tests.doubles import StubModel, read_as

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from corpus.sentences import sentence_spans
-from qa.proof.support import judge_claim, keeps_facts
-from qa.proof.support.numbers import read_numbers
-from qa.proof.support.omissions import may_leave_out_rest
-from qa.proof.support.polarity import are_opposed
-from qa.proof.support.verdict import HELD_UP_FROM
-from qa.proof.support.words import read_words, stem
+from qa.grounding.support import judge_claim, keeps_facts
+from qa.grounding.support.numbers import read_numbers
+from qa.grounding.support.omissions import may_leave_out_rest
+from qa.grounding.support.polarity import are_opposed
+from qa.grounding.support.verdict import PARTIAL_FROM
+from qa.grounding.support.words import read_words, stem
 from tests.falsified import falsify_all, honest_variants
 
 DOCUMENTS = Path(__file__).parents[2] / "data" / "documents"
@@ -64,7 +64,7 @@ def test_no_falsified_quote_is_held_up(paragraphs: dict[str, list[str]]) -> None
     assert len({each.kind for each in falsified}) == 13
     found = [(e, judge_claim(e.text, sources[e.original], score=credulous)) for e in falsified]
     assert [each for each, support in found if support.verdict == "supported"] == []
-    partial = [each for each, support in found if support.score >= HELD_UP_FROM]
+    partial = [each for each, support in found if support.score >= PARTIAL_FROM]
     assert partial == [each for each, support in found if support.verdict == "partial"]
     assert {each.kind for each in partial} == {"word"}
     assert len(partial) < len(falsified) / 4
@@ -296,7 +296,7 @@ CREDITED = "The role of the pancreas is generally ascribed to Minkowski of Los A
 def test_altered_word_that_is_no_fact_is_partial(claim: str, source: str) -> None:
     found = judge_claim(claim, [source], score=credulous)
     assert found.verdict == "partial"
-    assert found.score >= HELD_UP_FROM
+    assert found.score >= PARTIAL_FROM
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_altered_fact_is_never_partial_and_scores_low(claim: str, source: str) -
     others = ["Zorg, Berta and 7 others ate 5 g of salt.", "It was one dollar."]
     found = judge_claim(claim, [source, *others], score=credulous)
     assert found.verdict in {"unsupported", "contradicted"}
-    assert found.score < HELD_UP_FROM / 2
+    assert found.score < PARTIAL_FROM / 2
 
 
 def test_fact_in_the_place_of_another_is_not_saved_by_another_sentence() -> None:
@@ -360,7 +360,7 @@ def test_names_and_numbers_of_headings_are_known() -> None:
 def test_claim_that_no_sentence_is_near_to_keeps_its_chance() -> None:
     found = judge_claim("Elephants eat rye in winter.", TALE, score=indifferent)
     assert found.verdict == "unsupported"
-    assert 0.1 < found.score < HELD_UP_FROM
+    assert 0.1 < found.score < PARTIAL_FROM
 
 
 def test_verdict_and_score_agree() -> None:

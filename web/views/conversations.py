@@ -42,7 +42,7 @@ def chats(request: HttpRequest) -> HttpResponse:
 def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """A conversation as it was, to be gone on with."""
     session = find_session(session_id)
-    said = models.Answer.objects.said_in(session).shown().select_related("collection__owner")
+    said = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
     answers = list(said.reverse()[:MOST_TURNS])[::-1]
     last = answers[-1].collection.address if answers else ""
     shown = {
@@ -86,7 +86,7 @@ def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
     if kind == "json":
         reply = JsonResponse(WholeSessionShown(session).data, json_dumps_params={"indent": 2})
     else:
-        turns = read_turns(models.Answer.objects.said_in(session).shown())
+        turns = read_turns(models.Answer.objects.of_session(session).shown())
         text = conversation_as_markdown(session.shown_name, turns)
         reply = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     name = slugify(session.shown_name)[:60] or "conversation"

@@ -15,7 +15,7 @@ from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, 
 from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
 from evaluation.results import Progress
 from qa.context import EXTRACTIVE, LANGUAGE_MODEL, build_context, get_answerer
-from qa.proof.confidence import draft_key, write_calibration
+from qa.grounding.confidence import draft_key, write_calibration
 from qa.readers import get_reader
 
 DEFAULT_FILE = "calibration.json"

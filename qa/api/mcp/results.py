@@ -15,8 +15,8 @@ from corpus.roots.names import shown_address
 from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
+from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE
-from qa.proof.disagreement import tell_disagreement
 from qa.search_passages import search_passages
 from qa.types import ClosePassage, Passage, Query
 
@@ -90,7 +90,7 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     answer = answered.answer
     told = {
         UNSURE: answer.closest if answer.is_unsure else (),
-        tell_disagreement(each.passage.document_date for each in answer.citations): (
+        describe_disagreement(each.passage.document_date for each in answer.citations): (
             answer.disagreement
         ),
     }

@@ -22,6 +22,7 @@ from corpus.ingestion import Attributes, ingest_text
 from corpus.models import DEFAULT_COLLECTION, MAX_ADDRESS_CHARS
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
+from qa.api.mcp.forwarding import Connect, forwarding
 from qa.api.mcp.results import (
     Fetched,
     IngestedText,
@@ -30,7 +31,6 @@ from qa.api.mcp.results import (
     find_results,
     show_answer,
 )
-from qa.api.mcp.server_calls import Connect, forwarding
 from qa.context import build_context
 
 INSTRUCTIONS = (

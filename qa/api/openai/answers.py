@@ -15,7 +15,7 @@ from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
 from qa.intent import complete_follow_up
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, UNSURE
-from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, keep_within
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
 from qa.types import Exchange
 
 PREFIX = "pkb/"
@@ -91,7 +91,7 @@ def read_history(messages: Messages) -> list[Exchange]:
         searched = complete_follow_up(question, exchanges)
         exchanges.append(Exchange(question, searched, answer))
     latest_first = list(reversed(exchanges[-CONTEXT_MESSAGES:]))
-    return list(reversed(keep_within(latest_first, CONTEXT_TOKENS)))
+    return list(reversed(trim_history(latest_first, CONTEXT_TOKENS)))
 
 
 def _last_asked(messages: Messages) -> int:

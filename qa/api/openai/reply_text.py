@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE, notice_of
-from qa.proof.disagreement import tell_disagreement
 from qa.types import Answer, Citation, ClosePassage
 
 
@@ -68,7 +68,9 @@ def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator
     if answer.disagreement:
         at = sum(len(part.text) for part in said)
         first = len(answer.citations) + 1
-        lead = tell_disagreement(citation.passage.document_date for citation in answer.citations)
+        lead = describe_disagreement(
+            citation.passage.document_date for citation in answer.citations
+        )
         yield from _list_quotes(f"\n\n{lead}", answer.disagreement, at=at, first=first)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corpus.errors import ModelNotFound
-from qa.proof.confidence import sigmoid
+from qa.grounding.confidence import sigmoid
 from qa.search.rerankers import get_reranker
 
 

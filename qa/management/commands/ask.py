@@ -14,9 +14,9 @@ from qa.answer_question import answer_question
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
+from qa.grounding.disagreement import describe_disagreement
 from qa.management.running_server import ask_server
 from qa.notices import UNANSWERED, UNSURE
-from qa.proof.disagreement import tell_disagreement
 
 # The answer object, or a citation of it, as docs/reference/api.md has them.
 Shown = Mapping[str, Any]
@@ -85,7 +85,7 @@ def _tell_answer(shown: Shown) -> Iterator[str]:
         yield f"\n{UNANSWERED} {part}"
     if shown["disagreement"]:
         dates = (citation["document_date"] or "" for citation in shown["citations"])
-        yield f"\n{tell_disagreement(dates)}"
+        yield f"\n{describe_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
         yield from _tell_quote(number, other, _tell_date(other))

@@ -13,7 +13,7 @@ ROLES = ("user", "assistant", "system", "developer")
 # A part of a message that was sent, or of a reply before.
 PARTS = ("input_text", "output_text")
 # What conversations with other models hold besides messages; nothing in it is asked.
-PASSED_OVER = (
+IGNORED_ITEMS = (
     "reasoning", "function_call", "function_call_output", "file_search_call", "web_search_call",
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ _MESSAGE = {
 _OTHER = {
     "type": "object",
     "required": ["type"],
-    "properties": {"type": {"type": "string", "enum": PASSED_OVER}},
+    "properties": {"type": {"type": "string", "enum": IGNORED_ITEMS}},
 }
 _INPUT = {
     "oneOf": [
@@ -83,11 +83,11 @@ class ResponseItems(serializers.Field[list[dict[str, Any]], Any, Any, Any]):
 
 
 def _is_passed_over(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in PASSED_OVER
+    return isinstance(item, dict) and item.get("type") in IGNORED_ITEMS
 
 
 @extend_schema_field({"type": "null"})
-class NotKept(serializers.Field[None, Any, Any, Any]):
+class UnsupportedField(serializers.Field[None, Any, Any, Any]):
     """Names what was said before; only the request itself says it here."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -109,8 +109,8 @@ class ResponseInput(serializers.Serializer[Any]):
     model = Text(max_length=200, help_text="`pkb/<collection>`")
     input = ResponseItems()
     stream = Truth(default=False, allow_null=True)
-    previous_response_id = NotKept()
-    conversation = NotKept()
+    previous_response_id = UnsupportedField()
+    conversation = UnsupportedField()
     background = Truth(default=False, allow_null=True, help_text="`true` is refused")
 
     def validate_background(self, value: bool | None) -> bool:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from qa.proof.support.polarity import LIMITS
-from qa.proof.support.words import MONTHS, Word, read_words
+from qa.grounding.support.polarity import LIMITS
+from qa.grounding.support.words import MONTHS, Word, read_words
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _CALENDAR = frozenset([*(month for month in MONTHS if month not in {"may", "march"}), *_WEEKDAYS])
@@ -43,7 +43,7 @@ def mark_first(words: Sequence[Word], evidence: Evidence) -> Sequence[Word]:
     return words if is_set_off or is_common else [words[0]._replace(is_name=True), *words[1:]]
 
 
-def find_strange_names(claim: Sequence[Word], source: Sequence[Word]) -> list[Word]:
+def find_unknown_names(claim: Sequence[Word], source: Sequence[Word]) -> list[Word]:
     """Return the names of the claim that the source has not.
 
     It has those too that it writes together or apart ("CO 2", "U.S."), and those of whose

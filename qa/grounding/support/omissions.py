@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from qa.proof.support.numbers import counts, is_currency
-from qa.proof.support.polarity import is_condition, is_guarded, is_negation
-from qa.proof.support.words import Word, stem
+from qa.grounding.support.numbers import counts, is_currency
+from qa.grounding.support.polarity import is_condition, is_guarded, is_negation
+from qa.grounding.support.words import Word, stem
 
 _OPENERS = frozenset(
     "but and or which who whom whose that because if unless when while whereas although though"

@@ -3,7 +3,7 @@
 A statement points at segments of the passages. It is said in the model's words where the model,
 asked again, finds that those segments say it, and no number, name or negation in it is new. Where
 one is, or the model cannot be asked, the segments themselves are said. Whether the model can check
-statements is tested with statements of which the answer is known (``qa.proof.controls``).
+statements is tested with statements of which the answer is known (``qa.grounding.controls``).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from corpus.sentences import sentence_spans
-from qa.proof.citations import AnswerText, Piece, Say
-from qa.proof.controls import falsify, find_unrelated
-from qa.proof.support import keeps_facts
-from qa.proof.support.polarity import is_negation
-from qa.proof.support.words import read_words
+from qa.grounding.citations import AnswerText, OnText, Piece
+from qa.grounding.controls import falsify, find_unrelated
+from qa.grounding.support import keeps_facts
+from qa.grounding.support.polarity import is_negation
+from qa.grounding.support.words import read_words
 from qa.segments import Kind, Segment, split_segments
 from qa.types import Answer, Draft, Passage, Quote, Statement, VerifiedStatement
 
 if TYPE_CHECKING:
-    from qa.proof.citations import CitationVerifier
+    from qa.grounding.citations import CitationVerifier
 
 
 class Claim(NamedTuple):
@@ -56,8 +56,8 @@ Read = Callable[[Sequence[Passage]], "list[Passage]"]
 # where it does not point at what the reader marks as the answer: a planted instruction has -11.
 ABOUT_FROM = -8.0
 
-How = Literal["stated", "quoted", "dropped"]
-_Judged = tuple[How, str]
+Outcome = Literal["stated", "quoted", "dropped"]
+_Judged = tuple[Outcome, str]
 """What is to become of a statement, and why."""
 _REASONS: dict[Verdict, str] = {
     "unsupported": "its sources do not say it",
@@ -84,8 +84,8 @@ class StreamingVerifier:
     Attributes:
         passages: All that the model was given, also the neighbours of what was found.
         read: Reads the passages that a draft cites.
-        fates: What became of each statement.
-        is_distrusted: The model failed the statements of which the answer is known: nothing of
+        outcomes: What became of each statement.
+        is_untrusted: The model failed the statements of which the answer is known: nothing of
             its draft is said.
         prompt_tokens: Of the checks.
     """
@@ -93,11 +93,11 @@ class StreamingVerifier:
     verifier: CitationVerifier
     question: str
     passages: Sequence[Passage]
-    say: Say
+    on_text: OnText
     read: Read
     check: Check
-    fates: list[VerifiedStatement] = field(default_factory=list)
-    is_distrusted: bool = False
+    outcomes: list[VerifiedStatement] = field(default_factory=list)
+    is_untrusted: bool = False
     prompt_tokens: int = 0
     completion_tokens: int = 0
     text: AnswerText = field(init=False)
@@ -105,44 +105,44 @@ class StreamingVerifier:
     _has_passed: bool = False
     _cannot_check: bool = False
     _is_about: bool = False
-    _is_anew: bool = False
+    _is_rewritten: bool = False
 
     def __post_init__(self) -> None:
-        self.text = AnswerText(self.say, answer_from=self.verifier.draft_answer_from)
+        self.text = AnswerText(self.on_text, answer_from=self.verifier.draft_answer_from)
 
-    def hear(self, draft: Draft) -> None:
+    def verify(self, draft: Draft) -> None:
         """Verify what is new among the finished statements of a draft.
 
         Raises:
-            AskerLeft: By ``say`` or ``check``.
+            ClientDisconnected: By ``on_text`` or ``check``.
             BackendError: The reader failed.
         """
-        drafted = [statement.text for statement in draft.statements[: len(self.fates)]]
-        if drafted != [fate.text for fate in self.fates]:  # it was written anew
-            self.fates = []
-            self._is_anew = self.text.is_said
-            if not self._is_anew:
+        drafted = [statement.text for statement in draft.statements[: len(self.outcomes)]]
+        if drafted != [fate.text for fate in self.outcomes]:  # it was written anew
+            self.outcomes = []
+            self._is_rewritten = self.text.is_started
+            if not self._is_rewritten:
                 self._cited, self._is_about = {}, False
-                self.text.begin_again()
-        fresh = draft.statements[len(self.fates) :]
-        if fresh and not self.is_distrusted:
+                self.text.reset()
+        fresh = draft.statements[len(self.outcomes) :]
+        if fresh and not self.is_untrusted:
             self._verify(fresh, draft.verdict)
-        if self.is_distrusted:
-            self.fates = [_distrusted(statement) for statement in draft.statements]
+        if self.is_untrusted:
+            self.outcomes = [_untrusted(statement) for statement in draft.statements]
 
-    def believe_refusal(self, extract: Draft) -> bool:
+    def accepts_refusal(self, extract: Draft) -> bool:
         """Return whether a model that drafted nothing is to be believed.
 
         It is not if it fails the controls that are made of an extract.
         """
         if extract.statements:
             self._check([], extract.statements)
-        return not self.is_distrusted
+        return not self.is_untrusted
 
     def finish(self, draft: Draft) -> Answer | None:
         """Verify the rest of a finished draft, and return the answer; None if nothing is said."""
-        self.hear(draft)
-        if not self.text.is_said:
+        self.verify(draft)
+        if not self.text.is_started:
             return None
         return self.verifier.answer(self.question, self.text, self.passages)
 
@@ -154,12 +154,12 @@ class StreamingVerifier:
     def _verify(self, statements: Sequence[Statement], yes_or_no: str) -> None:
         self._read_cited(statements)
         texts = [statement.text for statement in statements]
-        if yes_or_no and not self.fates and not self._is_anew:
+        if yes_or_no and not self.outcomes and not self._is_rewritten:
             texts[0] = _with_verdict(yes_or_no, texts[0])
         judged = self._check(texts, statements)
-        if not self.is_distrusted:
+        if not self.is_untrusted:
             for text, statement, (how, reason) in zip(texts, statements, judged, strict=True):
-                self.fates.append(self._add(statement, text, how, reason))
+                self.outcomes.append(self._add(statement, text, how, reason))
 
     def _place(self, quote: Quote) -> Quote:
         """Name the chunk that a quote stands in, found or beside one that was found."""
@@ -204,7 +204,7 @@ class StreamingVerifier:
         self.prompt_tokens += found.prompt_tokens
         self.completion_tokens += found.completion_tokens
         verdicts = dict(zip(order, found.verdicts, strict=True))
-        self.is_distrusted = any(
+        self.is_untrusted = any(
             (verdicts[at] == "supported") is not is_true
             for at, (_, is_true) in enumerate(controls, start=len(claims))
         )
@@ -240,7 +240,7 @@ class StreamingVerifier:
             if false:
                 yield Claim(false, evidence), False
 
-    def _add(self, statement: Statement, text: str, how: How, reason: str) -> VerifiedStatement:
+    def _add(self, statement: Statement, text: str, how: Outcome, reason: str) -> VerifiedStatement:
         """Add what is said of a statement: its text, its quotes, or nothing."""
         fate = VerifiedStatement(statement.text, _quoted(statement), how, reason)
         if not statement.quotes:
@@ -250,14 +250,14 @@ class StreamingVerifier:
         quotes = tuple(map(self._place, statement.quotes))
         told = [citation.passage for citation in self.text.citations]
         confidence = self.verifier.estimate_draft([*told, *(quote.passage for quote in quotes)])
-        if how == "stated" and not (self._is_anew and self.text.has(quotes)):
+        if how == "stated" and not (self._is_rewritten and self.text.cites_all(quotes)):
             self.text.add([Piece(text, quotes)], confidence)
             return fate
         pieces = [
             replace(piece, quotes=tuple(map(self._place, piece.quotes)))
             for piece in _quote_pieces(statement.quotes)
         ]
-        fresh = [piece for piece in pieces if not self.text.has(piece.quotes)]
+        fresh = [piece for piece in pieces if not self.text.cites_all(piece.quotes)]
         self.text.add(fresh, confidence)
         return replace(fate, outcome="quoted" if fresh else "repeated")
 
@@ -286,7 +286,7 @@ def _quoted(statement: Statement) -> str:
     return "\n".join(quote.text for quote in statement.quotes)
 
 
-def _distrusted(statement: Statement) -> VerifiedStatement:
+def _untrusted(statement: Statement) -> VerifiedStatement:
     return VerifiedStatement(
         statement.text, _quoted(statement), "dropped", "the model takes false statements for true"
     )
@@ -344,7 +344,7 @@ def _as_piece(quote: Quote) -> Piece:
         return Piece(text, (quote,), layout="block")
     if _is_row(quote):
         header = next((each.text for each in needs_of(quote) if _is_row(each)), "")
-        return Piece(tell_row(text, header), (quote,))
+        return Piece(row_to_text(text, header), (quote,))
     kind = next((s.kind for s in segments_of(text)), Kind.SENTENCE)
     return Piece(plain_text(text), (quote,), layout="item" if kind is Kind.ITEM else "sentence")
 
@@ -365,7 +365,7 @@ def plain_text(text: str) -> str:
     return _TASK.sub("", _SPACE.sub(" ", _LINE_MARKS.sub("", text)).strip())
 
 
-def tell_row(row: str, header: str) -> str:
+def row_to_text(row: str, header: str) -> str:
     """Return the cells of a table's row, each behind the name of its column."""
     cells, names = _cells(row), _cells(header)
     named = [

@@ -8,11 +8,11 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from qa.proof.support.names import are_one_name
-from qa.proof.support.numbers import counts, is_currency, is_unit, read_numbers
-from qa.proof.support.omissions import CHOOSING, PREPOSITIONS, keep_subjects, split_clauses
-from qa.proof.support.polarity import are_opposed, is_negation, takes_back
-from qa.proof.support.words import Word
+from qa.grounding.support.names import are_one_name
+from qa.grounding.support.numbers import counts, is_currency, is_unit, read_numbers
+from qa.grounding.support.omissions import CHOOSING, PREPOSITIONS, keep_subjects, split_clauses
+from qa.grounding.support.polarity import are_opposed, is_negation, takes_back
+from qa.grounding.support.words import Word
 
 Pairs = Sequence[tuple[int, int]]
 

@@ -10,7 +10,7 @@ FAILURES_IN_A_ROW = 3
 
 
 @dataclass(slots=True)
-class Circuit:
+class CircuitBreaker:
     """Whether one model may be asked; safe to share between threads.
 
     After a timeout, or ``FAILURES_IN_A_ROW``, it may not for ``pause_s``. Then one asker may, and
@@ -32,7 +32,7 @@ class Circuit:
     def ask(self) -> str:
         """Return why the model may not be asked; empty where it may.
 
-        Whoever may must tell how it went: ``succeeded``, ``failed`` or ``given_up``.
+        Whoever may must tell how it went: ``succeeded``, ``failed`` or ``abandoned``.
         """
         with self._lock:
             if not self._reason:
@@ -50,7 +50,7 @@ class Circuit:
         with self._lock:
             self._failure_count, self._reason, self._is_probing = 0, "", False
 
-    def given_up(self) -> None:
+    def abandoned(self) -> None:
         """Note that nobody waited for the answer: nothing is known, and the next may try."""
         with self._lock:
             self._is_probing = False

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from qa.proof.support.words import Word, stem
+from qa.grounding.support.words import Word, stem
 
 NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor without unable hardly scarcely barely lack lacks"

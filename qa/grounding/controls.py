@@ -7,7 +7,7 @@ others. So one that answers "true" to everything is found out by the first check
 import re
 from collections.abc import Sequence
 
-from qa.proof.support.words import read_words
+from qa.grounding.support.words import read_words
 
 # Of more digits a float would not be exact: the sum could be the same number.
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}+(?:\.\d{1,15}+)?+(?!\.*+\w)")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from qa.proof.support.words import Word
+from qa.grounding.support.words import Word
 
 _ENGLISH = frozenset(
     "the and that this these those it its they their them there with from which who whose what are"

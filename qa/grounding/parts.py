@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from corpus.sentences import separator_after
-from qa.proof.disagreement import newest_first
+from qa.grounding.disagreement import newest_first
 from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, Passage
 
 # Between what is said to two parts.

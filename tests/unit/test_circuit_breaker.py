@@ -4,7 +4,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from qa.answerers.circuit import FAILURES_IN_A_ROW, Circuit
+from qa.answerers.circuit_breaker import FAILURES_IN_A_ROW, CircuitBreaker
 
 LATE = "did not answer in time"
 
@@ -22,23 +22,25 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def circuit(clock: Clock) -> Circuit:
-    return Circuit(pause_s=60, clock=clock)
+def circuit(clock: Clock) -> CircuitBreaker:
+    return CircuitBreaker(pause_s=60, clock=clock)
 
 
-def test_a_model_that_answers_is_asked(circuit: Circuit) -> None:
+def test_a_model_that_answers_is_asked(circuit: CircuitBreaker) -> None:
     assert circuit.ask() == ""
     circuit.succeeded()
     assert circuit.ask() == ""
 
 
-def test_after_a_timeout_it_is_not_asked_and_why_is_told(circuit: Circuit, clock: Clock) -> None:
+def test_after_a_timeout_it_is_not_asked_and_why_is_told(
+    circuit: CircuitBreaker, clock: Clock
+) -> None:
     circuit.failed(LATE, is_timeout=True)
     clock.now += 20
     assert circuit.ask() == "is not asked for 40 s more, since it did not answer in time"
 
 
-def test_other_failures_must_come_in_a_row(circuit: Circuit) -> None:
+def test_other_failures_must_come_in_a_row(circuit: CircuitBreaker) -> None:
     for _ in range(FAILURES_IN_A_ROW - 1):
         circuit.failed("failed on its side", is_timeout=False)
     assert circuit.ask() == ""
@@ -51,7 +53,7 @@ def test_other_failures_must_come_in_a_row(circuit: Circuit) -> None:
 
 
 def test_after_the_pause_one_may_try_and_the_others_wait_for_it(
-    circuit: Circuit, clock: Clock
+    circuit: CircuitBreaker, clock: Clock
 ) -> None:
     circuit.failed(LATE, is_timeout=True)
     clock.now += 60
@@ -61,7 +63,9 @@ def test_after_the_pause_one_may_try_and_the_others_wait_for_it(
     assert [circuit.ask(), circuit.ask()] == ["", ""]
 
 
-def test_a_try_that_fails_is_enough_for_another_pause(circuit: Circuit, clock: Clock) -> None:
+def test_a_try_that_fails_is_enough_for_another_pause(
+    circuit: CircuitBreaker, clock: Clock
+) -> None:
     circuit.failed(LATE, is_timeout=True)
     circuit.succeeded()
     circuit.failed(LATE, is_timeout=True)
@@ -71,21 +75,23 @@ def test_a_try_that_fails_is_enough_for_another_pause(circuit: Circuit, clock: C
     assert circuit.ask() == "is not asked for 60 s more, since it could not be reached"
 
 
-def test_a_try_that_nobody_waited_for_lets_the_next_one_try(circuit: Circuit, clock: Clock) -> None:
+def test_a_try_that_nobody_waited_for_lets_the_next_one_try(
+    circuit: CircuitBreaker, clock: Clock
+) -> None:
     circuit.failed(LATE, is_timeout=True)
     clock.now += 60
     assert circuit.ask() == ""
-    circuit.given_up()
+    circuit.abandoned()
     assert circuit.ask() == ""
 
 
 def test_without_a_pause_it_is_always_asked(clock: Clock) -> None:
-    circuit = Circuit(pause_s=0, clock=clock)
+    circuit = CircuitBreaker(pause_s=0, clock=clock)
     circuit.failed(LATE, is_timeout=True)
     assert circuit.ask() == ""
 
 
-def test_of_many_at_once_one_tries(circuit: Circuit, clock: Clock) -> None:
+def test_of_many_at_once_one_tries(circuit: CircuitBreaker, clock: Clock) -> None:
     circuit.failed(LATE, is_timeout=True)
     clock.now += 60
     together, found = Barrier(8), list[str]()

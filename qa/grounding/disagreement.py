@@ -15,10 +15,10 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from corpus.sentences import sentence_spans
-from qa.proof.confidence import gather_evidence, likeliest_first
-from qa.proof.support.numbers import Number, read_numbers
-from qa.proof.support.polarity import is_condition, points_the_other_way
-from qa.proof.support.words import MONTHS, Word, read_words, stem
+from qa.grounding.confidence import gather_evidence, likeliest_first
+from qa.grounding.support.numbers import Number, read_numbers
+from qa.grounding.support.polarity import is_condition, points_the_other_way
+from qa.grounding.support.words import MONTHS, Word, read_words, stem
 from qa.types import Citation, ClosePassage, Evidence, Passage, Reading
 
 # With what follows no answered question of squad2 or of the manuals raises a false alarm, and most
@@ -94,14 +94,16 @@ def find_disagreement(
     quoted = [stated for citation in citations if (stated := _read_quoted(citation))]
     cited = {citation.passage.chunk_id for citation in citations}
     others = [passage for passage in passages if passage.chunk_id not in cited]
-    return newest_first(find_otherwise(question, quoted, others, chances, answer_from=answer_from))
+    return newest_first(
+        find_disagreeing(question, quoted, others, chances, answer_from=answer_from)
+    )
 
 
 def newest_first(found: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
     return tuple(sorted(found, key=lambda close: close.passage.document_date, reverse=True))
 
 
-def find_otherwise(
+def find_disagreeing(
     question: str,
     quoted: Sequence[Statement],
     passages: Iterable[Passage],
@@ -317,7 +319,7 @@ def _abbreviates(names: Sequence[Word], others: Sequence[Word]) -> bool:
     return len(short) == 1 and short[0].text == "".join(word.text[0] for word in long)
 
 
-def put_newest_first(
+def prefer_newest(
     question: str,
     passages: Sequence[Passage],
     *,
@@ -348,14 +350,14 @@ def put_newest_first(
     newest = read[0]
     while stated := read_statement(newest):
         newer = [each for each in read if _is_newer(each, newest)]
-        found = find_otherwise(question, [stated], newer, chances, answer_from=answer_from)
+        found = find_disagreeing(question, [stated], newer, chances, answer_from=answer_from)
         if not found:
             break
         newest = max((close.passage for close in found), key=lambda each: each.document_date)
     return list(passages) if newest is read[0] else _move_before(passages, newest, read[0])
 
 
-def tell_disagreement(dates: Iterable[str]) -> str:
+def describe_disagreement(dates: Iterable[str]) -> str:
     """Return what stands before the quotes that say otherwise.
 
     Args:

@@ -16,7 +16,7 @@ from qa.types import Passage
 WIDENED_COUNT = 5
 
 
-def with_neighbours(passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
+def with_neighbors(passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
     """Return the passages as a model reads them, and the chunks that they are made of.
 
     The first ones are joined with the chunk before and behind them, and with each other where they

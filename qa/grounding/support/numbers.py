@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, DecimalException
 from typing import NamedTuple
 
-from qa.proof.support.words import SMALL_NUMBERS, Word
+from qa.grounding.support.words import SMALL_NUMBERS, Word
 
 _SCALES = {
     word: Decimal(value)
@@ -155,7 +155,7 @@ def is_currency(word: Word) -> bool:
     return _UNITS.get(word.text, word.text) in _CURRENCIES
 
 
-def find_strange_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:
+def find_unknown_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:
     """Return the numbers of the claim that the source does not have, in value or in unit."""
     known = read_numbers(source)
     return [number for number in read_numbers(claim) if not _is_known(number, known)]

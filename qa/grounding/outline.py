@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans
-from qa.proof.parts import JoinedText
+from qa.grounding.parts import JoinedText
 from qa.types import Answer, Citation, Passage
 
-Say = Callable[[str, Citation], None]
+OnText = Callable[[str, Citation], None]
 
 # Words of a sentence that says something, where a heading or a link names something.
 LEAST_WORDS = 5
@@ -29,11 +29,13 @@ class Section:
     text_start: int
 
 
-def tell_outline(question: str, sections: Sequence[Section], *, answerer: str, say: Say) -> Answer:
+def summarize_outline(
+    question: str, sections: Sequence[Section], *, answerer: str, on_text: OnText
+) -> Answer:
     """Return the sections' headings and first sentences, word for word; a citation each.
 
     Args:
-        say: Called with each as it is added to the text.
+        on_text: Called with each as it is added to the text.
     """
     joined = JoinedText()
     for section in sections:
@@ -43,7 +45,7 @@ def tell_outline(question: str, sections: Sequence[Section], *, answerer: str, s
         joined.begin_part()
         added = joined.add(_quote(section.passage, span))
         if added is not None:
-            say(*added)
+            on_text(*added)
     return Answer(
         question,
         joined.text,

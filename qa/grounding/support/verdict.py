@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from qa.proof.confidence import sigmoid
-from qa.proof.support.names import find_strange_names, read_evidence
-from qa.proof.support.numbers import Number, find_strange_numbers, read_numbers
-from qa.proof.support.polarity import points_the_other_way
-from qa.proof.support.quotes import Comparison, compare
-from qa.proof.support.words import Word, read_words
+from qa.grounding.confidence import sigmoid
+from qa.grounding.support.names import find_unknown_names, read_evidence
+from qa.grounding.support.numbers import Number, find_unknown_numbers, read_numbers
+from qa.grounding.support.polarity import points_the_other_way
+from qa.grounding.support.quotes import Comparison, compare
+from qa.grounding.support.words import Word, read_words
 from qa.types import Scorer
 
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
@@ -25,7 +25,7 @@ INTERCEPT = -2.136
 # around.
 SUPPORTED_FROM = 0.9
 # From this chance on a claim is read as held up: the bound of the published score.
-HELD_UP_FROM = 0.5
+PARTIAL_FROM = 0.5
 # What is left of the chance where a hard check objects, so that it stays far below the bound.
 OBJECTED = 0.25
 # Share of the claim's content words that the sources must have, however relevant they are.
@@ -51,7 +51,7 @@ class Support:
 
     Attributes:
         verdict: ``contradicted`` if one is about the same thing and says otherwise.
-        score: The chance that the claim is held up, in [0, 1]; below ``HELD_UP_FROM`` wherever a
+        score: The chance that the claim is held up, in [0, 1]; below ``PARTIAL_FROM`` wherever a
             number, a name, a negation, a unit or an opposite differs.
         index: The sentence that decides, or -1 where there is none.
     """
@@ -114,12 +114,12 @@ def judge_claim(
     altered = [each for each in compared if each.is_altered]
     nearest = max((each.likeness for each in altered), default=0)
     given = [read_words(sources[index]) for index in chosen]
-    strange = find_strange_numbers(said, evidence.words)
+    strange = find_unknown_numbers(said, evidence.words)
     asked = _Claim(
         said,
         coverage=share_covered(said, given),
         strange=strange,
-        is_strange=bool(strange) or bool(find_strange_names(said, evidence.words)),
+        is_strange=bool(strange) or bool(find_unknown_names(said, evidence.words)),
         is_false=any(each.is_false for each in altered if each.likeness == nearest),
         is_altered=bool(altered),
     )
@@ -135,8 +135,8 @@ def keeps_facts(claim: str, source: str) -> bool:
     """Return whether all numbers, names and addresses of the claim are in the source."""
     said, given = read_words(claim), read_words(source)
     return (
-        not find_strange_numbers(said, given)
-        and not find_strange_names(said, given)
+        not find_unknown_numbers(said, given)
+        and not find_unknown_names(said, given)
         and _keeps_addresses(claim, source)
     )
 
@@ -185,7 +185,7 @@ def _judge(
 def _grade(chance: float, *, is_whole: bool) -> Verdict:
     if chance >= SUPPORTED_FROM and is_whole:
         return "supported"
-    return "partial" if chance >= HELD_UP_FROM else "unsupported"
+    return "partial" if chance >= PARTIAL_FROM else "unsupported"
 
 
 def _speaks_against(claim: _Claim, given: Sequence[Word]) -> bool:

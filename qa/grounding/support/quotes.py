@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from corpus.characters import normalize
-from qa.proof.support.differences import LINKING, find_difference, swaps_names
-from qa.proof.support.language import is_english
-from qa.proof.support.names import Evidence, mark_first
-from qa.proof.support.omissions import PREPOSITIONS, may_leave_out_rest
-from qa.proof.support.words import PLAIN, Word, read_words
+from qa.grounding.support.differences import LINKING, find_difference, swaps_names
+from qa.grounding.support.language import is_english
+from qa.grounding.support.names import Evidence, mark_first
+from qa.grounding.support.omissions import PREPOSITIONS, may_leave_out_rest
+from qa.grounding.support.words import PLAIN, Word, read_words
 
 # Share of a claim's words that stand in the source in their order, from which on the claim is a
 # quote of it: one word of three may be another. Claims of up to two words always are.

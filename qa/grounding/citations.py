@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from corpus.sentences import sentence_spans
-from qa.proof.confidence import Calibration, gather_evidence, likeliest_first
-from qa.proof.disagreement import find_disagreement, put_newest_first
+from qa.grounding.confidence import Calibration, gather_evidence, likeliest_first
+from qa.grounding.disagreement import find_disagreement, prefer_newest
 from qa.types import (
     Answer,
     Citation,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from qa.search.rerankers import Reranker
 
 
-Say = Callable[[str, Citation], None]
+OnText = Callable[[str, Citation], None]
 """Takes the next piece of an answer's text, with what it goes back to."""
 
 
@@ -52,24 +52,24 @@ class AnswerText:
         answer_from: The confidence from which on it is said, in [0, 1].
     """
 
-    say: Say
+    on_text: OnText
     answer_from: float
     text: str = ""
     confidence: float = 0.0
     citations: list[Citation] = field(default_factory=list)
-    _said_count: int = 0
+    _sent_count: int = 0
     _last: str = ""
 
     @property
-    def is_said(self) -> bool:
-        return self._said_count > 0
+    def is_started(self) -> bool:
+        return self._sent_count > 0
 
-    def begin_again(self) -> None:
+    def reset(self) -> None:
         """Forget what was not said yet."""
-        if not self.is_said:
+        if not self.is_started:
             self.text, self.confidence, self.citations, self._last = "", 0.0, [], ""
 
-    def has(self, quotes: Sequence[Quote]) -> bool:
+    def cites_all(self, quotes: Sequence[Quote]) -> bool:
         """Return whether all these quotes are cited already."""
         cited = [Quote(c.passage, c.start_char, c.end_char) for c in self.citations]
         return all(any(quote.is_within(other) for other in cited) for quote in quotes)
@@ -89,11 +89,11 @@ class AnswerText:
             self.text += piece.text
             self.citations += [cite(quote, start, len(self.text)) for quote in piece.quotes]
         self.confidence = max(self.confidence, confidence)
-        while self.confidence >= self.answer_from and self._said_count < len(self.citations):
-            begin = self.citations[self._said_count - 1].answer_end if self._said_count else 0
-            citation = self.citations[self._said_count]
-            self._said_count += 1
-            self.say(self.text[begin : citation.answer_end], citation)
+        while self.confidence >= self.answer_from and self._sent_count < len(self.citations):
+            begin = self.citations[self._sent_count - 1].answer_end if self._sent_count else 0
+            citation = self.citations[self._sent_count]
+            self._sent_count += 1
+            self.on_text(self.text[begin : citation.answer_end], citation)
 
     def _gap(self, piece: Piece, *, is_list: bool) -> str:
         if piece.layout == "item" and is_list:
@@ -155,18 +155,18 @@ class CitationVerifier:
     abstain_below: float
 
     def verify_extract(
-        self, draft: Draft, passages: Sequence[Passage], *, query: Query, say: Say
+        self, draft: Draft, passages: Sequence[Passage], *, query: Query, on_text: OnText
     ) -> Answer | None:
         """Return the answer that quotes what an extract points at; None if it is unsure.
 
         Args:
             passages: With their readings.
-            say: Called with each piece of the answer's text and its citation, in order.
+            on_text: Called with each piece of the answer's text and its citation, in order.
         """
         if not self.is_sure(draft, passages):
             return None
         confidence = self._estimate_extract(draft, passages)
-        text = AnswerText(say, self.answer_from)
+        text = AnswerText(on_text, self.answer_from)
         for quote in (quote for statement in draft.statements for quote in statement.quotes):
             text.add([Piece(quote.text, (quote,), layout="block")], confidence)
         return self.answer(query.text, text, passages, wants_list=query.wants_list)
@@ -241,9 +241,9 @@ class CitationVerifier:
         evidence = Evidence(max(scores, default=float("-inf")), behind=0.0)
         return self.draft_calibration.estimate(evidence) if scores else 0.0
 
-    def put_newest_first(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+    def prefer_newest(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Let the newest of passages that disagree be the answer, where their days are known."""
-        return put_newest_first(
+        return prefer_newest(
             question,
             passages,
             estimate=self.calibration.estimate,
