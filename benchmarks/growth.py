@@ -4,7 +4,7 @@
         [--chunks 10000 100000 1000000] [--only tag search] [--cpu]
         [--plot docs/growth.svg]
 
-The corpora are made up (``made_corpus.py``); each is a database of its own on the configured
+The corpora are made up (``synthetic_corpus.py``); each is a database of its own on the configured
 Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by ``--fresh``.
 Requests go through every middleware in this process, and take turns between the corpora. A made-up
 embedder of 768 dimensions takes the place of the models, and nothing is reranked: neither grows.
@@ -37,7 +37,7 @@ from django.db import connection  # noqa: E402
 from growth_figures import draw, table_head, table_row  # noqa: E402
 from growth_recall import show_recall  # noqa: E402
 from growth_requests import Kinds, Request  # noqa: E402
-from made_corpus import NAME, fill, fill_token_vectors  # noqa: E402
+from synthetic_corpus import NAME, fill, fill_token_vectors  # noqa: E402
 
 from accounts.authentication import principal_of  # noqa: E402
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
@@ -68,7 +68,7 @@ def main() -> None:
     settings.PKB_AUTH_REQUIRED = True
     settings.PKB_EMBEDDERS = settings.PKB_EMBEDDERS | {
         NAME: {
-            "BACKEND": "made_corpus.MixedEmbedder",
+            "BACKEND": "synthetic_corpus.MixedEmbedder",
             "OPTIONS": {"dimension": DIMENSION},
         }
     }

@@ -7,8 +7,8 @@ from uuid import UUID
 
 import numpy as np
 from growth_requests import BY_SHARE, percent
-from made_corpus import NAME, draw_vectors
 from numpy.typing import NDArray
+from synthetic_corpus import NAME, draw_vectors
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding

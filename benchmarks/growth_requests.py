@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.test import Client
-from made_corpus import NAME, SHARES, make_vocabulary
+from synthetic_corpus import NAME, SHARES, make_vocabulary
 
 from corpus.models import Chunk
 

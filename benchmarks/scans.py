@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import itertools
 
-from corpus.characters import folded
+from corpus.characters import fold_text
 from corpus.errors import PkbError
 from corpus.loaders import load_file, sandbox
 from corpus.loaders.base import LoadedDocument
@@ -123,7 +123,7 @@ def measure(
 def judged(document: LoadedDocument, wanted: Counter[str]) -> Iterator[tuple[float, float]]:
     """Yield, of each line, how sure OCR is and which share of its tokens is on the page."""
     for block in document.blocks:
-        at = [spot for spot, letter in enumerate(block.text) for _ in folded(letter)]
+        at = [spot for spot, letter in enumerate(block.text) for _ in fold_text(letter)]
         first = 0
         for place in block.places:
             last = first + place.letter_count

@@ -3,7 +3,7 @@
     PKB_DATA_DIR=/tmp/tenants PYTHONPATH=. .venv/bin/python benchmarks/tenants.py
     PKB_DATA_DIR=/tmp/tenants PYTHONPATH=. .venv/bin/python benchmarks/tenants.py --leaks 10000
 
-The first: the made-up corpus (``made_corpus.py``) is dealt out to as many collections, each of a
+The first: the made-up corpus (``synthetic_corpus.py``) is divided among collections, each of a
 user of its own, and searched by each with the policies and without, in turns of one run.
 
 The second: users with documents of one subject, and each with a word that nobody else has, search
@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any
 
 from growth import DIMENSION, make_database, use  # sets Django up
-from made_corpus import NAME, STATEMENTS_AFTER, fill
+from synthetic_corpus import NAME, STATEMENTS_AFTER, fill
 
 from django.conf import settings  # isort: skip
 from django.contrib.auth import get_user_model  # isort: skip
@@ -63,7 +63,7 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable()
     settings.PKB_EMBEDDERS = settings.PKB_EMBEDDERS | {
-        NAME: {"BACKEND": "made_corpus.MixedEmbedder", "OPTIONS": {"dimension": DIMENSION}}
+        NAME: {"BACKEND": "synthetic_corpus.MixedEmbedder", "OPTIONS": {"dimension": DIMENSION}}
     }
     with acting_as(SYSTEM):
         if options.leaks:

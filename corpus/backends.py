@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 from pydantic import SecretStr
 
 
-class Model(Protocol):
+class LoadableModel(Protocol):
     """Something heavy behind a port: building one is cheap, it loads at its first use."""
 
     @property
@@ -33,7 +33,7 @@ class Model(Protocol):
 T = TypeVar("T")
 
 
-class LoadOnce(Generic[T]):
+class LazyLoader(Generic[T]):
     """Holds what ``load`` returns; a load that failed is tried again at the next call."""
 
     def __init__(self, load: Callable[[], T]) -> None:
@@ -54,11 +54,11 @@ class LoadOnce(Generic[T]):
         return self._loaded[0]
 
 
-class LoadedOnce(Generic[T]):
+class LazyModel(Generic[T]):
     """What every model on this machine has in common: its weights load once, when first used."""
 
     def __init__(self, load: Callable[[], T]) -> None:
-        self._loaded = LoadOnce(load)
+        self._loaded = LazyLoader(load)
 
     @property
     def is_loaded(self) -> bool:

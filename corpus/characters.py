@@ -27,7 +27,7 @@ def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
     return unicodedata.normalize(form, _UNUSUAL.sub(_drop_marks, text))
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_text(text: str) -> Iterator[str]:
     """Yield a text in pieces that can be normalized, and blanks trimmed, one by one.
 
     A piece ends with a letter, digit or sign of ASCII, before what does not join it; where there
@@ -36,13 +36,13 @@ def pieces(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = start + PIECE_CHARS
-        while end < len(text) and not _may_be_parted(text[end - 1], text[end]):
+        while end < len(text) and not _is_safe_split(text[end - 1], text[end]):
             end += 1
         yield text[start:end]
         start = end
 
 
-def _may_be_parted(before: str, after: str) -> bool:
+def _is_safe_split(before: str, after: str) -> bool:
     # Other characters may go, and what is behind them join what is before.
     return _stands_alone(before) and (after in " \t\r\n" or _stands_alone(after))
 
@@ -61,12 +61,12 @@ def _drop_marks(run: re.Match[str]) -> str:
     return "".join(kept)
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return letters and digits alone, in lower case and without accents."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
 
 
-def whole_characters(text: str, start: int, end: int) -> tuple[int, int]:
+def widen_to_characters(text: str, start: int, end: int) -> tuple[int, int]:
     """Widen a span so that it cuts no mark from its letter: tokens leave accents out."""
     while _are_joined(text, start):
         start -= 1

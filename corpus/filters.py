@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any
 
 from corpus.characters import is_storable
-from corpus.times import EARLIEST, LATEST, can_be_stored
+from corpus.times import EARLIEST, LATEST, is_storable_time
 
 Scalar = str | int | float | bool | datetime
 
@@ -183,7 +183,7 @@ def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
         raise FilterError(path, needed) from exc
     if moment.tzinfo is None:
         raise FilterError(path, needed)
-    if not can_be_stored(moment):
+    if not is_storable_time(moment):
         raise FilterError(path, f"A time from {EARLIEST.date()} to {LATEST.date()} is needed.")
     return moment.astimezone(UTC)
 

@@ -30,7 +30,7 @@ USER_AGENT = "pkb (self-hosted knowledge base)"
 
 # Public by Python's tables, and yet ways to addresses that are not, or to many at once.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
-_LEADING_ELSEWHERE = (
+_TRANSLATING_NETWORKS = (
     IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"),
     IPv6Network("2001::/23"), IPv6Network("2002::/16"), IPv6Network("3fff::/20"),
 )  # fmt: skip
@@ -44,7 +44,7 @@ Address = IPv4Address | IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResult:
     """What came.
 
     Attributes:
@@ -60,16 +60,16 @@ class Fetched:
     last_modified: str
 
 
-def is_address(given: str) -> bool:
+def is_url(given: str) -> bool:
     """Tell whether something names a page, not a file."""
     return given.lower().startswith(("https://", "http://"))
 
 
-def is_public(address: Address) -> bool:
+def is_public_ip(address: Address) -> bool:
     """Tell whether an address is one machine of the public internet."""
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
-    if any(address in each for each in _LEADING_ELSEWHERE if each.version == address.version):
+    if any(address in each for each in _TRANSLATING_NETWORKS if each.version == address.version):
         return False
     return address.is_global and not address.is_multicast
 
@@ -82,7 +82,7 @@ def fetch(
     last_modified: str = "",
     total_s: float | None = None,
     max_redirects: int = MAX_REDIRECTS,
-) -> Fetched | None:
+) -> FetchResult | None:
     """Fetch what an address names, through redirects.
 
     Args:
@@ -102,8 +102,8 @@ def fetch(
     ends = monotonic() + (TOTAL_S if total_s is None else total_s)
     known = {"If-None-Match": etag, "If-Modified-Since": last_modified}
     for followed in range(max_redirects + 1):
-        parts = check_address(url)
-        with _asked(parts, known, ends) as response:
+        parts = check_url(url)
+        with _send_request(parts, known, ends) as response:
             headers = _headers(response)
             if response.status in _REDIRECTS and "location" in headers:
                 url = _redirected(url, headers["location"], response.status)
@@ -126,16 +126,16 @@ def _redirected(url: str, location: str, status: int) -> str:
 
 def _content(
     response: httpcore.Response, parts: SplitResult, headers: dict[str, str], max_bytes: int
-) -> Fetched:
+) -> FetchResult:
     if response.status != HTTPStatus.OK:
         said = f"Its server answers {response.status}."
         raise NotFetched(said, answered=response.status)
     content = _read(response.iter_stream(), headers, max_bytes)
     names = ("content-type", "etag", "last-modified")
-    return Fetched(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
+    return FetchResult(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
 
 
-def check_address(url: str) -> SplitResult:
+def check_url(url: str) -> SplitResult:
     """Take an address apart, without its fragment.
 
     Raises:
@@ -172,13 +172,15 @@ def _resolve(host: str, port: int) -> str:
         raise NotFetched("Its host has no public address.") from exc
     addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
     is_named = host.lower() in settings.PKB_FETCH_HOSTS
-    if not addresses or not (is_named or all(map(is_public, addresses))):
+    if not addresses or not (is_named or all(map(is_public_ip, addresses))):
         raise NotFetched("Its host has no public address.")
     return str(addresses[0])
 
 
 @contextmanager
-def _asked(parts: SplitResult, known: dict[str, str], ends: float) -> Iterator[httpcore.Response]:
+def _send_request(
+    parts: SplitResult, known: dict[str, str], ends: float
+) -> Iterator[httpcore.Response]:
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
     backend = _PinnedBackend(_resolve(host, port), ends)
     wanted = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
@@ -253,21 +255,21 @@ class _PinnedBackend(httpcore.SyncBackend):
     def connect_tcp(
         self, host: str, port: int, *args: Any, **options: Any
     ) -> httpcore.NetworkStream:
-        stream = super().connect_tcp(self._address, port, timeout=_left(self._ends))
-        return _EndingStream(stream, self._ends)
+        stream = super().connect_tcp(self._address, port, timeout=_remaining_s(self._ends))
+        return _DeadlineStream(stream, self._ends)
 
 
-class _EndingStream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     """Lets no step take longer than what is left: a server may send a byte now and then."""
 
     def __init__(self, stream: httpcore.NetworkStream, ends: float) -> None:
         self._stream, self._ends = stream, ends
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(self._ends))
+        return self._stream.read(max_bytes, _remaining_s(self._ends))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(self._ends))
+        self._stream.write(buffer, _remaining_s(self._ends))
 
     def close(self) -> None:
         self._stream.close()
@@ -278,14 +280,16 @@ class _EndingStream(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        left = _left(self._ends)
-        return _EndingStream(self._stream.start_tls(ssl_context, server_hostname, left), self._ends)
+        left = _remaining_s(self._ends)
+        return _DeadlineStream(
+            self._stream.start_tls(ssl_context, server_hostname, left), self._ends
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
 
-def _left(ends: float) -> float:
+def _remaining_s(ends: float) -> float:
     left = ends - monotonic()
     if left <= 0:
         raise httpcore.ReadTimeout

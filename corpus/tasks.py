@@ -38,7 +38,7 @@ from corpus.queue import (
     note_home_worker,
     own_queues,
 )
-from corpus.sites.kept import refresh_due_sites
+from corpus.sites import refresh_due_sites
 from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
 from corpus.watched.sources import start_due_syncs
 

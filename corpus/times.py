@@ -8,6 +8,6 @@ EARLIEST = datetime.min.replace(tzinfo=UTC) + timedelta(days=1)
 LATEST = datetime.max.replace(microsecond=0, tzinfo=UTC) - timedelta(days=1)
 
 
-def can_be_stored(moment: datetime) -> bool:
+def is_storable_time(moment: datetime) -> bool:
     """Tell whether a moment, given with its zone, is within the bounds."""
     return EARLIEST <= moment <= LATEST

@@ -43,7 +43,7 @@ urlpatterns = [
     ),
     path("chunks/<uuid:chunk_id>", documents.ChunkView.as_view(), name="chunk"),
     path("rules", rules.RulesView.as_view(), name="rules"),
-    path("rules/try", rules.RuleTrialView.as_view(), name="try_rule"),
+    path("rules/try", rules.RulePreviewView.as_view(), name="preview_rule"),
     path("rules/<uuid:rule_id>", rules.RuleView.as_view(), name="rule"),
     path("sources", sources.SourcesView.as_view(), name="sources"),
     path("sources/<name:name>/sync", sources.SourceSyncView.as_view(), name="source_sync"),

@@ -46,7 +46,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Fall:
+class Regression:
     """A figure that fell below its baseline."""
 
     difference: Difference
@@ -81,7 +81,7 @@ def _compare_one(measure: Measure, before: Observations, after: Observations) ->
     return Difference(measure.name, measure.label, *values, p, len(shared), measure.better)
 
 
-def find_falls(baseline: Mapping[str, Any], result: Result) -> list[Fall]:
+def find_regressions(baseline: Mapping[str, Any], result: Result) -> list[Regression]:
     """Return what is worse than the baseline by more than its tolerance, or for certain.
 
     Raises:
@@ -91,16 +91,17 @@ def find_falls(baseline: Mapping[str, Any], result: Result) -> list[Fall]:
         observations, tolerances = baseline["observations"], baseline["tolerances"]
         differences = compare(observations, result.observations)
         falls = [
-            Fall(seen, float(tolerances.get(seen.name, DEFAULT_TOLERANCE))) for seen in differences
+            Regression(seen, float(tolerances.get(seen.name, DEFAULT_TOLERANCE)))
+            for seen in differences
         ]
     except (KeyError, TypeError, AttributeError, ValueError) as exc:
         raise InvalidDataSet(f"The baseline is not one of manage.py evaluate: {exc!r}") from exc
     if not differences:
         raise InvalidDataSet("The baseline has no question in common with this evaluation.")
-    return [fall for fall in falls if _is_fall(fall)]
+    return [fall for fall in falls if _is_regression(fall)]
 
 
-def _is_fall(fall: Fall) -> bool:
+def _is_regression(fall: Regression) -> bool:
     seen = fall.difference
     is_certain = seen.loss > 0 and seen.p < SIGNIFICANT_BELOW
     return seen.loss > fall.tolerance or is_certain

@@ -13,7 +13,7 @@ from corpus.errors import InvalidDataSet
 from corpus.models import DEFAULT_COLLECTION, Collection
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.figures import count_by_kind, measure_all, measure_thresholds, measure_timings
-from evaluation.index import Indexed, index_dataset
+from evaluation.index import IndexedDataset, index_dataset
 from evaluation.results import ANSWERS, CLAIMS, FOREIGN, RETRIEVAL, Observation, Result
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
 from qa.configuration import DECIDING_SETTINGS
@@ -36,12 +36,12 @@ Report = Callable[[str, int, int], None]
 """Told a stage's name, how much of it is done, and of how much."""
 
 
-def silent(stage: str, done: int, total: int) -> None:
+def ignore_progress(stage: str, done: int, total: int) -> None:
     """Show no progress."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class EvaluationPlan:
     """What is to be measured.
 
     Attributes:
@@ -59,7 +59,9 @@ class Plan:
     foreign: tuple[GoldQuestion, ...] = ()
 
 
-def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -> Result:
+def evaluate_dataset(
+    dataset: DataSet, *, plan: EvaluationPlan, report: Report = ignore_progress
+) -> Result:
     """Take the documents in, ask, and measure, under the settings in force.
 
     Args:
@@ -72,7 +74,7 @@ def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -
     modes = choose_modes(dataset, plan.modes)
     # Claims bring their evidence with them: nothing is to be taken in.
     if set(modes) == {CLAIMS}:
-        indexed = Indexed(Collection.objects.named(DEFAULT_COLLECTION), {})
+        indexed = IndexedDataset(Collection.objects.named(DEFAULT_COLLECTION), {})
     else:
         indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
     notes = []
@@ -82,7 +84,12 @@ def evaluate_dataset(dataset: DataSet, *, plan: Plan, report: Report = silent) -
 
 
 def evaluate_collection(
-    dataset: DataSet, collection: Collection, *, plan: Plan, notes: Sequence[str], report: Report
+    dataset: DataSet,
+    collection: Collection,
+    *,
+    plan: EvaluationPlan,
+    notes: Sequence[str],
+    report: Report,
 ) -> Result:
     """Ask a collection that is there already; the data set's ids are those of its documents.
 
@@ -95,7 +102,7 @@ def evaluate_collection(
     # All documents, so that one that is found instead of the right one has a name too.
     stored = collection.documents.values_list("pk", flat=True)
     ids |= {str(pk): (str(pk),) for pk in stored}
-    indexed = Indexed(collection, ids)
+    indexed = IndexedDataset(collection, ids)
     return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
 
 
@@ -125,10 +132,10 @@ def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
 
 def _evaluate(
     dataset: DataSet,
-    indexed: Indexed,
+    indexed: IndexedDataset,
     *,
     modes: Sequence[str],
-    plan: Plan,
+    plan: EvaluationPlan,
     report: Report,
     notes: Sequence[str],
 ) -> Result:

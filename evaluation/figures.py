@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.losses import Loss
+from evaluation.failure_stage import FailureStage
 from evaluation.metrics import (
     Array,
     Statistic,
@@ -162,7 +162,7 @@ def measure_all(observations: Observations) -> tuple[Figure, ...]:
 
 
 # What is counted of each kind of question, in the order it is shown.
-BY_KIND = ("asked", "right", "wrong", "refused", *map(str, Loss))
+BY_KIND = ("asked", "right", "wrong", "refused", *map(str, FailureStage))
 
 
 def count_by_kind(
@@ -175,7 +175,7 @@ def count_by_kind(
 
     Returns:
         By kind, in the order they are met: ``asked``, ``right``, ``wrong``, ``refused``, and how
-        many right answers were lost at each ``Loss``. What is lost is wrong or refused as well.
+        many right answers were lost at each ``FailureStage``. These also count as wrong or refused.
     """
     found: dict[str, dict[str, int]] = {}
     for key, row in observed.items():
@@ -184,7 +184,7 @@ def count_by_kind(
         counts["right"] += int(row["right"])
         counts["wrong"] += int(row["answered"] - row["right"])
         counts["refused"] += int(row["refused"])
-        for loss in Loss:
+        for loss in FailureStage:
             counts[loss] += int(row[f"lost_{loss}"])
     return found
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.errors import InvalidDataSet
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
-from evaluation.index import Indexed, index_dataset
+from evaluation.index import IndexedDataset, index_dataset
 from evaluation.metrics import auroc, expected_calibration_error
 from evaluation.results import Progress
 from evaluation.runs import judge_answer
@@ -80,7 +80,7 @@ def group_of(question: GoldQuestion, documents: Mapping[str, GoldDocument]) -> s
 
 
 def _ask(
-    question: GoldQuestion, indexed: Indexed, context: QAContext, *, group: str
+    question: GoldQuestion, indexed: IndexedDataset, context: QAContext, *, group: str
 ) -> Point | None:
     answered = answer_question(
         question.text,

@@ -28,7 +28,7 @@ HASH_CHARS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedDataset:
     """A collection with the data set's ids of its documents.
 
     Attributes:
@@ -41,7 +41,7 @@ class Indexed:
     missing_count: int = 0
 
 
-def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Indexed:
+def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> IndexedDataset:
     """Return the collection of these documents under the settings in force.
 
     Its name has a hash of both: with other documents or other settings it is another one, with
@@ -75,7 +75,7 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
             f"{lacking_count} chunks of {name} have no vector: the embedder failed. "
             "A worker brings them (manage.py worker), --fresh begins anew."
         )
-    return Indexed(collection, _read_ids(collection) if wanted else ids, missing_count)
+    return IndexedDataset(collection, _read_ids(collection) if wanted else ids, missing_count)
 
 
 def collection_name(dataset: DataSet) -> str:

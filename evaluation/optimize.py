@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from corpus.errors import InvalidDataSet, InvalidInput
 from evaluation.datasets import DataSet, GoldQuestion
-from evaluation.evaluate import Report, silent
-from evaluation.index import Indexed, index_dataset
+from evaluation.evaluate import Report, ignore_progress
+from evaluation.index import IndexedDataset, index_dataset
 from evaluation.metrics import contains_gold
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.compile import Case, check_optimizer, compile_program, count_right
@@ -60,7 +60,7 @@ class Compiled:
 
 
 def optimize_answerer(
-    dataset: DataSet, *, compilation: Compilation, report: Report = silent
+    dataset: DataSet, *, compilation: Compilation, report: Report = ignore_progress
 ) -> Compiled:
     """Compile on some of the questions, judge on others, keep what did not get worse.
 
@@ -147,7 +147,9 @@ def _language_model() -> LMAnswerer:
     return found.with_program(AnswerProgram())
 
 
-def _as_case(question: GoldQuestion, *, indexed: Indexed, k: int, context: QAContext) -> Case:
+def _as_case(
+    question: GoldQuestion, *, indexed: IndexedDataset, k: int, context: QAContext
+) -> Case:
     """Find the passages that the product would answer this question from."""
     query = Query(question.text, collection=indexed.collection.address, k=k)
     found = search_passages(query, mode="hybrid", threshold=0.0, rerank=True, context=context)

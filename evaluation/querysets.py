@@ -17,7 +17,7 @@ class QuestionQuerySet(models.QuerySet["Question"]):
         """Keep the questions of a collection that a person has accepted, oldest first."""
         return self.filter(collection=collection, state="accepted").order_by("created_at", "pk")
 
-    def holding(self) -> Self:
+    def with_current_quote(self) -> Self:
         """Keep those whose quote still stands in their document, and those without a document."""
         place = StrIndex("document__raw_text", models.F("quote"))
         return self.annotate(place=place).filter(models.Q(document=None) | models.Q(place__gt=0))

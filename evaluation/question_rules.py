@@ -97,7 +97,7 @@ def _is_name(subject: str) -> bool:
 
 def _ask_for(subject: str, verb: str, rest: str) -> str:
     """Return the question, or nothing where the sentence defines nothing."""
-    named = _in_midst(subject)
+    named = _as_in_sentence(subject)
     if verb == "stands for":
         return f"What does {named} stand for?"
     if verb == "means":
@@ -107,7 +107,7 @@ def _ask_for(subject: str, verb: str, rest: str) -> str:
     return f"What {verb} {named}?"
 
 
-def _in_midst(subject: str) -> str:
+def _as_in_sentence(subject: str) -> str:
     """Return a subject as it stands in the midst of a sentence: names keep their capitals."""
     first, *others = subject.split()
     is_name = first[1:] != first[1:].lower() or any(word[0].isupper() for word in others)

@@ -165,7 +165,7 @@ def read_accepted(collection: Collection) -> tuple[DataSet, int]:
     """
     adopt_feedback(collection)
     accepted = Question.objects.accepted(collection)
-    questions = tuple(_gold(question) for question in accepted.holding())
+    questions = tuple(_gold(question) for question in accepted.with_current_quote())
     name = f"collection-{collection.name}"
     dataset = DataSet(name, queries=queries_of(questions), questions=questions)
     return dataset, accepted.count() - len(questions)

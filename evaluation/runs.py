@@ -7,7 +7,7 @@ from uuid import UUID
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion, Turn
-from evaluation.losses import Loss, find_loss
+from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation, Progress
 from qa import models
@@ -20,8 +20,8 @@ from qa.types import Answer, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
 # What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
-HELD_UP = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
-SPOKEN_AGAINST = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
+SUPPORTED = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
+CONTRADICTED = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ def run_claims(
         found = verify_claim(
             pair.claim, text=pair.text, collection=DEFAULT_COLLECTION, context=context
         )
-        is_against = pair.label in SPOKEN_AGAINST
+        is_against = pair.label in CONTRADICTED
         is_accepted = found.support == "supported"
         observed[pair.id] = {
             "score": found.score,
-            "held_up": float(pair.label in HELD_UP),
+            "held_up": float(pair.label in SUPPORTED),
             "not_against": float(not is_against),
             "against": float(is_against),
-            "accepted_held_up": float(is_accepted and pair.label in HELD_UP),
+            "accepted_held_up": float(is_accepted and pair.label in SUPPORTED),
             "accepted_against": float(is_accepted and is_against),
         }
         progress(count, len(pairs))
@@ -220,7 +220,7 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
     wanted = set(question.doc_ids) if question.is_answerable else set()
     cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
     is_right = _says(answer.text, gold) if gold else cited_gold > 0
-    lost = find_loss(answered, gold) if gold and not is_right else None
+    lost = find_failure_stage(answered, gold) if gold and not is_right else None
     short = answer.text[slice(*answer.short)] if answer.short else ""
     return {
         "asked": 1.0,
@@ -244,7 +244,7 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "contains": contains_gold(answer.text, gold),
         "right": float(is_right),
         "words": float(len(answer.text.split())),
-        **{f"lost_{loss}": float(loss == lost) for loss in Loss},
+        **{f"lost_{loss}": float(loss == lost) for loss in FailureStage},
         "confidence": answer.confidence,
         "with_doc": float(bool(wanted)),
         "cites_gold": float(cited_gold > 0),

@@ -6,7 +6,7 @@ from threading import Thread, main_thread
 import structlog
 from django.conf import settings
 
-from corpus.backends import Model
+from corpus.backends import LoadableModel
 from corpus.embedders import embedders, get_embedder
 from corpus.errors import BackendError
 from qa.context import EXTRACTIVE, answerers, default_answerer_name, get_answerer
@@ -27,7 +27,7 @@ def start_loading() -> Thread:
     return thread
 
 
-def question_models() -> tuple[Model, ...]:
+def question_models() -> tuple[LoadableModel, ...]:
     """Return what every question of a new collection needs."""
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from django.conf import settings
 
-from corpus.backends import BackendRegistry, Model
+from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import InvalidInput
 from qa.concurrency import Listener, NullListener, run_cancellable, run_with_progress
 from qa.grounding.citations import CitationVerifier
@@ -28,7 +28,7 @@ EXTRACTIVE = "extractive"
 LANGUAGE_MODEL = "default"
 
 
-class Answerer(Model, Protocol):
+class Answerer(LoadableModel, Protocol):
     """Drafts an answer from passages.
 
     Attributes:

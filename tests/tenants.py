@@ -12,7 +12,7 @@ from accounts.keys import create_key
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.models import IdempotentRequest, Job, WatchedFolder
-from corpus.sites.kept import Limits, keep_site
+from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
 from qa.models import Answer, ChatStream, Session
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
@@ -46,7 +46,7 @@ def make_ida() -> Tenant:
         stored = ingest_text_of(collection)(
             SECRET, title="Marigold", tags=("ottermol",), source_uri=f"{ADDRESS}tower"
         )
-        site, _ = keep_site(ADDRESS, Limits(), collection=collection)
+        site, _ = add_site(ADDRESS, SiteLimits(), collection=collection)
         job = Job.objects.create(kind="edit", collection=collection, errors=[{"path": "zinnia"}])
         watched = WatchedFolder.objects.create(collection=collection, path="/srv/zinnia")
         Question.objects.create(collection=collection, text="Where is the marigold key?")

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.deprecation import MiddlewareMixin
 
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 
 # Where people look: the others answer with problem details.
 _APPS_OF_PAGES = frozenset({"web", "admin"})
@@ -19,7 +19,7 @@ class PageErrorMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if match is None or match.app_name not in _APPS_OF_PAGES:
             return None
-        told = as_pkb_error(exception)
+        told = translate_error(exception)
         if told is None:
             return None
         is_part = "HX-Request" in request.headers

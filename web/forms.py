@@ -21,7 +21,7 @@ from corpus.models import (
     Job,
 )
 from corpus.models.document_lists import SORTS
-from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
+from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 
 MODES = [

@@ -203,7 +203,7 @@ def _link(token: Token, links: list[bool]) -> Iterator[Element]:
 
 def _text(token: Token, content: str, places: list[int]) -> Iterator[Part]:
     at = token.meta["at"]
-    if token.meta.get("is_address"):  # spelt anew by the parser
+    if token.meta.get("is_url"):  # spelt anew by the parser
         yield Piece(places[at + 1], places[token.meta["to"] - 1], token.content, is_whole=True)
     elif token.content:
         yield from _pieces(token.content, places[at : at + len(token.content)])
@@ -300,7 +300,7 @@ def _placed(rule: _Rule) -> _Rule:
         for token in state.tokens[count:] if not silent else ():
             if "at" not in token.meta:
                 token.meta |= {"at": at, "to": state.pos}
-                token.meta["is_address"] = rule is rules_inline.autolink
+                token.meta["is_url"] = rule is rules_inline.autolink
             at += len(token.content)
         return True
 

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from accounts.models import MAX_ACTION_CHARS, Event
 from corpus.access.principal import Scope
-from corpus.api.fields import Text, ZonedDateTime
-from corpus.api.pagination import NewestFirst
+from corpus.api.fields import StrictCharField, ZonedDateTimeField
+from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 
 
@@ -27,9 +27,9 @@ class EventResponse(serializers.ModelSerializer[Event]):
 
 
 class EventFilter(serializers.Serializer[Any]):
-    since = ZonedDateTime(required=False)
-    username = Text(max_length=150, required=False)
-    action = Text(max_length=MAX_ACTION_CHARS, required=False)
+    since = ZonedDateTimeField(required=False)
+    username = StrictCharField(max_length=150, required=False)
+    action = StrictCharField(max_length=MAX_ACTION_CHARS, required=False)
 
 
 @endpoint(
@@ -41,7 +41,7 @@ class AuditView(generics.ListAPIView[Event]):
     """Who did what, newest first."""
 
     serializer_class = EventResponse
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Event]:
         choice = EventFilter(data=self.request.query_params)

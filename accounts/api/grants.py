@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.grants import get_owned_collection, grant_role, list_grants, revoke_grant, set_public
-from corpus.api.fields import Text
+from corpus.api.fields import StrictCharField
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
 from corpus.models import Collection, Grant
@@ -24,8 +24,8 @@ class GrantResponse(serializers.Serializer[Grant]):
 
 
 class GrantInput(serializers.Serializer[Any]):
-    user = Text(max_length=150, default="", help_text="a user's name; or name a group")
-    group = Text(max_length=150, default="", help_text="a group's name")
+    user = StrictCharField(max_length=150, default="", help_text="a user's name; or name a group")
+    group = StrictCharField(max_length=150, default="", help_text="a group's name")
     role = serializers.ChoiceField(Grant.Role.choices)
 
 

@@ -17,7 +17,7 @@ from corpus.admin.base import (
     read_tag,
     tag_action_form,
 )
-from corpus.api.documents import DocumentShown
+from corpus.api.documents import DocumentResponse
 from corpus.errors import PkbError
 from corpus.ingestion import reingest_document
 from corpus.models import Document
@@ -120,7 +120,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     def export(self, request: HttpRequest, documents: QuerySet[Document]) -> HttpResponse:
         rows = documents.defer(None).defer("outline")
         lines = [
-            json.dumps(DocumentShown(row).data | {"text": row.raw_text}, default=str)
+            json.dumps(DocumentResponse(row).data | {"text": row.raw_text}, default=str)
             for row in rows
         ]
         reply = HttpResponse("\n".join([*lines, ""]), content_type="application/x-ndjson")

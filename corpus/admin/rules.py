@@ -10,8 +10,8 @@ from unfold.admin import ModelAdmin
 from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.models import Collection, Rule
-from corpus.rules import try_rule
-from corpus.rules.conditions import FIELDS, settle_rule
+from corpus.rules import preview_rule
+from corpus.rules.conditions import FIELDS, validate_rule
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -22,7 +22,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
         try:
-            settled = settle_rule({field: given.get(field) for field in FIELDS})
+            settled = validate_rule({field: given.get(field) for field in FIELDS})
         except InvalidInput as exc:
             raise ValidationError({exc.field: exc.detail}) from exc
         into = settled["collection"]
@@ -69,7 +69,7 @@ class RuleAdmin(ModelAdmin):
     @admin.action(description="Try: count what each would change")
     def try_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
         for rule in rules:
-            trial = try_rule(rule)
+            trial = preview_rule(rule)
             counts = f"{trial.matching_count} documents, {trial.changing_count} lack a tag of it"
             self.message_user(request, f"{rule}: {counts}.")
 

@@ -11,8 +11,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import current_user_id
-from corpus.api.fields import CollectionAddress, CollectionName, Text, Whole
-from corpus.api.pagination import ByCreation
+from corpus.api.fields import (
+    CollectionNameField,
+    QualifiedNameField,
+    StrictCharField,
+    StrictIntegerField,
+)
+from corpus.api.pagination import CreationPagination
 from corpus.catalogue import change_collection, create_collection, delete_collection
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import (
@@ -27,7 +32,7 @@ from corpus.models import DEFAULT_COLLECTION, Collection, Grant
 from corpus.user_bounds import read_use
 
 
-class ChunkingShown(serializers.Serializer[Any]):
+class ChunkingResponse(serializers.Serializer[Any]):
     strategy = serializers.CharField(source="chunk_strategy")
     size = serializers.IntegerField(source="chunk_size")
     overlap = serializers.IntegerField(source="chunk_overlap")
@@ -37,49 +42,49 @@ class ChunkingShown(serializers.Serializer[Any]):
 
 class ChunkingInput(serializers.Serializer[Any]):
     strategy = serializers.ChoiceField(Collection.Strategy.choices, required=False)
-    size = Whole(min_value=16, max_value=40_000, required=False)
-    overlap = Whole(min_value=0, max_value=20_000, required=False)
-    overlap_sentences = Whole(min_value=0, max_value=10, required=False)
+    size = StrictIntegerField(min_value=16, max_value=40_000, required=False)
+    overlap = StrictIntegerField(min_value=0, max_value=20_000, required=False)
+    overlap_sentences = StrictIntegerField(min_value=0, max_value=10, required=False)
     unit = serializers.ChoiceField(Collection.Unit.choices, required=False)
 
 
 class CollectionInput(serializers.Serializer[Any]):
-    name = CollectionName()
-    description = Text(max_length=10_000, default="", allow_blank=True)
-    embedding_model = Text(max_length=200, required=False)
-    dimension = Whole(min_value=1, max_value=4_000, required=False)
+    name = CollectionNameField()
+    description = StrictCharField(max_length=10_000, default="", allow_blank=True)
+    embedding_model = StrictCharField(max_length=200, required=False)
+    dimension = StrictIntegerField(min_value=1, max_value=4_000, required=False)
     distance = serializers.ChoiceField(Collection.Distance.choices, required=False)
     language = serializers.ChoiceField(LANGUAGES, default=ENGLISH)
     chunking = ChunkingInput(required=False)
 
 
 class IndexInput(serializers.Serializer[Any]):
-    index_name = CollectionName()
-    description = Text(max_length=10_000, default="", allow_blank=True)
-    embedding_model = Text(max_length=200, required=False)
-    dimension = Whole(min_value=1, max_value=4_000, required=False)
+    index_name = CollectionNameField()
+    description = StrictCharField(max_length=10_000, default="", allow_blank=True)
+    embedding_model = StrictCharField(max_length=200, required=False)
+    dimension = StrictIntegerField(min_value=1, max_value=4_000, required=False)
     chunking = ChunkingInput(required=False)
 
 
-class IndexMade(serializers.Serializer[Any]):
+class IndexResponse(serializers.Serializer[Any]):
     index_name = serializers.CharField()
     status = serializers.ChoiceField(["created"])
     message = serializers.CharField()
 
 
-class CollectionChange(serializers.Serializer[Any]):
-    name = CollectionName(required=False)
-    description = Text(max_length=10_000, required=False, allow_blank=True)
+class CollectionUpdate(serializers.Serializer[Any]):
+    name = CollectionNameField(required=False)
+    description = StrictCharField(max_length=10_000, required=False, allow_blank=True)
     chunking = ChunkingInput(required=False)
 
 
-class CollectionShown(serializers.ModelSerializer[Collection]):
+class CollectionResponse(serializers.ModelSerializer[Collection]):
     name = serializers.CharField(source="address")
     owner = serializers.CharField(
         source="owner.username", default=None, allow_null=True, help_text="null: the superusers'"
     )
     role = serializers.ChoiceField(Grant.Role.choices, help_text="yours")
-    chunking = ChunkingShown(source="*")
+    chunking = ChunkingResponse(source="*")
     document_count = serializers.IntegerField()
     chunk_count = serializers.IntegerField()
 
@@ -92,23 +97,23 @@ class CollectionShown(serializers.ModelSerializer[Collection]):
         ]  # fmt: skip
 
 
-class CollectionChoice(serializers.Serializer[Any]):
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
+class CollectionParams(serializers.Serializer[Any]):
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
 
 
-class DeletionChoice(serializers.Serializer[Any]):
+class DeletionParams(serializers.Serializer[Any]):
     if_empty = serializers.BooleanField(default=False)
 
 
-class Use(serializers.Serializer[Any]):
+class Usage(serializers.Serializer[Any]):
     used = serializers.IntegerField()
     bound = serializers.IntegerField(allow_null=True, help_text="null: none")
 
 
-class YourUse(serializers.Serializer[Any]):
-    size_bytes = Use()
-    documents = Use()
-    jobs = Use(help_text="unfinished ones")
+class UserUsage(serializers.Serializer[Any]):
+    size_bytes = Usage()
+    documents = Usage()
+    jobs = Usage(help_text="unfinished ones")
 
 
 class Stats(serializers.Serializer[Any]):
@@ -116,7 +121,7 @@ class Stats(serializers.Serializer[Any]):
     total_chunks = serializers.IntegerField()
     embedding_dimension = serializers.IntegerField()
     model_name = serializers.CharField()
-    your_use = YourUse(
+    your_use = UserUsage(
         allow_null=True,
         help_text="of all your collections, and your jobs; null: no setting bounds what you have",
     )
@@ -135,13 +140,13 @@ class CollectionsView(generics.ListAPIView[Collection]):
     """The collections."""
 
     errors: ClassVar[Errors] = {"post": [CollectionExists]}
-    serializer_class = CollectionShown
-    pagination_class = ByCreation
+    serializer_class = CollectionResponse
+    pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Collection]:
         return Collection.objects.counted().with_role().select_related("owner")
 
-    @extend_schema(request=CollectionInput, responses={201: CollectionShown})
+    @extend_schema(request=CollectionInput, responses={201: CollectionResponse})
     def post(self, request: Request) -> Response:
         form = CollectionInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -154,7 +159,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
             chunking=given.get("chunking"),
             language=given["language"],
         )
-        return Response(_shown_collection(given["name"]), status=201)
+        return Response(_collection_response(given["name"]), status=201)
 
 
 @endpoint(
@@ -170,7 +175,7 @@ class CreateView(APIView):
 
     errors: ClassVar[Errors] = {"post": [CollectionExists]}
 
-    @extend_schema(request=IndexInput, responses={201: IndexMade})
+    @extend_schema(request=IndexInput, responses={201: IndexResponse})
     def post(self, request: Request) -> Response:
         form = IndexInput(data=request.data)
         form.is_valid(raise_exception=True)
@@ -181,7 +186,7 @@ class CreateView(APIView):
             "status": "created",
             "message": f"Embedded by {made.embedding_model}, {made.dimension} dimensions.",
         }
-        return Response(IndexMade(body).data, status=201)
+        return Response(IndexResponse(body).data, status=201)
 
 
 @endpoint(
@@ -203,34 +208,34 @@ class CollectionView(APIView):
         "delete": [CollectionNotFound, CollectionProtected, CollectionNotEmpty],
     }
 
-    @extend_schema(responses={200: CollectionShown})
+    @extend_schema(responses={200: CollectionResponse})
     def get(self, request: Request, name: str) -> Response:
-        return Response(_shown_collection(name))
+        return Response(_collection_response(name))
 
-    @extend_schema(request=CollectionChange, responses={200: CollectionShown})
+    @extend_schema(request=CollectionUpdate, responses={200: CollectionResponse})
     def patch(self, request: Request, name: str) -> Response:
-        form = CollectionChange(data=request.data)
+        form = CollectionUpdate(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
         if given.pop("name", name) != name:
             raise ValidationError({"name": ["A collection keeps its name."]})
         change_collection(name, **given)
-        return Response(_shown_collection(name))
+        return Response(_collection_response(name))
 
-    @extend_schema(parameters=[DeletionChoice], responses={204: None})
+    @extend_schema(parameters=[DeletionParams], responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
-        choice = DeletionChoice(data=request.query_params)
+        choice = DeletionParams(data=request.query_params)
         choice.is_valid(raise_exception=True)
         delete_collection(name, if_empty=choice.validated_data["if_empty"])
         return Response(status=204)
 
 
-def _counted_collection(name: str) -> Any:
+def _collection_with_counts(name: str) -> Any:
     return Collection.objects.counted().with_role().named(name)
 
 
-def _shown_collection(name: str) -> Any:
-    return CollectionShown(_counted_collection(name)).data
+def _collection_response(name: str) -> Any:
+    return CollectionResponse(_collection_with_counts(name)).data
 
 
 @endpoint(GET=Endpoint("get_stats", tag="Documents", summary="Count documents and chunks"))
@@ -239,11 +244,11 @@ class StatsView(APIView):
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 
-    @extend_schema(parameters=[CollectionChoice], responses={200: Stats})
+    @extend_schema(parameters=[CollectionParams], responses={200: Stats})
     def get(self, request: Request) -> Response:
-        choice = CollectionChoice(data=request.query_params)
+        choice = CollectionParams(data=request.query_params)
         choice.is_valid(raise_exception=True)
-        collection = _counted_collection(choice.validated_data["collection"])
+        collection = _collection_with_counts(choice.validated_data["collection"])
         stats = {
             "total_documents": collection.document_count,
             "total_chunks": collection.chunk_count,

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionAddress, TagList, Text
-from corpus.api.pagination import ByCreation, ByOrdinal
+from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField
+from corpus.api.pagination import CreationPagination, OrdinalPagination
 from corpus.catalogue import delete_document
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
@@ -22,7 +22,7 @@ from corpus.roots.names import shown_address, shown_path
 from corpus.tags import normalize_tags
 
 
-class DocumentShown(serializers.ModelSerializer[Document]):
+class DocumentResponse(serializers.ModelSerializer[Document]):
     source_uri = serializers.SerializerMethodField()
     file_path = serializers.SerializerMethodField()
     collection = serializers.CharField(source="collection.address")
@@ -51,7 +51,7 @@ class DocumentText(serializers.Serializer[Any]):
     text = serializers.CharField(source="raw_text")
 
 
-class ChunkShown(serializers.ModelSerializer[Chunk]):
+class ChunkResponse(serializers.ModelSerializer[Chunk]):
     document_id = serializers.UUIDField()
     collection = serializers.CharField(source="collection.address")
     preview = serializers.CharField(source="text_preview")
@@ -70,11 +70,11 @@ class ChunkShown(serializers.ModelSerializer[Chunk]):
 
 
 class DocumentFilter(serializers.Serializer[Any]):
-    collection = CollectionAddress(required=False)
-    tag = TagList(default=list)
+    collection = QualifiedNameField(required=False)
+    tag = TagListField(default=list)
     status = serializers.ChoiceField(Document.Status.choices, required=False)
-    source = Text(max_length=100, required=False)  # type: ignore[assignment]
-    q = Text(max_length=1_000, required=False)
+    source = StrictCharField(max_length=100, required=False)  # type: ignore[assignment]
+    q = StrictCharField(max_length=1_000, required=False)
 
 
 @endpoint(GET=Endpoint("list_documents", tag="Documents", summary="List documents"))
@@ -82,8 +82,8 @@ class DocumentsView(generics.ListAPIView[Document]):
     """The documents, without their text."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
-    serializer_class = DocumentShown
-    pagination_class = ByCreation
+    serializer_class = DocumentResponse
+    pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Document]:
         choice = DocumentFilter(data=self.request.query_params)
@@ -110,10 +110,10 @@ class DocumentsView(generics.ListAPIView[Document]):
 class DocumentView(APIView):
     """One document."""
 
-    @extend_schema(responses={200: DocumentShown})
+    @extend_schema(responses={200: DocumentResponse})
     def get(self, request: Request, document_id: UUID) -> Response:
         document = get_object_or_404(Document.objects.listed(), pk=document_id)
-        return Response(DocumentShown(document).data)
+        return Response(DocumentResponse(document).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, document_id: UUID) -> Response:
@@ -148,8 +148,8 @@ class DocumentTextView(APIView):
 class DocumentChunksView(generics.ListAPIView[Chunk]):
     """The chunks of a document, in order."""
 
-    serializer_class = ChunkShown
-    pagination_class = ByOrdinal
+    serializer_class = ChunkResponse
+    pagination_class = OrdinalPagination
 
     def get_queryset(self) -> QuerySet[Chunk]:
         document = get_object_or_404(Document.objects.only("id"), pk=self.kwargs["document_id"])
@@ -160,6 +160,6 @@ class DocumentChunksView(generics.ListAPIView[Chunk]):
 class ChunkView(APIView):
     """One chunk."""
 
-    @extend_schema(responses={200: ChunkShown})
+    @extend_schema(responses={200: ChunkResponse})
     def get(self, request: Request, chunk_id: UUID) -> Response:
-        return Response(ChunkShown(get_object_or_404(Chunk.objects.shown(), pk=chunk_id)).data)
+        return Response(ChunkResponse(get_object_or_404(Chunk.objects.shown(), pk=chunk_id)).data)

@@ -11,10 +11,10 @@ from rest_framework.utils import json
 from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import ADDRESS_PATTERN, NAME_PATTERN
-from corpus.times import EARLIEST, LATEST, can_be_stored
+from corpus.times import EARLIEST, LATEST, is_storable_time
 
 
-class Text(serializers.CharField):
+class StrictCharField(serializers.CharField):
     """A JSON string; numbers are not turned into text, and blanks around it count."""
 
     def to_internal_value(self, data: Any) -> str:
@@ -25,7 +25,7 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
-class Whole(serializers.IntegerField):
+class StrictIntegerField(serializers.IntegerField):
     """A JSON whole number, which 2.0 is too; a string or a truth value is none."""
 
     def to_internal_value(self, data: Any) -> int:
@@ -35,7 +35,7 @@ class Whole(serializers.IntegerField):
         return int(super().to_internal_value(int(data)))
 
 
-class Truth(serializers.BooleanField):
+class StrictBooleanField(serializers.BooleanField):
     """A JSON truth value."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -44,7 +44,7 @@ class Truth(serializers.BooleanField):
         return data
 
 
-class Number(serializers.FloatField):
+class StrictFloatField(serializers.FloatField):
     """A JSON number; a string or a truth value is none."""
 
     def to_internal_value(self, data: Any) -> float:
@@ -53,7 +53,7 @@ class Number(serializers.FloatField):
         return super().to_internal_value(data)
 
 
-class RawText(Text):
+class UncheckedCharField(StrictCharField):
     """Text that is judged later: it may be empty, blank, or hold any character."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -61,7 +61,7 @@ class RawText(Text):
         self.validators = []
 
 
-class CollectionName(serializers.RegexField):
+class CollectionNameField(serializers.RegexField):
     pattern = NAME_PATTERN
 
     def __init__(self, **kwargs: Any) -> None:
@@ -73,13 +73,13 @@ class CollectionName(serializers.RegexField):
         return super().to_internal_value(data)
 
 
-class CollectionAddress(CollectionName):
+class QualifiedNameField(CollectionNameField):
     """What a collection that is there is called: ``handbook``, or Ida's ``handbook@ida``."""
 
     pattern = ADDRESS_PATTERN
 
 
-class ZonedDateTime(serializers.DateTimeField):
+class ZonedDateTimeField(serializers.DateTimeField):
     """ISO 8601 with a zone; without one the moment is not known."""
 
     default_error_messages = {
@@ -90,13 +90,13 @@ class ZonedDateTime(serializers.DateTimeField):
     def enforce_timezone(self, value: datetime) -> datetime:
         if value.tzinfo is None:
             self.fail("naive")
-        if not can_be_stored(value):
+        if not is_storable_time(value):
             self.fail("range")
         # Postgres knows no zone that is 16 hours away; some clients do.
         return value.astimezone(UTC)
 
 
-class JsonObject(serializers.DictField):
+class JsonObjectField(serializers.DictField):
     """A JSON object that can be stored."""
 
     default_error_messages = {
@@ -110,7 +110,7 @@ class JsonObject(serializers.DictField):
         return super().to_internal_value(data)
 
 
-class WrittenObject(JsonObject):
+class JsonFormField(JsonObjectField):
     """A JSON object, written out in a field of a form."""
 
     default_error_messages = {"json": "A JSON object is needed."}
@@ -138,10 +138,10 @@ class FilterField(serializers.Field[Any, Any, Any, Any]):
             raise serializers.ValidationError(found) from exc
 
 
-class TagList(serializers.ListField):
+class TagListField(serializers.ListField):
     """Tags; in a query or a form the field repeats, in JSON it is a list of strings."""
 
-    child = Text(allow_blank=True, max_length=1_000)
+    child = StrictCharField(allow_blank=True, max_length=1_000)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=100, **kwargs)

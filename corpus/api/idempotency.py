@@ -15,10 +15,10 @@ from corpus.models import Document, IdempotentRequest
 MAX_KEY_CHARS = 255
 
 
-def answered_once(
-    key: str, *, fingerprint: Mapping[str, Any], act: Callable[[], Response]
+def respond_idempotently(
+    key: str, *, fingerprint: Mapping[str, Any], respond: Callable[[], Response]
 ) -> Response:
-    """Return what ``act`` answers; for a key that was answered before, that answer.
+    """Return what ``respond`` answers; for a key that was answered before, that answer.
 
     Only a success is kept: a failed request may be tried again under its key.
 
@@ -28,16 +28,16 @@ def answered_once(
         IdempotencyKeyReused: The key came with another request before.
     """
     if not key:
-        return act()
+        return respond()
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
     asker = {"made_by": current_user_id(), "made_with": current_bound_key_id()}
-    with _held(f"{asker['made_by']}:{asker['made_with']}:{key}"):
+    with _key_lock(f"{asker['made_by']}:{asker['made_with']}:{key}"):
         kept = IdempotentRequest.objects.filter(key=key, **asker).first()
         if kept is None:
-            response = act()
-            _keep(key, digest, response)
+            response = respond()
+            _save_response(key, digest, response)
             return response
     if kept.request_sha256 != digest:
         raise IdempotencyKeyReused(f"The key {key!r} was used with another body.")
@@ -45,7 +45,7 @@ def answered_once(
 
 
 @transaction.atomic
-def _keep(key: str, digest: str, response: Response) -> None:
+def _save_response(key: str, digest: str, response: Response) -> None:
     """Keep an answer, unless the document that it names was deleted this moment."""
     named = response.data.get("document_id")
     if named is None or Document.objects.keep_in_place([str(named)]):
@@ -68,7 +68,7 @@ def _digest(fingerprint: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _held(key: str) -> Iterator[None]:
+def _key_lock(key: str) -> Iterator[None]:
     """Let one request of a key act at a time; a lock of the session, freed if it dies.
 
     Nobody waits for it: each that did would hold a database connection meanwhile.

@@ -12,16 +12,16 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from corpus.api.fields import (
-    CollectionAddress,
-    JsonObject,
-    RawText,
-    TagList,
-    Text,
-    WrittenObject,
-    ZonedDateTime,
+    JsonFormField,
+    JsonObjectField,
+    QualifiedNameField,
+    StrictCharField,
+    TagListField,
+    UncheckedCharField,
+    ZonedDateTimeField,
 )
-from corpus.api.idempotency import MAX_KEY_CHARS, answered_once
-from corpus.api.jobs import IngestFolder, JobShown, ingest_folder
+from corpus.api.idempotency import MAX_KEY_CHARS, respond_idempotently
+from corpus.api.jobs import IngestFolder, JobResponse, ingest_folder
 from corpus.catalogue import open_collection
 from corpus.endpoints import EXAMPLE_TEXT, Body, Cost, Endpoint, endpoint
 from corpus.errors import (
@@ -42,30 +42,30 @@ from corpus.tags import normalize_tags
 
 
 class _DocumentAttributes(serializers.Serializer[Any]):
-    tags = TagList(default=list)
-    source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
-    source_uri = Text(max_length=2048, default="", allow_blank=True)
-    title = Text(max_length=512, default="", allow_blank=True)
-    created_at = ZonedDateTime(default=None, allow_null=True)
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    metadata = JsonObject(default=dict)
+    tags = TagListField(default=list)
+    source = StrictCharField(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
+    source_uri = StrictCharField(max_length=2048, default="", allow_blank=True)
+    title = StrictCharField(max_length=512, default="", allow_blank=True)
+    created_at = ZonedDateTimeField(default=None, allow_null=True)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    metadata = JsonObjectField(default=dict)
 
 
 class IngestText(_DocumentAttributes):
-    text = RawText()
+    text = UncheckedCharField()
 
 
-class IngestAddress(_DocumentAttributes):
-    url = Text(max_length=2048, help_text="fetched where PKB_FETCH allows it")
+class IngestUrl(_DocumentAttributes):
+    url = StrictCharField(max_length=2048, help_text="fetched where PKB_FETCH allows it")
     source_uri = None  # type: ignore[assignment]
 
 
 class IngestFile(_DocumentAttributes):
     file = serializers.FileField(allow_empty_file=True)
-    metadata = WrittenObject(default=dict)
+    metadata = JsonFormField(default=dict)
 
 
-class Ingested(serializers.Serializer[Any]):
+class IngestResponse(serializers.Serializer[Any]):
     document_id = serializers.UUIDField()
     chunk_ids = serializers.ListField(child=serializers.UUIDField())
     chunk_count = serializers.IntegerField()
@@ -73,7 +73,7 @@ class Ingested(serializers.Serializer[Any]):
     collection = serializers.CharField()
 
 
-class IngestedInPart(Ingested):
+class PartialIngestResponse(IngestResponse):
     """Some chunks have no vector yet; a job brings them."""
 
     embedded_count = serializers.IntegerField()
@@ -83,7 +83,7 @@ class IngestedInPart(Ingested):
         return Document.Status.PROCESSING.value
 
 
-REPLY = PolymorphicProxySerializer("IngestReply", [Ingested, IngestedInPart], None)
+REPLY = PolymorphicProxySerializer("IngestReply", [IngestResponse, PartialIngestResponse], None)
 
 
 KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
@@ -109,20 +109,18 @@ class IngestView(APIView):
     parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
 
     @extend_schema(
-        request=PolymorphicProxySerializer(
-            "Ingest", [IngestText, IngestFolder, IngestAddress], None
-        ),
+        request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder, IngestUrl], None),
         parameters=[OpenApiParameter("Idempotency-Key", KEY, OpenApiParameter.HEADER)],
-        responses={201: REPLY, 200: REPLY, 202: JobShown},
+        responses={201: REPLY, 200: REPLY, 202: JobResponse},
     )
     def post(self, request: Request) -> Response:
         form = _ingest_form(request)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        return answered_once(
+        return respond_idempotently(
             request.headers.get("Idempotency-Key", ""),
             fingerprint=given,
-            act=lambda: (
+            respond=lambda: (
                 ingest_folder(request, given) if "content_path" in given else _ingest(given)
             ),
         )
@@ -130,7 +128,7 @@ class IngestView(APIView):
 
 def _ingest_form(request: Request) -> Any:
     if not (request.content_type or "").startswith("multipart/"):
-        forms = {"content_path": IngestFolder, "url": IngestAddress}
+        forms = {"content_path": IngestFolder, "url": IngestUrl}
         named = [form for field, form in forms.items() if field in request.data]
         return (named or [IngestText])[0](data=request.data)
     return IngestFile(data=request.data)
@@ -160,7 +158,7 @@ def _ingest(given: dict[str, Any]) -> Response:
         stored = ingest_text(
             given["text"], collection=collection, attributes=attributes, place=True
         )
-    shown = Ingested if stored.is_complete else IngestedInPart
+    shown = IngestResponse if stored.is_complete else PartialIngestResponse
     return Response(shown(stored).data, status=201 if stored.is_new else 200)
 
 

@@ -12,8 +12,14 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
-from corpus.api.pagination import NewestFirst
+from corpus.api.fields import (
+    QualifiedNameField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictIntegerField,
+    TagListField,
+)
+from corpus.api.pagination import NewestFirstPagination
 from corpus.catalogue import open_collection
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
@@ -37,31 +43,31 @@ from corpus.tags import normalize_tags
 PATH_CHARS = 4096
 
 
-def _path() -> Text:
+def _path_field() -> StrictCharField:
     # Text: a path may begin and end with spaces.
-    return Text(max_length=PATH_CHARS, trim_whitespace=False)
+    return StrictCharField(max_length=PATH_CHARS, trim_whitespace=False)
 
 
-class _FolderChoices(serializers.Serializer[Any]):
-    force_reindex = Truth(default=False)
-    batch_size = Whole(
+class _FolderOptions(serializers.Serializer[Any]):
+    force_reindex = StrictBooleanField(default=False)
+    batch_size = StrictIntegerField(
         default=DEFAULT_BATCH_SIZE, min_value=1, max_value=1_000, help_text="files listed at a time"
     )
 
 
-class IngestFolder(_FolderChoices):
-    content_path = _path()
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    tags = TagList(default=list)
-    source = Text(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
+class IngestFolder(_FolderOptions):
+    content_path = _path_field()
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    tags = TagListField(default=list)
+    source = StrictCharField(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
 
 
-class EncodeBatch(_FolderChoices):
-    directory_path = _path()
-    index_name = CollectionAddress()
+class EncodeBatch(_FolderOptions):
+    directory_path = _path_field()
+    index_name = QualifiedNameField()
 
 
-class EncodeBatchStarted(serializers.Serializer[Any]):
+class EncodeBatchResponse(serializers.Serializer[Any]):
     status = serializers.ChoiceField(Job.Status.choices)
     message = serializers.CharField()
     index_name = serializers.CharField()
@@ -69,11 +75,11 @@ class EncodeBatchStarted(serializers.Serializer[Any]):
 
 
 class EncodeDoc(serializers.Serializer[Any]):
-    document_path = _path()
-    index_name = CollectionAddress()
+    document_path = _path_field()
+    index_name = QualifiedNameField()
 
 
-class EncodedDoc(serializers.Serializer[Any]):
+class EncodeDocResponse(serializers.Serializer[Any]):
     status = serializers.CharField(help_text="added, replaced or unchanged")
     chunks_created = serializers.IntegerField(help_text="chunks of the document")
     index_name = serializers.CharField()
@@ -88,7 +94,7 @@ class JobError(serializers.Serializer[Any]):
         return super().to_representation({**instance, "path": shown_path(instance["path"])})
 
 
-class JobShown(serializers.ModelSerializer[Job]):
+class JobResponse(serializers.ModelSerializer[Job]):
     collection = serializers.CharField(source="collection.address")
     skipped = serializers.DictField(
         child=serializers.IntegerField(), help_text="files of the folder passed over, by kind"
@@ -106,7 +112,7 @@ class JobShown(serializers.ModelSerializer[Job]):
 class JobFilter(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(Job.Kind.choices, required=False)
     status = serializers.ChoiceField(Job.Status.choices, required=False)
-    collection = CollectionAddress(required=False)
+    collection = QualifiedNameField(required=False)
 
 
 SOURCE = "api"
@@ -115,19 +121,19 @@ SOURCE = "api"
 def ingest_folder(request: Request, given: dict[str, Any]) -> Response:
     """Begin to mirror a folder below an allowed root."""
     tags = normalize_tags(given["tags"])
-    job = _start(
+    job = _start_sync(
         given["content_path"], given["collection"], given, source=given["source"], tags=tags
     )
-    return shown_job(request, job)
+    return job_response(request, job)
 
 
-def shown_job(request: Request, job: Job) -> Response:
+def job_response(request: Request, job: Job) -> Response:
     """Render a job that was taken on."""
     url = reverse("job", args=[job.pk], request=request)
-    return Response(JobShown(job).data, status=202, headers={"Location": url})
+    return Response(JobResponse(job).data, status=202, headers={"Location": url})
 
 
-def _start(path: str, collection: str, given: dict[str, Any], **labels: Any) -> Job:
+def _start_sync(path: str, collection: str, given: dict[str, Any], **labels: Any) -> Job:
     folder = find_allowed(path, folder=True)
     options = SyncOptions(
         paths=(str(folder.path),),
@@ -156,7 +162,7 @@ class EncodeDocView(APIView):
         "post": [PathIngestionOff, CollectionNotFound, PathNotFound, UnprocessableContent]
     }
 
-    @extend_schema(request=EncodeDoc, responses={200: EncodedDoc})
+    @extend_schema(request=EncodeDoc, responses={200: EncodeDocResponse})
     def post(self, request: Request) -> Response:
         form = EncodeDoc(data=request.data)
         form.is_valid(raise_exception=True)
@@ -174,7 +180,7 @@ class EncodeDocView(APIView):
             "chunks_created": result.chunk_count,
             "index_name": collection.address,
         }
-        return Response(EncodedDoc(body).data)
+        return Response(EncodeDocResponse(body).data)
 
 
 @endpoint(
@@ -190,12 +196,12 @@ class EncodeBatchView(APIView):
 
     errors: ClassVar[Errors] = {"post": [PathIngestionOff, CollectionNotFound, PathNotFound]}
 
-    @extend_schema(request=EncodeBatch, responses={202: EncodeBatchStarted})
+    @extend_schema(request=EncodeBatch, responses={202: EncodeBatchResponse})
     def post(self, request: Request) -> Response:
         form = EncodeBatch(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        job = _start(given["directory_path"], given["index_name"], given, source=SOURCE)
+        job = _start_sync(given["directory_path"], given["index_name"], given, source=SOURCE)
         body = {
             "status": job.status,
             "message": "The folder is taken in by a background job.",
@@ -203,7 +209,7 @@ class EncodeBatchView(APIView):
             "job_id": job.pk,
         }
         url = reverse("job", args=[job.pk], request=request)
-        return Response(EncodeBatchStarted(body).data, status=202, headers={"Location": url})
+        return Response(EncodeBatchResponse(body).data, status=202, headers={"Location": url})
 
 
 @endpoint(GET=Endpoint("list_jobs", tag="Jobs", summary="List jobs"))
@@ -211,8 +217,8 @@ class JobsView(generics.ListAPIView[Job]):
     """The jobs, newest first."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
-    serializer_class = JobShown
-    pagination_class = NewestFirst
+    serializer_class = JobResponse
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Job]:
         choice = JobFilter(data=self.request.query_params)
@@ -233,10 +239,10 @@ class JobsView(generics.ListAPIView[Job]):
 class JobView(APIView):
     """One job."""
 
-    @extend_schema(responses={200: JobShown})
+    @extend_schema(responses={200: JobResponse})
     def get(self, request: Request, job_id: UUID) -> Response:
         job = get_object_or_404(Job.objects.select_related("collection__owner"), pk=job_id)
-        return Response(JobShown(job).data)
+        return Response(JobResponse(job).data)
 
 
 @endpoint(POST=Endpoint("retry_job", tag="Jobs", summary="Queue a job again"))
@@ -245,9 +251,9 @@ class JobRetryView(APIView):
 
     errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
 
-    @extend_schema(request=None, responses={202: JobShown})
+    @extend_schema(request=None, responses={202: JobResponse})
     def post(self, request: Request, job_id: UUID) -> Response:
-        return shown_job(request, retry_job(job_id))
+        return job_response(request, retry_job(job_id))
 
 
 @endpoint(POST=Endpoint("cancel_job", tag="Jobs", summary="Stop a job"))
@@ -256,6 +262,6 @@ class JobCancelView(APIView):
 
     errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
 
-    @extend_schema(request=None, responses={202: JobShown})
+    @extend_schema(request=None, responses={202: JobResponse})
     def post(self, request: Request, job_id: UUID) -> Response:
-        return shown_job(request, cancel_job(job_id))
+        return job_response(request, cancel_job(job_id))

@@ -37,7 +37,7 @@ POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancesto
 PNG = "image/png"
 
 
-class OriginalChoice(serializers.Serializer[Any]):
+class OriginalParams(serializers.Serializer[Any]):
     download = serializers.BooleanField(default=False)
 
 
@@ -59,7 +59,7 @@ class OriginalView(APIView):
     errors: ClassVar[Errors] = {"get": [OriginalNotFound, OriginalChanged]}
 
     @extend_schema(
-        parameters=[OriginalChoice],
+        parameters=[OriginalParams],
         responses={
             (200, DOWNLOADED): OpenApiTypes.BINARY,
             (200, registry.PDF): OpenApiTypes.BINARY,
@@ -67,7 +67,7 @@ class OriginalView(APIView):
         },
     )
     def get(self, request: Request, document_id: UUID) -> HttpResponse:
-        choice = OriginalChoice(data=request.query_params)
+        choice = OriginalParams(data=request.query_params)
         choice.is_valid(raise_exception=True)
         document = find_row(document_id)
         content = read_original(document)

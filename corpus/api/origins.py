@@ -12,7 +12,7 @@ REFUSAL = "A page of another site may not do this; PKB_CORS_ORIGINS names those 
 _ELSEWHERE = frozenset({"cross-site", "same-site"})
 
 
-def is_foreign(*, origin: str | None, fetch_site: str | None, host: str) -> bool:
+def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) -> bool:
     """Tell whether a page of another origin sent a request.
 
     Args:
@@ -20,7 +20,7 @@ def is_foreign(*, origin: str | None, fetch_site: str | None, host: str) -> bool
         fetch_site: Its ``Sec-Fetch-Site``.
         host: Its ``Host``.
     """
-    if origin is not None and _is_named(origin):
+    if origin is not None and _is_allowed_origin(origin):
         return False
     if origin is None or fetch_site in _ELSEWHERE:
         return fetch_site in _ELSEWHERE
@@ -32,7 +32,7 @@ def is_foreign(*, origin: str | None, fetch_site: str | None, host: str) -> bool
     return _without_path(origin) not in ours
 
 
-def _is_named(origin: str) -> bool:
+def _is_allowed_origin(origin: str) -> bool:
     return settings.CORS_ALLOW_ALL_ORIGINS or origin in settings.CORS_ALLOWED_ORIGINS
 
 

@@ -26,15 +26,15 @@ _BY_POLICY = "row-level security policy"
 _LACKING = (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege)
 
 
-def as_pkb_error(error: Exception) -> PkbError | None:
+def translate_error(error: Exception) -> PkbError | None:
     """Return what to tell who asked: the product's own error, or that the database is why.
 
     Of that the log says how it failed. None: nobody expected this error.
     """
-    return error if isinstance(error, PkbError) else _as_outage(error)
+    return error if isinstance(error, PkbError) else _find_outage(error)
 
 
-def _as_outage(error: Exception) -> PkbError | None:
+def _find_outage(error: Exception) -> PkbError | None:
     if _is_unwritable(error):
         log.error("storage_unavailable", reason=" ".join(str(error).split()))
         return StorageUnavailable("The disk is full, or cannot be written to; nothing was kept.")

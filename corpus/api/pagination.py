@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.characters import is_storable
-from corpus.times import can_be_stored
+from corpus.times import is_storable_time
 
 MAX_LIMIT = 200
 _LIMITS = {str(number) for number in range(1, MAX_LIMIT + 1)}
 
 
-class ByCreation(CursorPagination):
+class CreationPagination(CursorPagination):
     """Oldest first; ``limit`` is 1 to 200, 20 if not given."""
 
     page_size = 20
@@ -43,7 +43,7 @@ class ByCreation(CursorPagination):
     def check_position(self, position: str) -> None:
         """Raise ValueError unless it can be where a page of this list ended: a time in UTC."""
         moment = datetime.fromisoformat(position)
-        if moment.utcoffset() != timedelta() or not can_be_stored(moment):
+        if moment.utcoffset() != timedelta() or not is_storable_time(moment):
             raise ValueError(position)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
@@ -67,7 +67,7 @@ class ByCreation(CursorPagination):
         }
 
 
-class ByName(ByCreation):
+class NamePagination(CreationPagination):
     ordering = ("name",)
 
     def check_position(self, position: str) -> None:
@@ -75,7 +75,7 @@ class ByName(ByCreation):
             raise ValueError(position)
 
 
-class ByOrdinal(ByCreation):
+class OrdinalPagination(CreationPagination):
     ordering = ("ordinal",)
 
     def check_position(self, position: str) -> None:
@@ -84,5 +84,5 @@ class ByOrdinal(ByCreation):
             raise ValueError(position)
 
 
-class NewestFirst(ByCreation):
+class NewestFirstPagination(CreationPagination):
     ordering = ("-created_at", "-pk")

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import TagList, Text, Truth
-from corpus.api.pagination import ByCreation
+from corpus.api.fields import StrictBooleanField, StrictCharField, TagListField
+from corpus.api.pagination import CreationPagination
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
@@ -24,26 +24,31 @@ from corpus.errors import (
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.models import Document, Rule
 from corpus.roots.names import shown_address, shown_path
-from corpus.rules import add_rule, all_rules, change_rule, delete_rule, try_rule
-from corpus.rules.conditions import MAX_NAME_CHARS, MAX_PATTERN_CHARS, MAX_PHRASE_CHARS, settle_rule
+from corpus.rules import add_rule, all_rules, change_rule, delete_rule, preview_rule
+from corpus.rules.conditions import (
+    MAX_NAME_CHARS,
+    MAX_PATTERN_CHARS,
+    MAX_PHRASE_CHARS,
+    validate_rule,
+)
 
 _PATTERN: Any = {"max_length": MAX_PATTERN_CHARS, "required": False, "allow_blank": True}
 
 
-class _Phrases(serializers.ListField):
-    child = Text(max_length=MAX_PHRASE_CHARS)
+class _PhraseListField(serializers.ListField):
+    child = StrictCharField(max_length=MAX_PHRASE_CHARS)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
 
 
-class _Said(serializers.Serializer[Any]):
-    path = Text(help_text="* is any characters, / too, ? is one", **_PATTERN)
-    title = _Phrases(help_text="words or phrases, all of them in the title")
-    words = _Phrases(help_text="words or phrases, all of them in the text")
-    sender = Text(help_text="a pattern like path, of a mail's sender", **_PATTERN)
-    tags = TagList(required=False)
-    collection = Text(
+class _RuleFields(serializers.Serializer[Any]):
+    path = StrictCharField(help_text="* is any characters, / too, ? is one", **_PATTERN)
+    title = _PhraseListField(help_text="words or phrases, all of them in the title")
+    words = _PhraseListField(help_text="words or phrases, all of them in the text")
+    sender = StrictCharField(help_text="a pattern like path, of a mail's sender", **_PATTERN)
+    tags = TagListField(required=False)
+    collection = StrictCharField(
         max_length=MAX_NAME_CHARS,
         required=False,
         allow_blank=True,
@@ -51,21 +56,21 @@ class _Said(serializers.Serializer[Any]):
     )
 
 
-class RuleInput(_Said):
-    name = Text(max_length=MAX_NAME_CHARS)
-    apply = Truth(default=False, help_text="tag by a job what is there")
+class RuleInput(_RuleFields):
+    name = StrictCharField(max_length=MAX_NAME_CHARS)
+    apply = StrictBooleanField(default=False, help_text="tag by a job what is there")
 
 
-class RuleChange(_Said):
-    name = Text(max_length=MAX_NAME_CHARS, required=False)
-    apply = Truth(default=False, help_text="tag by a job what is there")
+class RuleUpdate(_RuleFields):
+    name = StrictCharField(max_length=MAX_NAME_CHARS, required=False)
+    apply = StrictBooleanField(default=False, help_text="tag by a job what is there")
 
 
-class RuleTrial(_Said):
-    name = Text(max_length=MAX_NAME_CHARS, default="trial")
+class RulePreviewInput(_RuleFields):
+    name = StrictCharField(max_length=MAX_NAME_CHARS, default="trial")
 
 
-class RuleShown(serializers.ModelSerializer[Rule]):
+class RuleResponse(serializers.ModelSerializer[Rule]):
     title: Any = serializers.ListField(child=serializers.CharField())
     words: Any = serializers.ListField(child=serializers.CharField())
     tags: Any = serializers.ListField(child=serializers.CharField())
@@ -79,11 +84,11 @@ class RuleShown(serializers.ModelSerializer[Rule]):
         ]  # fmt: skip
 
 
-class RuleKept(RuleShown):
+class RuleSavedResponse(RuleResponse):
     job_ids = serializers.ListField(child=serializers.UUIDField())
 
-    class Meta(RuleShown.Meta):
-        fields = [*RuleShown.Meta.fields, "job_ids"]
+    class Meta(RuleResponse.Meta):
+        fields = [*RuleResponse.Meta.fields, "job_ids"]
 
 
 class RuleMatch(serializers.Serializer[Any]):
@@ -95,7 +100,7 @@ class RuleMatch(serializers.Serializer[Any]):
     new_tags = serializers.ListField(child=serializers.CharField())
 
 
-class RuleTried(serializers.Serializer[Any]):
+class RulePreviewResponse(serializers.Serializer[Any]):
     matching_count = serializers.IntegerField()
     changing_count = serializers.IntegerField(help_text="of them, those that lack a tag of it")
     documents = RuleMatch(many=True, help_text="the newest of those, at most 50; else of all")
@@ -116,17 +121,17 @@ class RulesView(generics.ListAPIView[Rule]):
     """The rules that hold."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound, RuleExists]}
-    serializer_class = RuleShown
-    pagination_class = ByCreation
+    serializer_class = RuleResponse
+    pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Rule]:
         return all_rules()
 
-    @extend_schema(request=RuleInput, responses={201: RuleKept})
+    @extend_schema(request=RuleInput, responses={201: RuleSavedResponse})
     def post(self, request: Request) -> Response:
         given = _read(RuleInput, request)
         is_applied = given.pop("apply")
-        return Response(_kept(add_rule(given), is_applied=is_applied), status=201)
+        return Response(_saved_response(add_rule(given), is_applied=is_applied), status=201)
 
 
 @endpoint(
@@ -147,11 +152,11 @@ class RuleView(APIView):
         "delete": [RuleNotFound, RuleIsSet],
     }
 
-    @extend_schema(request=RuleChange, responses={200: RuleKept})
+    @extend_schema(request=RuleUpdate, responses={200: RuleSavedResponse})
     def patch(self, request: Request, rule_id: UUID) -> Response:
-        given = _read(RuleChange, request)
+        given = _read(RuleUpdate, request)
         is_applied = given.pop("apply")
-        return Response(_kept(change_rule(rule_id, given), is_applied=is_applied))
+        return Response(_saved_response(change_rule(rule_id, given), is_applied=is_applied))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, rule_id: UUID) -> Response:
@@ -161,7 +166,7 @@ class RuleView(APIView):
 
 @endpoint(
     POST=Endpoint(
-        "try_rule",
+        "preview_rule",
         tag="Documents",
         summary="Tell what a rule would do",
         scope=Scope.ADMIN,
@@ -169,18 +174,18 @@ class RuleView(APIView):
         example=_RULE,
     )
 )
-class RuleTrialView(APIView):
+class RulePreviewView(APIView):
     """What a rule would do with what is there; nothing is kept or changed."""
 
-    @extend_schema(request=RuleTrial, responses={200: RuleTried})
+    @extend_schema(request=RulePreviewInput, responses={200: RulePreviewResponse})
     def post(self, request: Request) -> Response:
-        trial = try_rule(Rule(**settle_rule(_read(RuleTrial, request))))
+        trial = preview_rule(Rule(**validate_rule(_read(RulePreviewInput, request))))
         shown = {
             "matching_count": trial.matching_count,
             "changing_count": trial.changing_count,
             "documents": [_match(document, tags) for document, tags in trial.documents],
         }
-        return Response(RuleTried(shown).data)
+        return Response(RulePreviewResponse(shown).data)
 
 
 def _read(form_of: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
@@ -189,9 +194,9 @@ def _read(form_of: type[serializers.Serializer[Any]], request: Request) -> dict[
     return dict(form.validated_data)
 
 
-def _kept(rule: Rule, *, is_applied: bool) -> Any:
+def _saved_response(rule: Rule, *, is_applied: bool) -> Any:
     jobs = start_tagging(rule) if is_applied else []
-    return {**RuleShown(rule).data, "job_ids": [str(job.pk) for job in jobs]}
+    return {**RuleResponse(rule).data, "job_ids": [str(job.pk) for job in jobs]}
 
 
 def _match(document: Document, new_tags: list[str]) -> dict[str, Any]:

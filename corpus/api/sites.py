@@ -10,9 +10,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
-from corpus.api.jobs import JobShown, shown_job
-from corpus.api.pagination import ByCreation
+from corpus.api.fields import (
+    QualifiedNameField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictIntegerField,
+    TagListField,
+)
+from corpus.api.jobs import JobResponse, job_response
+from corpus.api.pagination import CreationPagination
 from corpus.catalogue import open_collection
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import (
@@ -23,39 +29,41 @@ from corpus.errors import (
     UnprocessableContent,
 )
 from corpus.models import DEFAULT_COLLECTION, Job, Site
-from corpus.sites.kept import (
+from corpus.sites import (
     DEFAULT_DEPTH,
     DEFAULT_PAGES,
     MAX_DEPTH,
     MAX_HOURS,
-    Limits,
+    SiteLimits,
+    add_site,
     check_fetching,
     find_site,
-    keep_site,
     refresh_site,
     remove_site,
 )
 from corpus.tags import normalize_tags
 
 
-class KeepSite(serializers.Serializer[Any]):
-    url = Text(max_length=2048, help_text="where it begins: what lies in its folder belongs to it")
-    crawl = Truth(default=True, help_text="false: that one page")
-    depth = Whole(
+class SiteInput(serializers.Serializer[Any]):
+    url = StrictCharField(
+        max_length=2048, help_text="where it begins: what lies in its folder belongs to it"
+    )
+    crawl = StrictBooleanField(default=True, help_text="false: that one page")
+    depth = StrictIntegerField(
         default=DEFAULT_DEPTH, min_value=0, max_value=MAX_DEPTH, help_text="links from the first"
     )
-    max_pages = Whole(
+    max_pages = StrictIntegerField(
         default=DEFAULT_PAGES, min_value=1, max_value=100_000, help_text="at most, each time"
     )
-    every_hours = Whole(
+    every_hours = StrictIntegerField(
         default=None, allow_null=True, min_value=1, max_value=MAX_HOURS,
         help_text="between two refreshes; null: on demand",
     )  # fmt: skip
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    tags = TagList(default=list)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    tags = TagListField(default=list)
 
 
-class SiteShown(serializers.ModelSerializer[Site]):
+class SiteResponse(serializers.ModelSerializer[Site]):
     url = serializers.CharField(source="address")
     crawl = serializers.BooleanField(source="is_whole")
     collection = serializers.CharField(source="collection.address")
@@ -73,14 +81,14 @@ class SiteShown(serializers.ModelSerializer[Site]):
         ]  # fmt: skip
 
 
-class RemovalChoice(serializers.Serializer[Any]):
+class RemovalParams(serializers.Serializer[Any]):
     with_documents = serializers.BooleanField(default=False, help_text="remove them, too")
 
 
 @endpoint(
     GET=Endpoint("list_sites", tag="Documents", summary="List sites that are kept in step"),
     POST=Endpoint(
-        "keep_site",
+        "add_site",
         tag="Documents",
         summary="Bring in a site or a page, and keep it in step",
         example={"url": "https://docs.example.org/guide/", "depth": 2, "every_hours": 24},
@@ -93,34 +101,34 @@ class SitesView(generics.ListAPIView[Site]):
         "get": [FetchingOff],
         "post": [FetchingOff, CollectionNotFound, UnprocessableContent],
     }
-    serializer_class = SiteShown
-    pagination_class = ByCreation
+    serializer_class = SiteResponse
+    pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Site]:
         check_fetching()
         return Site.objects.select_related("collection__owner", "job")
 
-    @extend_schema(request=KeepSite, responses={201: SiteShown, 200: SiteShown})
+    @extend_schema(request=SiteInput, responses={201: SiteResponse, 200: SiteResponse})
     def post(self, request: Request) -> Response:
         """Keep a site or a page, and begin to bring it in."""
-        form = KeepSite(data=request.data)
+        form = SiteInput(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        limits = Limits(
+        limits = SiteLimits(
             is_whole=given["crawl"],
             depth=given["depth"],
             max_pages=given["max_pages"],
             every_hours=given["every_hours"],
         )
         check_fetching()
-        site, is_new = keep_site(
+        site, is_new = add_site(
             given["url"],
             limits,
             collection=open_collection(given["collection"]),
             tags=normalize_tags(given["tags"]),
         )
         refresh_site(site.pk)
-        shown = SiteShown(find_site(site.pk))
+        shown = SiteResponse(find_site(site.pk))
         return Response(shown.data, status=201 if is_new else 200)
 
 
@@ -136,15 +144,15 @@ class SiteView(APIView):
         "delete": [FetchingOff, SiteNotFound],
     }
 
-    @extend_schema(responses={200: SiteShown})
+    @extend_schema(responses={200: SiteResponse})
     def get(self, request: Request, site_id: UUID) -> Response:
         check_fetching()
-        return Response(SiteShown(find_site(site_id)).data)
+        return Response(SiteResponse(find_site(site_id)).data)
 
-    @extend_schema(parameters=[RemovalChoice], responses={204: None})
+    @extend_schema(parameters=[RemovalParams], responses={204: None})
     def delete(self, request: Request, site_id: UUID) -> Response:
         check_fetching()
-        choice = RemovalChoice(data=request.query_params)
+        choice = RemovalParams(data=request.query_params)
         choice.is_valid(raise_exception=True)
         remove_site(site_id, with_documents=choice.validated_data["with_documents"])
         return Response(status=204)
@@ -156,6 +164,6 @@ class SiteRefreshView(APIView):
 
     errors: ClassVar[Errors] = {"post": [FetchingOff, SiteNotFound]}
 
-    @extend_schema(request=None, responses={202: JobShown})
+    @extend_schema(request=None, responses={202: JobResponse})
     def post(self, request: Request, site_id: UUID) -> Response:
-        return shown_job(request, refresh_site(site_id))
+        return job_response(request, refresh_site(site_id))

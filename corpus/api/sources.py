@@ -8,14 +8,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import Truth
-from corpus.api.jobs import JobShown, shown_job
+from corpus.api.fields import StrictBooleanField
+from corpus.api.jobs import JobResponse, job_response
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SourceNotFound
 from corpus.watched.sources import source_states, sync_source
 
 
-class SourceShown(serializers.Serializer[Any]):
+class SourceResponse(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField()
     address = serializers.CharField(help_text="where it is")
@@ -24,11 +24,11 @@ class SourceShown(serializers.Serializer[Any]):
         allow_null=True, help_text="seconds between syncs; null: only when somebody asks"
     )
     document_count = serializers.IntegerField()
-    job = JobShown(allow_null=True, help_text="the last sync")
+    job = JobResponse(allow_null=True, help_text="the last sync")
 
 
 class SourceSync(serializers.Serializer[Any]):
-    emptied = Truth(
+    emptied = StrictBooleanField(
         default=False, help_text="it may have nothing: then all its documents are removed"
     )
 
@@ -37,9 +37,9 @@ class SourceSync(serializers.Serializer[Any]):
 class SourcesView(APIView):
     """The sources that collections mirror."""
 
-    @extend_schema(responses={200: SourceShown(many=True)})
+    @extend_schema(responses={200: SourceResponse(many=True)})
     def get(self, request: Request) -> Response:
-        return Response(SourceShown(source_states(), many=True).data)
+        return Response(SourceResponse(source_states(), many=True).data)
 
 
 @endpoint(
@@ -50,8 +50,8 @@ class SourceSyncView(APIView):
 
     errors: ClassVar[Errors] = {"post": [SourceNotFound]}
 
-    @extend_schema(request=SourceSync, responses={202: JobShown})
+    @extend_schema(request=SourceSync, responses={202: JobResponse})
     def post(self, request: Request, name: str) -> Response:
         form = SourceSync(data=request.data)
         form.is_valid(raise_exception=True)
-        return shown_job(request, sync_source(name, emptied=form.validated_data["emptied"]))
+        return job_response(request, sync_source(name, emptied=form.validated_data["emptied"]))

@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.pagination import ByName
+from corpus.api.pagination import NamePagination
 from corpus.catalogue import delete_tag
 from corpus.endpoints import Endpoint, endpoint
 from corpus.models import Tag
 
 
-class TagShown(serializers.Serializer[Any]):
+class TagResponse(serializers.Serializer[Any]):
     name = serializers.CharField()
     document_count = serializers.IntegerField()
     chunk_count = serializers.IntegerField()
@@ -25,8 +25,8 @@ class TagShown(serializers.Serializer[Any]):
 class TagsView(generics.ListAPIView[Tag]):
     """The tags in use."""
 
-    serializer_class = TagShown
-    pagination_class = ByName
+    serializer_class = TagResponse
+    pagination_class = NamePagination
 
     def get_queryset(self) -> Any:
         return Tag.objects.counted_by_name()
@@ -39,9 +39,11 @@ class TagsView(generics.ListAPIView[Tag]):
 class TagView(APIView):
     """One tag."""
 
-    @extend_schema(responses={200: TagShown})
+    @extend_schema(responses={200: TagResponse})
     def get(self, request: Request, name: str) -> Response:
-        return Response(TagShown(get_object_or_404(Tag.objects.counted_by_name(), name=name)).data)
+        return Response(
+            TagResponse(get_object_or_404(Tag.objects.counted_by_name(), name=name)).data
+        )
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:

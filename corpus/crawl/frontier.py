@@ -13,12 +13,12 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import MD5
 
+from corpus.crawl.fetcher import MAX_DELAY_S, ask_file, is_given_up
 from corpus.crawl.robots import MAX_BYTES, Rules, read_robots
 from corpus.crawl.scope import Scope, kind_without_text, page_key, tidy
-from corpus.crawl.visits import MAX_DELAY_S, ask_file, is_given_up
 from corpus.errors import NotFetched, TooLarge, UnreadableFile
-from corpus.loaders.site_files import MAX_SITEMAP_BYTES
-from corpus.loaders.sites import Sitemap, find_entries
+from corpus.loaders.link_parser import MAX_SITEMAP_BYTES
+from corpus.loaders.links import Sitemap, find_entries
 from corpus.models import Job, JobItem, Site, SitePage
 
 # Files of addresses that are read of a site; the usual ones of big sites are ten.

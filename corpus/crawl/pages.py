@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from corpus.crawl.fetcher import ask, is_given_up
 from corpus.crawl.frontier import (
     add_pages,
     follow,
@@ -22,7 +23,6 @@ from corpus.crawl.frontier import (
     tidy_of,
 )
 from corpus.crawl.scope import Scope, is_same_path, page_key, tidy
-from corpus.crawl.visits import ask, is_given_up
 from corpus.errors import (
     DuplicateDocument,
     EmptyDocument,
@@ -43,9 +43,9 @@ from corpus.ingestion.addresses import (
 from corpus.ingestion.files import tell_duplicate
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.store import Attributes
-from corpus.loaders.sites import find_links
+from corpus.loaders.links import find_links
 from corpus.models import Document, Job, JobItem, Site, SitePage
-from corpus.public_web import MAX_REDIRECTS, Fetched
+from corpus.public_web import MAX_REDIRECTS, FetchResult
 
 SOURCE = "web"
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
@@ -209,7 +209,7 @@ def _remove(document: Document) -> ItemResult:
 
 
 def _take_in(
-    fetched: Fetched | None, job: Job, page: SitePage, before: Document | None
+    fetched: FetchResult | None, job: Job, page: SitePage, before: Document | None
 ) -> ItemResult:
     if fetched is not None and is_page(fetched):
         # Before the text: of a version that is stored the links are known.
@@ -232,12 +232,12 @@ def _take_in(
     return result
 
 
-def _is_picture(fetched: Fetched) -> bool:
+def _is_picture(fetched: FetchResult) -> bool:
     """Tell whether it is an image: of a site, as of a folder, those are decoration."""
     return fetched.media_type.lower().startswith("image/")
 
 
-def _read_links(fetched: Fetched, job: Job, page: SitePage) -> bool:
+def _read_links(fetched: FetchResult, job: Job, page: SitePage) -> bool:
     """Keep what a page leads to; tells whether it is another page by what it says of itself.
 
     It is believed only where the two differ in their queries: pages that all name one and the
@@ -260,7 +260,7 @@ def _read_links(fetched: Fetched, job: Job, page: SitePage) -> bool:
 
 
 def _store(
-    fetched: Fetched | None, site: Site, address: str, before: Document | None
+    fetched: FetchResult | None, site: Site, address: str, before: Document | None
 ) -> ItemResult:
     """Take in what came; with a reason where another document says the same."""
     try:
@@ -282,7 +282,7 @@ def _store(
 
 
 def _settle_twin(
-    twin: ItemResult, fetched: Fetched | None, page: SitePage, before: Document | None
+    twin: ItemResult, fetched: FetchResult | None, page: SitePage, before: Document | None
 ) -> ItemResult:
     """Move a document whose page leads here now; else leave both as they are."""
     if before is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import BackendRegistry, Model
+from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ embedders = BackendRegistry("PKB_EMBEDDERS")
 token_embedders = BackendRegistry("PKB_TOKEN_EMBEDDERS")
 
 
-class Embedder(Model, Protocol):
+class Embedder(LoadableModel, Protocol):
     """Turn text into unit vectors of one model.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import LoadedOnce
+from corpus.backends import LazyModel
 from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
@@ -148,7 +148,7 @@ class _Loaded(NamedTuple):
     codec: TokenCodec
 
 
-class TokenEmbedder(LoadedOnce[_Loaded]):
+class TokenEmbedder(LazyModel[_Loaded]):
     """Run a ColBERT model's ONNX graph.
 
     The query is marked and the text is marked, as in training, but the query is not filled up

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import LoadedOnce, LoadOnce
+from corpus.backends import LazyLoader, LazyModel
 from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     POOLINGS,
@@ -173,7 +173,7 @@ def _native_errors_of(graph: Path) -> Iterator[None]:
         raise BackendError(f"The model {graph} failed: {exc}") from exc
 
 
-class OnnxEmbedder(LoadedOnce[tuple[OnnxModel, "Tokenizer"]]):
+class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
     """Run a folder's ONNX graph, or one exported from its weights.
 
     Args:
@@ -208,7 +208,7 @@ class OnnxEmbedder(LoadedOnce[tuple[OnnxModel, "Tokenizer"]]):
         self._pooling_option = pooling
         self._query_prefix = query_prefix
         self._quantized = quantized
-        self._tokenizer = LoadOnce(lambda: load_tokenizer(self._folder))
+        self._tokenizer = LazyLoader(lambda: load_tokenizer(self._folder))
 
     @property
     def dimension(self) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import LoadedOnce, LoadOnce
+from corpus.backends import LazyLoader, LazyModel
 from corpus.embedders.model_files import PACKAGED_MODELS, packaged_model
 from corpus.embedders.onnx import usable_core_count
 from corpus.embedders.tokens import clean_surrogates, count_text_tokens, find_token_spans
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class SentenceTransformerEmbedder(LoadedOnce["SentenceTransformer"]):
+class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
     """Run a model with sentence-transformers, on the CPU.
 
     Args:
@@ -38,7 +38,7 @@ class SentenceTransformerEmbedder(LoadedOnce["SentenceTransformer"]):
         self._source = model
         self._batch_size = batch_size
         self._threads = threads
-        self._plain_tokenizer = LoadOnce(self._copy_tokenizer)
+        self._plain_tokenizer = LazyLoader(self._copy_tokenizer)
         self._running = Lock()
 
     @cached_property

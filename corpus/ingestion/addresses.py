@@ -12,7 +12,7 @@ from corpus.errors import DuplicateDocument
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.store import Attributes, StoredDocument
 from corpus.models import Collection, Document
-from corpus.public_web import Fetched, fetch
+from corpus.public_web import FetchResult, fetch
 
 # What is kept of the last time, among the document's metadata.
 FETCHED = "fetched"
@@ -69,7 +69,7 @@ def document_at(url: str, *, collection: Collection) -> Document | None:
 
 
 def store_fetched(
-    fetched: Fetched | None,
+    fetched: FetchResult | None,
     *,
     url: str,
     before: Document | None,
@@ -105,17 +105,17 @@ def store_fetched(
     )
 
 
-def is_page(fetched: Fetched) -> bool:
+def is_page(fetched: FetchResult) -> bool:
     """Tell whether it is HTML, by what its server says."""
     return fetched.media_type.lower().startswith(("text/html", "application/xhtml"))
 
 
-def hash_of(fetched: Fetched) -> str:
+def hash_of(fetched: FetchResult) -> str:
     """Return what tells whether it has changed where its server does not."""
     return sha256(fetched.content).hexdigest()
 
 
-def stated_of(fetched: Fetched) -> dict[str, str]:
+def stated_of(fetched: FetchResult) -> dict[str, str]:
     """Return what is kept of it, by which it is asked for the next time."""
     return {
         "etag": fetched.etag, "last_modified": fetched.last_modified, "url": fetched.url,

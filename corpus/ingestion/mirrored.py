@@ -29,8 +29,8 @@ from corpus.ingestion.placeholders import show_failure
 from corpus.ingestion.store import Attributes, StoredDocument, fitting_tags, line_of
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
-from corpus.sources.base import Part, Reading
-from corpus.times import can_be_stored
+from corpus.sources.base import EntryContent, EntryFile
+from corpus.times import is_storable_time
 
 # What is kept of the last time, among the document's metadata: the name of the source, the address
 # of the entry that it belongs to, and the version that was read.
@@ -78,7 +78,7 @@ def marks_of(metadata: Any) -> Mapping[str, str]:
     return {name: str(marks.get(name, "")) for name in ("source", "entry", "version")}
 
 
-def ingest_entry(uri: str, reading: Reading, *, mirror: Mirror) -> ItemResult:
+def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResult:
     """Bring an entry in, in place of its last version.
 
     What it carries comes first: once its own document has the version, all of it is in.
@@ -87,17 +87,22 @@ def ingest_entry(uri: str, reading: Reading, *, mirror: Mirror) -> ItemResult:
         PkbError: It cannot be taken in. What it carries is left out instead, and it says why.
         NoRoomLeft: As ``ingest_text``, also of what it carries.
     """
-    attached = [_attach(each, part, uri, mirror) for each, part in reading.attached.items()]
-    metadata = {**reading.part.metadata, **({"attachments": attached} if attached else {})}
+    attached_files = [
+        _attach(each, part, uri, mirror) for each, part in reading.attached_files.items()
+    ]
+    metadata = {
+        **reading.part.metadata,
+        **({"attachments": attached_files} if attached_files else {}),
+    }
     part = replace(reading.part, metadata=metadata)
     marks = mirror.marks(uri, reading.version)
     try:
         result = _store(uri, part, marks, mirror)
     except _TEXTLESS:
-        if not reading.text_instead.strip():
+        if not reading.fallback_text.strip():
             raise
-        result = _store(uri, _as_text(part, reading.text_instead), marks, mirror)
-    _drop_detached(uri, kept=[uri, *reading.attached], mirror=mirror)
+        result = _store(uri, _as_text(part, reading.fallback_text), marks, mirror)
+    _drop_detached(uri, kept=[uri, *reading.attached_files], mirror=mirror)
     return result
 
 
@@ -113,12 +118,12 @@ def note_refusal(uri: str, reason: str, *, version: str, mirror: Mirror) -> None
     )
 
 
-def _as_text(part: Part, text: str) -> Part:
+def _as_text(part: EntryFile, text: str) -> EntryFile:
     name = f"{PurePath(part.filename).stem or 'document'}.txt"
     return replace(part, content=text.encode(errors="replace"), filename=name, media_type="")
 
 
-def _attach(uri: str, part: Part, owner: str, mirror: Mirror) -> dict[str, str]:
+def _attach(uri: str, part: EntryFile, owner: str, mirror: Mirror) -> dict[str, str]:
     """Bring in what an entry carries; say where it is, or why it is left out."""
     part = replace(part, metadata={**part.metadata, "attached_to": owner})
     try:
@@ -131,7 +136,7 @@ def _attach(uri: str, part: Part, owner: str, mirror: Mirror) -> dict[str, str]:
     return {"filename": part.filename, "source_uri": uri, "document_id": result.document_id}
 
 
-def _store(uri: str, part: Part, marks: Mapping[str, str], mirror: Mirror) -> ItemResult:
+def _store(uri: str, part: EntryFile, marks: Mapping[str, str], mirror: Mirror) -> ItemResult:
     known = mirror.at(uri).select_related("collection").defer("raw_text", "outline").first()
     attributes = _attributes(uri, part, marks, mirror)
     if known and not marks["version"] and _is_same(known, attributes):
@@ -192,7 +197,7 @@ def _drop_detached(uri: str, *, kept: Sequence[str], mirror: Mirror) -> None:
         document.delete()
 
 
-def _attributes(uri: str, part: Part, marks: Mapping[str, str], mirror: Mirror) -> Attributes:
+def _attributes(uri: str, part: EntryFile, marks: Mapping[str, str], mirror: Mirror) -> Attributes:
     metadata = clean_json({**part.metadata, MIRROR: {k: v for k, v in marks.items() if v}})
     return Attributes(
         source_uri=uri,
@@ -209,4 +214,4 @@ def _attributes(uri: str, part: Part, marks: Mapping[str, str], mirror: Mirror) 
 
 
 def _kept_moment(moment: datetime | None) -> datetime | None:
-    return moment if moment and can_be_stored(moment) else None
+    return moment if moment and is_storable_time(moment) else None

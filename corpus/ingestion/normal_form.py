@@ -11,9 +11,9 @@ from itertools import chain
 from math import ceil
 from typing import Any
 
-from corpus.characters import MAX_DEPTH, folded, is_storable, normalize, pieces
+from corpus.characters import MAX_DEPTH, fold_text, is_storable, normalize, split_text
 from corpus.errors import BinaryText
-from corpus.loaders.base import Block, Place
+from corpus.loaders.base import Block, OcrBox
 from corpus.loaders.formats.pdf.page import MAX_BOXES, Box
 
 # Places are whole ten-thousandths of the page's width.
@@ -31,10 +31,10 @@ class ScannedRun:
 
     start: int
     end: int
-    place: Place
+    place: OcrBox
 
 
-def runs_of(places: Sequence[Place], piece: str, *, start: int) -> Iterator[ScannedRun]:
+def runs_of(places: Sequence[OcrBox], piece: str, *, start: int) -> Iterator[ScannedRun]:
     """Yield where runs are in a block that was normalized, by counting letters.
 
     Args:
@@ -44,7 +44,7 @@ def runs_of(places: Sequence[Place], piece: str, *, start: int) -> Iterator[Scan
     """
     if not places:
         return
-    letters = [at for at, character in enumerate(piece) for _ in folded(character)]
+    letters = [at for at, character in enumerate(piece) for _ in fold_text(character)]
     first = 0
     for place in places:
         last = first + place.letter_count
@@ -71,7 +71,7 @@ def unpack_runs(packed: str) -> tuple[ScannedRun, ...]:
     """Return what was packed; the places have no count of letters any more."""
     rows = _RUN.iter_unpack(b64decode(packed))
     return tuple(
-        ScannedRun(start, start + length, Place(0, percent / 100, *numbers))
+        ScannedRun(start, start + length, OcrBox(0, percent / 100, *numbers))
         for start, length, *numbers, percent in rows
     )
 
@@ -108,7 +108,7 @@ def boxes_of(runs: Iterable[ScannedRun], start: int, end: int, *, width: int) ->
     return boxes[:MAX_BOXES]
 
 
-def _boxes(place: Place, first: float, last: float, scale: float) -> Iterator[Box]:
+def _boxes(place: OcrBox, first: float, last: float, scale: float) -> Iterator[Box]:
     """Boxes over a part of a line, from one share of it to another."""
     across, down = place.x2 - place.x1, place.y2 - place.y1
     lesser = min(abs(across), abs(down)) * (last - first)
@@ -232,7 +232,7 @@ def normalize_text(text: str) -> str:
 
 def _refuse_binary(texts: Sequence[str]) -> None:
     controls = 0
-    for piece in chain.from_iterable(map(pieces, texts)):
+    for piece in chain.from_iterable(map(split_text, texts)):
         found = _BINARY.search(piece)
         if found:
             raise BinaryText(f"It holds the character U+{ord(found.group()):04X}.")
@@ -242,7 +242,7 @@ def _refuse_binary(texts: Sequence[str]) -> None:
 
 
 def _normal_form(text: str) -> str:
-    return "".join(map(_normal_piece, pieces(text))).strip()
+    return "".join(map(_normal_piece, split_text(text))).strip()
 
 
 def _normal_piece(text: str) -> str:

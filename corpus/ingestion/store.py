@@ -20,15 +20,15 @@ from corpus.ingestion.sent_files import drop_at_commit, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.stated import first_moment
+from corpus.loaders.metadata import earliest_datetime
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import ChunkQuerySet
 from corpus.queue import enqueue_filling
-from corpus.rules import rules_in_force, rules_of
+from corpus.rules import active_rules, matching_rules
 from corpus.tags import MAX_TAG_CHARS, normalize_tags, put_tags, set_tags
 from corpus.telemetry import Step, span
-from corpus.times import can_be_stored
+from corpus.times import is_storable_time
 from corpus.token_vectors import background_embedder
 from corpus.user_bounds import require_room
 
@@ -105,11 +105,11 @@ ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
 
 def _created_at(loaded: LoadedDocument) -> datetime | None:
     """When the source says it was made: the first moment of that, in UTC if it names no zone."""
-    moment = first_moment(str(loaded.metadata.get("created", "")))
+    moment = earliest_datetime(str(loaded.metadata.get("created", "")))
     if moment is None:
         return None
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return known if can_be_stored(known) else None
+    return known if is_storable_time(known) else None
 
 
 def line_of(stated: str, column: str) -> str:
@@ -297,7 +297,7 @@ def find_place(
     """
     if collection.name != DEFAULT_COLLECTION:
         return None
-    rules = [each for each in rules_in_force() if each.collection not in {"", DEFAULT_COLLECTION}]
+    rules = [each for each in active_rules() if each.collection not in {"", DEFAULT_COLLECTION}]
     if not rules:
         return None
     with transaction.atomic():
@@ -312,7 +312,7 @@ def find_place(
             encoded=unencoded,
             by_rules=False,
         )
-        held = rules_of(Document.objects.defer("raw_text").get(pk=stored.document_id), rules)
+        held = matching_rules(Document.objects.defer("raw_text").get(pk=stored.document_id), rules)
         transaction.set_rollback(True)
     writable = Collection.objects.writable()
     return next(filter(None, (writable.find(rule.collection) for rule in held)), None)
@@ -320,7 +320,7 @@ def find_place(
 
 def tags_by_rules(document: Document) -> list[str]:
     """Return the tags that rules give to a document, stored with its chunks."""
-    return [name for rule in rules_of(document, rules_in_force()) for name in rule.tags]
+    return [name for rule in matching_rules(document, active_rules()) for name in rule.tags]
 
 
 def _take_out(document: Document, collection: Collection) -> None:

@@ -9,7 +9,7 @@ such module is one ``corpus.loaders.base.Loader``.
 
 from corpus.errors import EmptyDocument, TooLarge
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
 from corpus.loaders.ocr.pages import read_scans
 from corpus.loaders.read import read

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

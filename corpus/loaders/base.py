@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 
-class Place(NamedTuple):
+class OcrBox(NamedTuple):
     """Where a run of a block's text stands on the picture of its page, as OCR read it.
 
     Lengths are whole ten-thousandths of the page's width, from its upper left corner.
 
     Attributes:
-        letter_count: Letters and digits of the run, folded (``corpus.characters.folded``); the
+        letter_count: Letters and digits of the run, folded (``corpus.characters.fold_text``); the
             runs of a block follow each other as they do in its text.
         confidence: That OCR has of it, in [0, 1].
         x1, y1, x2, y2: The middle of the line's height where reading begins, and where it ends.
@@ -55,7 +55,7 @@ class Block:
     heading_text: str = ""
     page: int | None = None
     under: tuple[str, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[OcrBox, ...] = ()
     page_starts: tuple[tuple[int, int], ...] = ()
 
 

@@ -43,12 +43,12 @@ _CAPTION = re.compile(r"\A(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
 _MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 
-def name_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
+def label_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Say of each block what its neighbours call it."""
-    return tuple(_under_captions(list(_under_own_names(blocks))))
+    return tuple(_label_by_caption(list(_label_by_term(blocks))))
 
 
-def as_label(text: str) -> str:
+def normalize_label(text: str) -> str:
     """Words that name something, on one line; empty if they are too long for that."""
     label = _MARKUP.sub(r"\1", " ".join(text.split())).rstrip("¶").rstrip()
     return label if len(label) <= MOST_LABEL_CHARS else ""
@@ -61,11 +61,11 @@ def is_bold_heading(text: str) -> bool:
     return any(map(str.isalpha, text)) and not _CAPTION.match(text)
 
 
-def _under_own_names(blocks: Iterable[Block]) -> Iterator[Block]:
+def _label_by_term(blocks: Iterable[Block]) -> Iterator[Block]:
     """Blocks that begin with a term, and those further in behind them, under that term."""
     name, indent = "", 0
     for block in blocks:
-        own = "" if block.heading_level else _own_name(block.text)
+        own = "" if block.heading_level else _find_term(block.text)
         if own:
             name, indent = own, _indent(block.text)
         elif block.heading_level or _indent(block.text) <= indent:
@@ -74,19 +74,19 @@ def _under_own_names(blocks: Iterable[Block]) -> Iterator[Block]:
         yield replace(block, under=(*block.under, name)) if is_new else block
 
 
-def _own_name(text: str) -> str:
+def _find_term(text: str) -> str:
     """The option a block is about, a table's header, or a line that has the next one further in."""
     first, _, rest = text.partition("\n")
     line = first.strip()
     if _HEADER.match(text):
-        return as_label(line.strip("| "))
+        return normalize_label(line.strip("| "))
     named = _OPTION.match(line) or _DESCRIBED.match(line)
     if named:
-        return as_label(named[named.lastindex or 0])
+        return normalize_label(named[named.lastindex or 0])
     is_defined = _DEFINITION.match(rest) or _indent(rest) > _indent(first)
     if not is_defined or line.startswith("```") or _is_item(line) or len(line) > MOST_TERM_CHARS:
         return ""
-    return as_label(line) if _TERM.match(line) else ""
+    return normalize_label(line) if _TERM.match(line) else ""
 
 
 def _indent(text: str) -> int:
@@ -97,7 +97,7 @@ def _is_item(text: str) -> bool:
     return any(mark.match(text) for mark in (BULLET, _NUMBER, _ROW))
 
 
-def _under_captions(blocks: list[Block]) -> list[Block]:
+def _label_by_caption(blocks: list[Block]) -> list[Block]:
     """Tables and listings under the line before them that numbers and names them."""
     named = list(blocks)
     for at, block in enumerate(blocks[:-1]):
@@ -111,4 +111,4 @@ def _under_captions(blocks: list[Block]) -> list[Block]:
 
 
 def _caption(text: str) -> str:
-    return as_label(text) if _CAPTION.match(text) else ""
+    return normalize_label(text) if _CAPTION.match(text) else ""

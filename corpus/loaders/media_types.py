@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from corpus.errors import BinaryText, UnreadableFile
 from corpus.loaders import registry
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 
 # The first bytes of a zip archive, full and empty; of old Office files; of text with a mark.
 _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")

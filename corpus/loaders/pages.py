@@ -3,8 +3,8 @@
 from base64 import b64decode
 
 from corpus.loaders import registry
-from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.formats.pdf.page import Box, PageLayout
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.sandbox import run_in_child
 
 __all__ = ["Box", "PageLayout", "draw_page", "find_on_page"]

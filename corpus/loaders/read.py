@@ -11,11 +11,11 @@ from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.loaders import registry
 from corpus.loaders.archives import check_zip
 from corpus.loaders.base import Block, LoadedDocument, Scan, ScanLoader
-from corpus.loaders.bounds import LoaderLimits
-from corpus.loaders.labels import LINE_LEVEL, name_blocks
+from corpus.loaders.faq_headings import add_question_headings
+from corpus.loaders.labels import LINE_LEVEL, label_blocks
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
-from corpus.loaders.questions import head_questions
-from corpus.loaders.stated import in_one_form
+from corpus.loaders.metadata import normalize_metadata
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 3
@@ -87,7 +87,7 @@ def _read(
         document = loader.load(content, filename=filename)
     blocks = [_clean(block) for block in document.blocks if block.text.strip()]
     if registry.FORMATS[media_type].is_prose:
-        blocks = list(name_blocks(head_questions(blocks)))
+        blocks = list(label_blocks(add_question_headings(blocks)))
     metadata = dict(document.metadata)
     if isinstance(loader, HasAttachments):
         carried = loader.attachments(content)[: limits.max_attachments]
@@ -96,7 +96,7 @@ def _read(
         document,
         blocks=tuple(blocks),
         title=_SURROGATES.sub("\ufffd", document.title).strip(),
-        metadata=in_one_form(
+        metadata=normalize_metadata(
             json.loads(_SURROGATES.sub("\ufffd", json.dumps(metadata, ensure_ascii=False)))
         ),
     )

@@ -33,8 +33,8 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.loaders.base import Block, LoadedDocument, Place, Scan
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.base import Block, LoadedDocument, OcrBox, Scan
+from corpus.loaders.limits import LoaderLimits
 
 logger = logging.getLogger(__name__)
 
@@ -277,7 +277,7 @@ def _block(told: list[Any]) -> Block:
         words,
         page,
         under=tuple(under),
-        places=tuple(starmap(Place, places)),
+        places=tuple(starmap(OcrBox, places)),
         page_starts=tuple((at, number) for at, number in page_starts),
     )
 

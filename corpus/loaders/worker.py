@@ -27,12 +27,12 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from corpus.errors import PkbError, UnreadableFile
-from corpus.loaders import registry, site_files
+from corpus.loaders import link_parser, registry
 from corpus.loaders.archives import unpacked_bytes
 from corpus.loaders.base import Scan, ScanLoader, ScannedLine
-from corpus.loaders.bounds import LoaderLimits
 from corpus.loaders.formats.image import page as image_page
 from corpus.loaders.formats.pdf import page as pdf_page
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.read import read
 
 LENGTH_BYTES = 8
@@ -239,11 +239,11 @@ def _find_on_page(request: dict[str, Any], content: bytes, limits: LoaderLimits)
 
 
 def _find_links(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    return [site_files.read_links(content)]
+    return [link_parser.read_links(content)]
 
 
 def _find_entries(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    return [site_files.read_sitemap(content)]
+    return [link_parser.read_sitemap(content)]
 
 
 ACTS = {

@@ -16,7 +16,7 @@ from django.db.models.functions import Lower
 
 from corpus.characters import is_storable
 from corpus.errors import InvalidInput
-from corpus.times import can_be_stored
+from corpus.times import is_storable_time
 
 if TYPE_CHECKING:
     from corpus.models import Document
@@ -65,7 +65,7 @@ class Place:
 def _checked(value: Any, sort: str) -> str | int | datetime:
     if sort == "added":
         moment = datetime.fromisoformat(value)
-        if moment.utcoffset() is None or not can_be_stored(moment):
+        if moment.utcoffset() is None or not is_storable_time(moment):
             raise ValueError(value)
         return moment
     if sort in {"size", "pages"}:

@@ -33,7 +33,7 @@ from corpus.models import Chunk, Collection, Document, Rule
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import shown_address, shown_column, shown_path
-from corpus.rules.conditions import FIELDS, like_pattern, settle_rule
+from corpus.rules.conditions import FIELDS, like_pattern, validate_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules
 from corpus.tags import add_tags
 
@@ -42,7 +42,7 @@ _ANY = "SELECT FROM corpus_rule LIMIT 1"
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('corpus_rule'))"
 
 
-def rules_in_force() -> list[Rule]:
+def active_rules() -> list[Rule]:
     """Return the rules that hold, whoever brings something in."""
     with acting_as(SYSTEM):
         # Most have none, and every document asks.
@@ -62,14 +62,14 @@ def all_rules() -> QuerySet[Rule]:
     if path is None:
         return Rule.objects.filter(is_set=False)
     if path not in _read:
-        keep_set_rules()
+        save_configured_rules()
         # Not if a document whose transaction this is comes to nothing.
         transaction.on_commit(partial(_read.add, path))
     return Rule.objects.all()
 
 
 @transaction.atomic
-def keep_set_rules() -> None:
+def save_configured_rules() -> None:
     """Make the table say what ``PKB_RULES`` says.
 
     Raises:
@@ -101,11 +101,11 @@ def add_rule(given: Mapping[str, Any]) -> Rule:
     """Keep a rule, for what comes in from now on.
 
     Raises:
-        InvalidInput: As ``settle_rule``, or there are too many.
+        InvalidInput: As ``validate_rule``, or there are too many.
         CollectionNotFound: There is none of that name.
         RuleExists: The name is taken.
     """
-    rule = Rule(**_checked(given))
+    rule = Rule(**_validate(given))
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     if Rule.objects.filter(is_set=False).count() >= MAX_RULES:
@@ -123,7 +123,7 @@ def change_rule(rule_id: UUID, given: Mapping[str, Any]) -> Rule:
     """
     rule = _find_own(rule_id)
     said = {field: getattr(rule, field) for field in FIELDS}
-    for field, value in _checked({**said, **given}).items():
+    for field, value in _validate({**said, **given}).items():
         setattr(rule, field, value)
     return _save(rule)
 
@@ -146,8 +146,8 @@ def _find_own(rule_id: UUID) -> Rule:
     return rule
 
 
-def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    settled = settle_rule(given)
+def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
+    settled = validate_rule(given)
     if settled["collection"]:
         Collection.objects.named(settled["collection"])
     return settled
@@ -183,7 +183,7 @@ class _Like(Func):
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RulePreview:
     """What a rule would do with what is there.
 
     Attributes:
@@ -197,30 +197,30 @@ class Trial:
     documents: list[tuple[Document, list[str]]]
 
 
-def try_rule(rule: Rule) -> Trial:
+def preview_rule(rule: Rule) -> RulePreview:
     """Tell what a rule, which need not be kept, would do; changes nothing."""
-    matching = documents_of(rule)
-    changing = lacking(matching, rule.tags)
+    matching = matching_documents(rule)
+    changing = without_tags(matching, rule.tags)
     changing_count = changing.count()
     shown = (changing if changing_count else matching).listed().order_by("-created_at", "pk")
     documents = []
     for document in shown[:SHOWN]:
         carried = {tag.name for tag in document.tags.all()}
         documents.append((document, [name for name in rule.tags if name not in carried]))
-    return Trial(matching.count(), changing_count, documents)
+    return RulePreview(matching.count(), changing_count, documents)
 
 
 def apply_rule(rule: Rule) -> int:
     """Tag what is there, a batch a transaction; return how many documents it changed."""
     count = 0
     while keys := list(
-        lacking(documents_of(rule), rule.tags).values_list("pk", flat=True)[:BATCH_SIZE]
+        without_tags(matching_documents(rule), rule.tags).values_list("pk", flat=True)[:BATCH_SIZE]
     ):
         count += add_tags(keys, rule.tags)
     return count
 
 
-def lacking(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
+def without_tags(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
     """Keep documents that lack one of the tags; none where no tag is named."""
     carried = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
     if not carried:
@@ -228,21 +228,21 @@ def lacking(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySe
     return documents.filter(reduce(or_, [~Q(Exists(links)) for links in carried]))
 
 
-def documents_of(rule: Rule) -> DocumentQuerySet:
+def matching_documents(rule: Rule) -> DocumentQuerySet:
     """Return the stored documents that a rule is about."""
     languages = Collection.objects.order_by().values_list("language", flat=True).distinct()
-    condition = _condition(rule, list(languages), _names(is_whole=rule.is_set))
+    condition = _rule_condition(rule, list(languages), _searched_names(is_whole=rule.is_set))
     return Document.objects.stored().filter(condition)
 
 
-def rules_of(document: Document, rules: Sequence[Rule]) -> list[Rule]:
+def matching_rules(document: Document, rules: Sequence[Rule]) -> list[Rule]:
     """Return those of the rules that are about a document, stored with its chunks."""
     if not rules:
         return []
     names = {is_whole: _names_of(document, is_whole=is_whole) for is_whole in (True, False)}
     conditions = [
         ExpressionWrapper(
-            _condition(rule, [document.collection.language], names[rule.is_set]),
+            _rule_condition(rule, [document.collection.language], names[rule.is_set]),
             output_field=BooleanField(),
         )
         for rule in rules
@@ -251,7 +251,7 @@ def rules_of(document: Document, rules: Sequence[Rule]) -> list[Rule]:
     return [rule for rule, is_held in zip(rules, held, strict=True) if is_held]
 
 
-def _names(*, is_whole: bool) -> list[Any]:
+def _searched_names(*, is_whole: bool) -> list[Any]:
     """What a path is compared with: path, address, the name of the file that was sent.
 
     Args:
@@ -274,31 +274,31 @@ def _names_of(document: Document, *, is_whole: bool) -> list[Any]:
     return [Value(name, output_field=TextField()) for name in dict.fromkeys(names)]
 
 
-def _condition(rule: Rule, languages: Sequence[str], names: Sequence[Any]) -> Q:
+def _rule_condition(rule: Rule, languages: Sequence[str], names: Sequence[Any]) -> Q:
     conditions = [
-        *([_is_at(rule.path, names)] if rule.path else []),
-        *(_is_titled(phrase, languages) for phrase in rule.title),
-        *(_says(phrase, languages) for phrase in rule.words),
-        *([_is_sent_by(rule.sender)] if rule.sender else []),
+        *([_path_condition(rule.path, names)] if rule.path else []),
+        *(_title_condition(phrase, languages) for phrase in rule.title),
+        *(_words_condition(phrase, languages) for phrase in rule.words),
+        *([_sender_condition(rule.sender)] if rule.sender else []),
     ]
     return reduce(and_, conditions)
 
 
-def _is_at(pattern: str, names: Sequence[Any]) -> Q:
+def _path_condition(pattern: str, names: Sequence[Any]) -> Q:
     """Whether a name is so, or what follows a slash of it."""
     like = Value(f"%/{like_pattern(pattern)}")
     begun = [Concat(Value("/"), name, output_field=TextField()) for name in names]
     return reduce(or_, [Q(_Like(name, like)) for name in begun])
 
 
-def _is_sent_by(pattern: str) -> Q:
+def _sender_condition(pattern: str) -> Q:
     """Whether the address of a mail's sender is so, or the whole line with the name."""
     line = KeyTextTransform("from", "metadata")
     address = Func(line, Value("<([^<>]*)>[^<>]*$"), function="substring", output_field=TextField())
     return reduce(or_, [Q(_Like(said, Value(like_pattern(pattern)))) for said in (line, address)])
 
 
-def _is_titled(phrase: str, languages: Sequence[str]) -> Q:
+def _title_condition(phrase: str, languages: Sequence[str]) -> Q:
     spaced = Func(
         F("title"), Value(_JOINTS), Value(" " * len(_JOINTS)),
         function="translate", output_field=TextField(),
@@ -318,6 +318,6 @@ def _is_titled(phrase: str, languages: Sequence[str]) -> Q:
     return reduce(or_, said)
 
 
-def _says(phrase: str, languages: Sequence[str]) -> Q:
+def _words_condition(phrase: str, languages: Sequence[str]) -> Q:
     chunks = Chunk.objects.filter(saying(phrase, languages, Phrase), document=OuterRef("pk"))
     return Q(Exists(chunks))

@@ -26,7 +26,7 @@ _STARS = re.compile(r"\*+")
 _SPECIAL = re.compile(r"[\\%_]")
 
 
-def settle_rule(given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_rule(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a rule says, each of ``FIELDS``, cleaned.
 
     Of lists, a text is taken as its parts between commas.
@@ -39,7 +39,7 @@ def settle_rule(given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         detail = f"A rule has no such field; it has {', '.join(FIELDS)}."
         raise InvalidInput(detail, field=unknown[0])
-    settled = {field: _settle(field, given.get(field)) for field in FIELDS}
+    settled = {field: _validate(field, given.get(field)) for field in FIELDS}
     if not settled["name"]:
         raise InvalidInput("A rule has a name.", field="name")
     if not any(settled[field] for field in CONDITIONS):
@@ -49,7 +49,7 @@ def settle_rule(given: Mapping[str, Any]) -> dict[str, Any]:
     return settled
 
 
-def _settle(field: str, value: Any) -> Any:
+def _validate(field: str, value: Any) -> Any:
     if field in _LISTS:
         phrases = _phrases(field, value)
         return list(_tags(phrases)) if field == "tags" else phrases

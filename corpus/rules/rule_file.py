@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from corpus.errors import InvalidInput
-from corpus.rules.conditions import settle_rule
+from corpus.rules.conditions import validate_rule
 
 MAX_RULES = 100
 MAX_FILE_BYTES = 2**20
@@ -20,7 +20,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def read_rules(path: Path) -> list[dict[str, Any]]:
-    """Return what the rules of a file say, as ``settle_rule`` does.
+    """Return what the rules of a file say, as ``validate_rule`` does.
 
     They are a list, or the list ``rules`` of what the file holds.
 
@@ -35,7 +35,7 @@ def read_rules(path: Path) -> list[dict[str, Any]]:
         raise InvalidInput(f"{path}: a list of rules is needed, or `rules:` with one.")
     if len(found) > MAX_RULES:
         raise InvalidInput(f"{path}: {len(found)} rules; at most {MAX_RULES} are taken.")
-    rules = [_settle(path, place, given) for place, given in enumerate(found, start=1)]
+    rules = [_validate(path, place, given) for place, given in enumerate(found, start=1)]
     names = [rule["name"] for rule in rules]
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
@@ -60,11 +60,11 @@ def _parse(path: Path) -> Any:
         raise InvalidInput(f"{path}: {' '.join(str(exc).split())}") from exc
 
 
-def _settle(path: Path, place: int, given: Any) -> dict[str, Any]:
+def _validate(path: Path, place: int, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidInput(f"{path}: rule {place} is no table of name, conditions and tags.")
     try:
-        return settle_rule(given)
+        return validate_rule(given)
     except InvalidInput as exc:
         name = f" ({given['name']!r})" if given.get("name") else ""
         raise InvalidInput(f"{path}: rule {place}{name}: {exc}") from exc

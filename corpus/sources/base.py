@@ -22,7 +22,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EntryFile:
     """A file of an entry, with what the source knows of it.
 
     Attributes:
@@ -42,21 +42,21 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EntryContent:
     """An entry as it was read.
 
     Attributes:
         version: Of what was read, which may be newer than what was listed.
         part: Its document.
-        text_instead: The text of it by the source, for a file that holds none or that no loader
+        fallback_text: The text of it by the source, for a file that holds none or that no loader
             reads.
         attached: Files that it carries, which become documents of their own, each by its address.
     """
 
     version: str
-    part: Part
-    text_instead: str = ""
-    attached: Mapping[str, Part] = field(default_factory=dict)
+    part: EntryFile
+    fallback_text: str = ""
+    attached_files: Mapping[str, EntryFile] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -73,7 +73,7 @@ class Source(Protocol):
         """
         ...
 
-    def read(self, uri: str) -> Reading:
+    def read(self, uri: str) -> EntryContent:
         """Read what was listed, maybe by another process.
 
         Raises:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from corpus.errors import SourceUnavailable, TooLarge
-from corpus.sources.base import Entry, Part, Reading
+from corpus.sources.base import Entry, EntryContent, EntryFile
 from corpus.sources.configuration import SourceSettings
 from corpus.sources.web_client import WebClient
 
@@ -58,7 +58,7 @@ class Paperless:
         for record in self._pages("documents", f"&fields={','.join(_FIELDS)}"):
             yield Entry(f"{self._prefix}{int(record['id'])}", self._version(record))
 
-    def read(self, uri: str) -> Reading:
+    def read(self, uri: str) -> EntryContent:
         number = uri.removeprefix(self._prefix)
         if not number.isdecimal() or not uri.startswith(self._prefix):
             raise SourceUnavailable(f"{uri} is no document of {self._settings.address}.")
@@ -66,7 +66,7 @@ class Paperless:
         try:
             return self._reading(number, record)
         except (KeyError, TypeError, ValueError) as exc:
-            raise self._strange() from exc
+            raise self._unexpected_reply() from exc
 
     def close(self) -> None:
         self.__dict__.pop("_client", None)
@@ -80,8 +80,8 @@ class Paperless:
             headers={"Authorization": f"Token {token}"},
         )
 
-    def _reading(self, number: str, record: Record) -> Reading:
-        named = {field: self._named(field, record) for field in _NAMED}
+    def _reading(self, number: str, record: Record) -> EntryContent:
+        named = {field: self._read_names(field, record) for field in _NAMED}
         stated = {
             "correspondent": next(iter(named["correspondent"]), ""),
             "document_type": next(iter(named["document_type"]), ""),
@@ -90,7 +90,7 @@ class Paperless:
         }
         text = str(record.get("content") or "")
         filename = record.get("archived_file_name") or record.get("original_file_name") or ""
-        part = Part(
+        part = EntryFile(
             self._download(number, record, is_needed=not text.strip()),
             filename=str(filename),
             title=str(record.get("title") or ""),
@@ -99,7 +99,7 @@ class Paperless:
             created_at=_moment(record.get("created")),
             modified_at=_moment(record.get("modified")),
         )
-        return Reading(self._version(record), part, text_instead=text)
+        return EntryContent(self._version(record), part, fallback_text=text)
 
     def _download(self, number: str, record: Record, *, is_needed: bool) -> bytes:
         """Return the file; nothing of one that is too large, where its text will do."""
@@ -116,13 +116,13 @@ class Paperless:
     def _version(self, record: Record) -> str:
         """Names are part of it: paperless renames a tag without touching its documents."""
         try:
-            names = {field: self._named(field, record) for field in _NAMED}
+            names = {field: self._read_names(field, record) for field in _NAMED}
             said = json.dumps([record["modified"], record["title"], names], sort_keys=True)
         except (KeyError, TypeError, ValueError) as exc:
-            raise self._strange() from exc
+            raise self._unexpected_reply() from exc
         return sha256(said.encode()).hexdigest()
 
-    def _named(self, field: str, record: Record) -> list[str]:
+    def _read_names(self, field: str, record: Record) -> list[str]:
         """Return the names of what a document refers to by numbers, in order."""
         given = record.get(field)
         numbers = given if isinstance(given, list) else [given]
@@ -143,13 +143,13 @@ class Paperless:
             found = self._client.fetch_json(asked)
             rows = found.get("results")
             if not isinstance(rows, list) or not all(_is_record(row) for row in rows):
-                raise self._strange()
+                raise self._unexpected_reply()
             yield from rows
             if not found.get("next"):
                 return
-        raise self._strange()
+        raise self._unexpected_reply()
 
-    def _strange(self) -> SourceUnavailable:
+    def _unexpected_reply(self) -> SourceUnavailable:
         return SourceUnavailable(f"{self._settings.name}: its answer is none of paperless-ngx.")
 
 

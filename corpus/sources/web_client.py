@@ -69,7 +69,7 @@ class WebClient:
         try:
             with self._client.stream("GET", f"{self._base_url}{path}") as response:
                 if response.status_code != HTTPStatus.OK:
-                    raise SourceUnavailable(self._tell_status(response.status_code))
+                    raise SourceUnavailable(self._describe_status(response.status_code))
                 return self._read(response, max_bytes, ends)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Its text may quote the request; its kind says enough.
@@ -86,7 +86,7 @@ class WebClient:
                 raise SourceUnavailable(f"{self._name}: an answer took over {TOTAL_S:g} s.")
         return bytes(content)
 
-    def _tell_status(self, status: int) -> str:
+    def _describe_status(self, status: int) -> str:
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return f"{self._name}: it answers {status}: the token is not taken."
         return f"{self._name}: it answers {status}."

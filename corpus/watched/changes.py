@@ -34,7 +34,7 @@ State = WatchedFolder.State
 Watched = tuple[Path, int, int]
 
 
-class Pending:
+class PendingChanges:
     """Changes that no sync was started for, as times of ``monotonic``; for several threads."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Pending:
             self._first = None
 
 
-class FolderWatch(Thread):
+class FolderWatcher(Thread):
     """Notes in ``pending`` that something changed below a folder, until it is told to stop.
 
     Only folders that a sync looks into are watched, each by itself, and no link is followed.
@@ -72,7 +72,7 @@ class FolderWatch(Thread):
 
     def __init__(self, path: Path, *, root: Path) -> None:
         super().__init__(name=f"watch {path}", daemon=True)
-        self.pending = Pending()
+        self.pending = PendingChanges()
         self.state = State.NEW
         self._path, self._root = path, root
         self._endings = set(supported_extensions())
@@ -108,7 +108,7 @@ class FolderWatch(Thread):
         is_polled = self._must_poll or not tells_changes(self._path)
         changes = watchfiles.watch(
             *(path for path, _, _ in self._folders),
-            watch_filter=self._concerns,
+            watch_filter=self._is_relevant,
             debounce=_TOGETHER_MS,
             step=_STEP_MS,
             rust_timeout=_SILENCE_MS,
@@ -135,13 +135,13 @@ class FolderWatch(Thread):
                 return
             if monotonic() - looked_at >= LOOK_EVERY_S:
                 looked_at = monotonic()
-                if _identify_all(path for path, _, _ in self._folders) != self._folders:
+                if _identify_existing(path for path, _, _ in self._folders) != self._folders:
                     return
 
     def _find_folders(self) -> Set[Watched]:
-        return _identify_all(find_folders(self._path, root=self._root))
+        return _identify_existing(find_folders(self._path, root=self._root))
 
-    def _concerns(self, change: Change, path: str) -> bool:
+    def _is_relevant(self, change: Change, path: str) -> bool:
         """Tell whether a sync would see what changed."""
         if self._is_folder(path):
             return True
@@ -158,7 +158,7 @@ class FolderWatch(Thread):
         return is_seen and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
 
 
-def _identify_all(folders: Iterable[Path]) -> Set[Watched]:
+def _identify_existing(folders: Iterable[Path]) -> Set[Watched]:
     """Return those that are there, and whose files can be stored."""
     found: set[Watched] = set()
     for path in folders:

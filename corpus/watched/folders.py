@@ -45,7 +45,7 @@ def unwatch_folder(folder_id: int) -> None:
 
 
 @transaction.atomic
-def keep_set_folders() -> None:
+def save_configured_folders() -> None:
     """Make the table say what ``PKB_WATCH`` says; collections that it names are made."""
     kept = [_keep(path, name).pk for path, name in settings.PKB_WATCH]
     WatchedFolder.objects.filter(is_set=True).exclude(pk__in=kept).delete()
@@ -71,14 +71,14 @@ def sync_options(folder: WatchedFolder) -> SyncOptions:
     )
 
 
-def sync_by_hand(folder: WatchedFolder) -> Job:
+def sync_folder_now(folder: WatchedFolder) -> Job:
     """Mirror a folder as it is now: what is bare or not mounted any more empties."""
     WatchedFolder.objects.filter(pk=folder.pk).update(mounts=[])
     options = SyncOptions(paths=(folder.path,), root=folder.root, mirror=True)
     return start_sync(folder.collection, options)
 
 
-def is_anybody_watching() -> bool:
+def is_watcher_running() -> bool:
     """Tell whether a worker runs that watches."""
     with connection.cursor() as cursor:
         classid, objid = (part % 2**32 for part in WATCHER_LOCK)

@@ -18,8 +18,8 @@ from corpus.jobs.history import forget_jobs
 from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
 from corpus.models import Job, WatchedFolder
 from corpus.roots.file_systems import mounted_in
-from corpus.watched.changes import FolderWatch
-from corpus.watched.folders import WATCHER_LOCK, keep_set_folders, sync_options
+from corpus.watched.changes import FolderWatcher
+from corpus.watched.folders import WATCHER_LOCK, save_configured_folders, sync_options
 
 log = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ State = WatchedFolder.State
 
 
 @dataclass
-class _Attended:
+class _FolderState:
     """What is known here of a folder; times are those of ``monotonic``.
 
     Attributes:
@@ -41,14 +41,14 @@ class _Attended:
         not_before: A worker is to have time for others: as long as the last sync took.
     """
 
-    watch: FolderWatch
+    watch: FolderWatcher
     running: Job | None = None
     not_before: float = 0.0
     synced_at: float = field(default_factory=monotonic)
 
 
 @contextmanager
-def watching_beside() -> Iterator[None]:
+def watch_in_background() -> Iterator[None]:
     """Watch in a thread, unless another process does, until the block ends."""
     stopped = Event()
     thread = Thread(target=_run, args=[stopped], name="watcher", daemon=True)
@@ -63,9 +63,9 @@ def watching_beside() -> Iterator[None]:
 def _run(stopped: Event) -> None:
     while not stopped.is_set():
         try:
-            with acting_as(SYSTEM), _the_one() as is_mine:
+            with acting_as(SYSTEM), _watcher_lock() as is_mine:
                 if is_mine:
-                    keep_set_folders()
+                    save_configured_folders()
                     watch_folders(stopped)
         except (DatabaseError, PkbError) as exc:
             log.warning("watching_broken_off", reason=str(exc))
@@ -75,7 +75,7 @@ def _run(stopped: Event) -> None:
 
 
 @contextmanager
-def _the_one() -> Iterator[bool]:
+def _watcher_lock() -> Iterator[bool]:
     """Be the one process that watches; yields False where another is."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", WATCHER_LOCK)
@@ -95,7 +95,7 @@ def watch_folders(stopped: Event) -> None:
     Raises:
         DatabaseError: It is not.
     """
-    attended: dict[int, _Attended] = {}
+    attended: dict[int, _FolderState] = {}
     try:
         while not stopped.is_set():
             folders = {each.pk: each for each in WatchedFolder.objects.all()}
@@ -103,27 +103,27 @@ def watch_folders(stopped: Event) -> None:
                 attended.pop(key).watch.stop()
             for key, folder in folders.items():
                 if key not in attended:
-                    attended[key] = _begin(folder)
-                _attend(folder, attended[key])
+                    attended[key] = _start_watching(folder)
+                _handle_folder(folder, attended[key])
             stopped.wait(TICK_S if folders else REST_S)
     finally:
         for each in attended.values():
             each.watch.stop()
 
 
-def _begin(folder: WatchedFolder) -> _Attended:
-    watch = FolderWatch(Path(folder.path), root=Path(folder.root or folder.path))
+def _start_watching(folder: WatchedFolder) -> _FolderState:
+    watch = FolderWatcher(Path(folder.path), root=Path(folder.root or folder.path))
     watch.start()
-    return _Attended(watch)
+    return _FolderState(watch)
 
 
-def _attend(folder: WatchedFolder, attended: _Attended) -> None:
+def _handle_folder(folder: WatchedFolder, attended: _FolderState) -> None:
     """Do what is due now for a folder."""
     watch, now = attended.watch, monotonic()
     if watch.state != folder.state:
         WatchedFolder.objects.filter(pk=folder.pk).update(state=watch.state)
     if attended.running is not None:
-        _follow(attended, attended.running)
+        _check_finished(attended, attended.running)
     if now - attended.synced_at >= SYNC_EVERY_S:
         attended.synced_at = now
         watch.pending.note(now)
@@ -131,11 +131,11 @@ def _attend(folder: WatchedFolder, attended: _Attended) -> None:
     is_due = watch.pending.is_due(now, quiet_s=settings.PKB_WATCH_QUIET_S)
     if may_start and is_due and watch.state != State.MISSING:
         # Before the sync looks: what changes while it runs is for the next one.
-        attended.running = _start(folder.pk, on_start=watch.pending.take)
+        attended.running = _start_sync(folder.pk, on_start=watch.pending.take)
         attended.synced_at = now
 
 
-def _follow(attended: _Attended, job: Job) -> None:
+def _check_finished(attended: _FolderState, job: Job) -> None:
     """When a sync has ended, see whether files waited that another is to take in."""
     ended = Job.objects.filter(pk=job.pk).first()
     if ended is not None and ended.is_unfinished:
@@ -151,7 +151,7 @@ def _follow(attended: _Attended, job: Job) -> None:
 
 
 @transaction.atomic
-def _start(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
+def _start_sync(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
     """Start a sync, unless one of the folder is to run or runs; returns it."""
     rows = WatchedFolder.objects.select_for_update(of=("self",)).select_related("collection")
     folder = rows.filter(pk=folder_id).first()

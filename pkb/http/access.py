@@ -15,7 +15,7 @@ from rest_framework.authentication import CSRFCheck
 from accounts.authentication import authenticate_key, find_key, principal_of
 from accounts.client_ip import client_ip
 from corpus.access.principal import NOBODY, SYSTEM, Principal, Scope, acting_as
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.audit import audit_request
 from pkb.http.endpoints import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
@@ -80,7 +80,7 @@ def authorize(request: HttpRequest) -> Principal:
     except (PkbError, DatabaseError, InterfaceError) as exc:
         if endpoint.is_open:
             return NOBODY
-        raise (as_pkb_error(exc) or exc) from None
+        raise (translate_error(exc) or exc) from None
     scope = endpoint.scope
     if scope is None or principal.may(scope) or _is_local_scrape(request):
         # What is for admins is about what everybody has.

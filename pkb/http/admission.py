@@ -42,7 +42,7 @@ from django.http import parse_cookie
 from accounts.authentication import find_key
 from accounts.client_ip import client_network, read_headers, resolve_client_ip
 from corpus.access.principal import Principal
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.endpoints import Body as BodySize
 from corpus.endpoints import Cost, Endpoint
 from corpus.errors import PkbError
@@ -509,7 +509,7 @@ def _identify_on_thread(scope: Any) -> Principal:
         request.user = get_user(request)
         return authenticate_request(request)
     except (DatabaseError, InterfaceError) as error:
-        raise (as_pkb_error(error) or error) from None
+        raise (translate_error(error) or error) from None
     finally:
         connections.close_all()
 

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.client_ip import client_ip
-from corpus.api.origins import REFUSAL, is_foreign
+from corpus.api.origins import REFUSAL, is_cross_origin
 from pkb.http.endpoints import find_endpoint
 from pkb.http.problems import plain_problem
 
@@ -62,7 +62,7 @@ class OriginMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         sent = request.headers
-        if _writes(request) and is_foreign(
+        if _writes(request) and is_cross_origin(
             origin=sent.get("Origin"),
             fetch_site=sent.get("Sec-Fetch-Site"),
             host=sent.get("Host", ""),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.errors import InvalidInput, PkbError
 
 MEDIA_TYPE = "application/problem+json"
@@ -24,7 +24,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         The response, or None for an unexpected error: Django then logs it once, with its
         traceback, and answers 500.
     """
-    response = _render(as_pkb_error(exc) or exc, context)
+    response = _render(translate_error(exc) or exc, context)
     if response is not None:
         response.data = _sendable(response.data)
     return response

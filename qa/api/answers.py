@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import CollectionAddress, TagList, Text, Whole
+from corpus.api.fields import QualifiedNameField, StrictCharField, StrictIntegerField, TagListField
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -31,13 +31,15 @@ MOST_CHARS = 2**31 - 1
 
 
 class AnswerQuery(serializers.Serializer[Any]):
-    q = Text(max_length=2_000)
+    q = StrictCharField(max_length=2_000)
     k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    tag = TagList(default=list)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    tag = TagListField(default=list)
     eval = serializers.BooleanField(default=False)
-    gold = serializers.ListField(child=Text(max_length=200), default=list, max_length=1_000)
-    lm = Text(max_length=200, default="", allow_blank=True)
+    gold = serializers.ListField(
+        child=StrictCharField(max_length=200), default=list, max_length=1_000
+    )
+    lm = StrictCharField(max_length=200, default="", allow_blank=True)
 
     def validate_k(self, value: int) -> int:
         return min(value, MAX_K)
@@ -57,13 +59,13 @@ class MarkedPassage(serializers.Serializer[Any]):
     """A passage of ``closest``, its quote, or a citation, by its document and span."""
 
     document_id = serializers.UUIDField()
-    start_char = Whole(min_value=0, max_value=MOST_CHARS)
-    end_char = Whole(min_value=1, max_value=MOST_CHARS)
+    start_char = StrictIntegerField(min_value=0, max_value=MOST_CHARS)
+    end_char = StrictIntegerField(min_value=1, max_value=MOST_CHARS)
 
 
 class FeedbackInput(serializers.Serializer[Any]):
     rating = serializers.ChoiceField(Feedback.Rating.choices)
-    comment = Text(max_length=MAX_COMMENT_CHARS, default="", allow_blank=True)
+    comment = StrictCharField(max_length=MAX_COMMENT_CHARS, default="", allow_blank=True)
     passage = MarkedPassage(default=None, allow_null=True)
 
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
 from corpus.access.principal import Principal, current_principal
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.errors import ChatNotFound, ClientDisconnected, DatabaseUnavailable, PkbError
 from corpus.models import Document
 from qa import models
@@ -165,7 +165,7 @@ def write_answer_events(
     except IntegrityError:  # its stream was deleted with the conversation
         writer.fail("The conversation was deleted.", "conversation_deleted")
     except DatabaseError as exc:
-        told = as_pkb_error(exc) or DatabaseUnavailable("The database does not answer.")
+        told = translate_error(exc) or DatabaseUnavailable("The database does not answer.")
         log.error("chat_broken_off", reason=type(exc).__name__)
         writer.fail(str(told), told.code)
 

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import CollectionAddress, TagList, Text
+from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField
 from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
@@ -24,16 +24,16 @@ VERDICTS = ("supported", "partial", "unsupported", "contradicted")
 
 
 class ClaimInput(serializers.Serializer[Any]):
-    claim = Text(max_length=MAX_CLAIM_CHARS)
-    text = Text(
+    claim = StrictCharField(max_length=MAX_CLAIM_CHARS)
+    text = StrictCharField(
         required=False,
         allow_null=True,
         trim_whitespace=False,
         max_length=settings.PKB_MAX_INPUT_CHARS,
         help_text="instead of a collection",
     )
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    tags = TagList(default=list)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    tags = TagListField(default=list)
 
     def validate_text(self, text: str | None) -> str | None:
         if text is not None and not text.strip():

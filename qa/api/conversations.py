@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import Text
-from corpus.api.pagination import NewestFirst
+from corpus.api.fields import StrictCharField
+from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SessionNotFound
 from qa import models
@@ -58,11 +58,13 @@ class WholeSessionShown(SessionShown):
 
 
 class SessionsQuery(serializers.Serializer[Any]):
-    q = Text(max_length=200, default="", allow_blank=True, help_text="has these characters")
+    q = StrictCharField(
+        max_length=200, default="", allow_blank=True, help_text="has these characters"
+    )
 
 
 class SessionInput(serializers.Serializer[Any]):
-    name = Text(max_length=MAX_NAME_CHARS, allow_blank=True)
+    name = StrictCharField(max_length=MAX_NAME_CHARS, allow_blank=True)
 
 
 @endpoint(GET=Endpoint("list_sessions", tag="Ask", summary="List kept conversations"))
@@ -70,7 +72,7 @@ class SessionsView(generics.ListAPIView[Session]):
     """The conversations that are kept, newest first."""
 
     serializer_class = SessionShown
-    pagination_class = NewestFirst
+    pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Session]:
         query = SessionsQuery(data=self.request.query_params)

@@ -9,7 +9,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import CollectionAddress, FilterField, Number, TagList, Text, Truth, Whole
+from corpus.api.fields import (
+    FilterField,
+    QualifiedNameField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictFloatField,
+    StrictIntegerField,
+    TagListField,
+)
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
@@ -20,20 +28,22 @@ from qa.types import Query
 
 
 class SearchInput(serializers.Serializer[Any]):
-    query = Text(max_length=1_000)
+    query = StrictCharField(max_length=1_000)
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
-    top_k = Whole(min_value=1, max_value=50, default=5)
-    similarity_threshold = Number(min_value=0, max_value=1, default=0.0)
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    tags = TagList(default=list)
+    top_k = StrictIntegerField(min_value=1, max_value=50, default=5)
+    similarity_threshold = StrictFloatField(min_value=0, max_value=1, default=0.0)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    tags = TagListField(default=list)
     filters = FilterField(default=None, allow_null=True)
-    rerank = Truth(required=False, help_text="by default what mode hybrid does, and no other")
+    rerank = StrictBooleanField(
+        required=False, help_text="by default what mode hybrid does, and no other"
+    )
 
 
 class IndexQuery(serializers.Serializer[Any]):
-    query = Text(max_length=1_000)
-    index_name = CollectionAddress()
-    top_k = Whole(min_value=1, max_value=100, default=5)
+    query = StrictCharField(max_length=1_000)
+    index_name = QualifiedNameField()
+    top_k = StrictIntegerField(min_value=1, max_value=100, default=5)
 
 
 class IndexResult(serializers.Serializer[Any]):

@@ -15,7 +15,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope, current_principal
-from corpus.api.fields import CollectionAddress, TagList, Text, Truth, Whole
+from corpus.api.fields import (
+    QualifiedNameField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictIntegerField,
+    TagListField,
+)
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -47,37 +53,39 @@ class SessionId(serializers.UUIDField):
 
 
 class AskInput(serializers.Serializer[Any]):
-    question = Text(min_length=5, max_length=MAX_QUESTION_CHARS)
+    question = StrictCharField(min_length=5, max_length=MAX_QUESTION_CHARS)
     session_id = SessionId(default=None, allow_null=True)
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    selected_text = Text(
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    selected_text = StrictCharField(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
-    stream = Truth(default=False)
+    stream = StrictBooleanField(default=False)
 
 
 class AskSelectedInput(AskInput):
-    selected_text = Text(max_length=MAX_SELECTED_CHARS, trim_whitespace=False)
+    selected_text = StrictCharField(max_length=MAX_SELECTED_CHARS, trim_whitespace=False)
 
 
 class ChatInput(serializers.Serializer[Any]):
-    question = Text(max_length=MAX_QUESTION_CHARS)
+    question = StrictCharField(max_length=MAX_QUESTION_CHARS)
     session_id = SessionId(default=None, allow_null=True)
-    collection = CollectionAddress(default=DEFAULT_COLLECTION)
-    api_key = Text(
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    api_key = StrictCharField(
         max_length=1_000, default="", allow_blank=True, write_only=True,
         help_text="for the language model of this request; never kept or logged",
     )  # fmt: skip
-    context_window = Whole(
+    context_window = StrictIntegerField(
         min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
         help_text="most tokens of the conversation that the question is read with",
     )  # fmt: skip
-    tags = TagList(default=list, help_text="answer from what has any of them")
-    selected_text = Text(
+    tags = TagListField(default=list, help_text="answer from what has any of them")
+    selected_text = StrictCharField(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
-    keep = Truth(default=False, help_text="the conversation is listed and does not expire")
-    steps = Truth(default=False, help_text="events of the type step tell what begins")
+    keep = StrictBooleanField(
+        default=False, help_text="the conversation is listed and does not expire"
+    )
+    steps = StrictBooleanField(default=False, help_text="events of the type step tell what begins")
 
 
 class Source(serializers.Serializer[Any]):

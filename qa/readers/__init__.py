@@ -8,13 +8,13 @@ from typing import Protocol, cast
 
 from django.conf import settings
 
-from corpus.backends import BackendRegistry, Model
+from corpus.backends import BackendRegistry, LoadableModel
 from qa.types import Passage, Reading
 
 readers = BackendRegistry("PKB_READERS")
 
 
-class Reader(Model, Protocol):
+class Reader(LoadableModel, Protocol):
     """Tells whether texts answer a question, and which part of each does."""
 
     def read(

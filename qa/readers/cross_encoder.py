@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import LoadedOnce
-from corpus.characters import whole_characters
+from corpus.backends import LazyModel
+from corpus.characters import widen_to_characters
 from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, clean_surrogates, load_tokenizer
@@ -108,7 +108,7 @@ def as_reading(
     score = logit + _pool(asked[1 : pair.asked]) + SPAN_WEIGHT * margin
     if not pair.spans:  # the separator stood in for the text's tokens
         return Reading(score, 0, 0, margin)
-    start, end = whole_characters(text, pair.spans[first][0], pair.spans[last][1])
+    start, end = widen_to_characters(text, pair.spans[first][0], pair.spans[last][1])
     return Reading(score, start, end, margin)
 
 
@@ -134,7 +134,7 @@ class _Loaded(NamedTuple):
     tokenizer: "Tokenizer"
 
 
-class CrossEncoderReader(LoadedOnce[_Loaded]):
+class CrossEncoderReader(LazyModel[_Loaded]):
     """Run a cross-encoder's ONNX graph with an adapter merged into it.
 
     Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from corpus.characters import whole_characters
+from corpus.characters import widen_to_characters
 from corpus.sentences import sentence_spans
 from qa.search.rerankers import get_judge
 from qa.types import Reading
@@ -45,5 +45,5 @@ def _read(question: str, text: str) -> Reading:
         return Reading(float(score), start=0, end=0, margin=0.0)
     scores = get_judge().score(question, [text[start:end] for start, end in spans])
     best = int(scores.argmax())
-    start, end = whole_characters(text, *spans[best])
+    start, end = widen_to_characters(text, *spans[best])
     return Reading(float(scores[best]), start, end, margin=0.0)

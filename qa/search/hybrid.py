@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders import embed_queries, get_embedder
 from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks, read_lexical_query
-from corpus.loaders.stated import day_of
+from corpus.loaders.metadata import document_date
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
 from corpus.postgres.snapshot import read_evidence
 from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, most_compared
@@ -371,7 +371,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         end_char=chunk.end_char,
         similarity=similarity,
         score=max(0.0, score),
-        document_date=day_of(document.metadata, document.user_created_at, today=today),
+        document_date=document_date(document.metadata, document.user_created_at, today=today),
         metadata=document.metadata,
     )
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus.ingestion.normal_form import ScannedRun, pack_runs
-from corpus.loaders.base import Place
+from corpus.loaders.base import OcrBox
 from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document
 from qa import models
@@ -117,7 +117,7 @@ def test_what_ocr_was_not_sure_of_is_told_after_the_document_was_replaced_too(
     tmp_path: Path,
 ) -> None:
     start, end = span_of(pumps, CUT).values()
-    unsure = pack_runs([ScannedRun(start, end, Place(0, 0.6, 0, 0, 9, 0, 5))])
+    unsure = pack_runs([ScannedRun(start, end, OcrBox(0, 0.6, 0, 0, 9, 0, 5))])
     Document.objects.update(outline={**pumps.outline, "scanned": unsure}, metadata={OCR: {}})
     given = give(pumps.collection, answer_with([quoting(pumps, CUT)]))
     close = give(pumps.collection, unsure_with(quoting(pumps, CUT)))

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 
 from corpus.models import Collection, Document, Embedding
 from evaluation import runs
-from evaluation.comparison import find_falls, make_baseline
+from evaluation.comparison import find_regressions, make_baseline
 from evaluation.datasets import Turn
 from evaluation.models import Question
 from evaluation.overrides import overridden
@@ -207,7 +207,7 @@ def test_a_fall_below_the_baseline_exits_1(dataset: Path, tmp_path: Path) -> Non
     (kept,) = latest_results()
     baseline = make_baseline(kept.result)
     baseline["observations"]["retrieval"]["q1"]["ndcg"] = 2.0
-    assert [fall.difference.name for fall in find_falls(baseline, kept.result)] == ["ndcg"]
+    assert [fall.difference.name for fall in find_regressions(baseline, kept.result)] == ["ndcg"]
     file.write_text(json.dumps(baseline))
     _, err, code = run("evaluate", dataset, "--mode", "retrieval", "--against", file)
     assert code == 1

@@ -14,7 +14,7 @@ from corpus.endpoints import Cost
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Job, JobItem, Rule
-from corpus.rules import add_rule, keep_set_rules
+from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoints import find_endpoint
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
@@ -170,7 +170,7 @@ def set_rule(settings: Any, tmp_path: Path) -> Rule:
     settings.PKB_RULES.write_text(
         '[[rules]]\nname = "of the file"\nwords = "lighthouse"\ntags = "tower"\n'
     )
-    keep_set_rules()
+    save_configured_rules()
     return Rule.objects.get()
 
 

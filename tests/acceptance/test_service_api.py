@@ -7,7 +7,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
 from qa.readers import get_reader
@@ -64,7 +64,7 @@ def test_a_database_that_is_not_migrated_is_told_with_what_to_do(
 def test_a_column_that_a_migrated_database_lacks_is_no_outage(db: None) -> None:
     with pytest.raises(ProgrammingError) as caught, transaction.atomic():
         connection.cursor().execute("SELECT nowhere FROM corpus_document")
-    assert as_pkb_error(caught.value) is None
+    assert translate_error(caught.value) is None
 
 
 def test_the_schema_names_every_path(api: APIClient) -> None:

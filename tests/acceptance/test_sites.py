@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job
 from corpus.models import Site as KeptSite
-from corpus.sites.kept import Limits, keep_site
+from corpus.sites import SiteLimits, add_site
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.site_server import Site, page, serving
 
@@ -89,7 +89,7 @@ def test_a_wrong_site_is_not_kept(
 def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
     api: APIClient, client: Client, settings: Any
 ) -> None:
-    site, _ = keep_site(URL, Limits(), collection=Collection.objects.named("default"))
+    site, _ = add_site(URL, SiteLimits(), collection=Collection.objects.named("default"))
     settings.PKB_FETCH = "off"
     one = f"/sites/{site.pk}"
     replies = [

@@ -8,7 +8,7 @@ from django.test import Client
 
 from corpus.jobs.run import advance_job
 from corpus.models import Document, Job, WatchedFolder
-from corpus.watched.folders import keep_set_folders
+from corpus.watched.folders import save_configured_folders
 from tests.factories import LIGHTHOUSE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -76,7 +76,7 @@ def test_a_watched_folder_that_was_emptied_on_purpose_is_synced_by_hand(
 
 def test_a_folder_of_the_settings_is_not_let_go(client: Client, notes: Path, settings: Any) -> None:
     settings.PKB_WATCH = [(notes, "default")]
-    keep_set_folders()
+    save_configured_folders()
     key = WatchedFolder.objects.get().pk
     assert "PKB_WATCH" in section(client)
     assert "Stop watching" not in section(client)

@@ -12,7 +12,7 @@ from django.db import OperationalError
 from psycopg import errors
 from rest_framework.test import APIClient
 
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.errors import DatabaseUnavailable, StorageUnavailable
 from corpus.invariants import find_violations
 from corpus.jobs.uploads import start_upload
@@ -93,10 +93,10 @@ def test_a_read_only_folder_is_told_by_the_database_that_is_to_be_there(small_di
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
     with pytest.raises(PostgresDidNotStart, match="Read-only file system") as caught:
         EmbeddedPostgres(small_disk / "postgres").start()
-    assert isinstance(as_pkb_error(caught.value), DatabaseUnavailable)
+    assert isinstance(translate_error(caught.value), DatabaseUnavailable)
 
 
 def test_postgres_without_room_is_told_as_such() -> None:
     error = OperationalError("could not extend file")
     error.__cause__ = errors.DiskFull("could not extend file: No space left on device")
-    assert isinstance(as_pkb_error(error), StorageUnavailable)
+    assert isinstance(translate_error(error), StorageUnavailable)

@@ -11,7 +11,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from corpus.invariants import find_violations
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document
-from corpus.sites.kept import Limits, keep_site, refresh_site
+from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.factories import LIGHTHOUSE
 from tests.processes import database_url, manage, wait_until
 from tests.site_server import Handler, page, serving
@@ -37,7 +37,7 @@ def test_a_crawl_goes_on_where_the_worker_was_killed(settings: Any, cheap_model:
 
         site.pages["/2"] = wait_first
         collection = Collection.objects.named("default")
-        kept, _ = keep_site(f"{site.url}/", Limits(), collection=collection)
+        kept, _ = add_site(f"{site.url}/", SiteLimits(), collection=collection)
         job = refresh_site(kept.pk)
         worker = manage(
             "worker",

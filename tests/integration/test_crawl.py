@@ -12,7 +12,7 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus.catalogue import create_collection, delete_collection
-from corpus.crawl import visits
+from corpus.crawl import fetcher
 from corpus.crawl.frontier import links_kept
 from corpus.ingestion import move_to_collection
 from corpus.invariants import find_violations
@@ -21,7 +21,7 @@ from corpus.jobs.run import advance_job
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, JobItem, SitePage
 from corpus.models import Site as KeptSite
-from corpus.sites.kept import Limits, keep_site, refresh_due_sites, refresh_site, remove_site
+from corpus.sites import SiteLimits, add_site, refresh_due_sites, refresh_site, remove_site
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.site_server import Site, page, serving
 
@@ -49,7 +49,7 @@ def site(settings: Any) -> Iterator[Site]:
 def crawl(site: Site, path: str = "/", **limits: Any) -> Job:
     """Bring a site in, or bring it in anew."""
     collection = Collection.objects.named("default")
-    kept, _ = keep_site(site.url + path, Limits(**limits), collection=collection)
+    kept, _ = add_site(site.url + path, SiteLimits(**limits), collection=collection)
     return run(refresh_site(kept.pk))
 
 
@@ -170,7 +170,7 @@ def test_while_a_host_rests_others_have_the_worker(
 ) -> None:
     monkeypatch.setattr(run_of_jobs, "REST_STEP_S", 0.01)
     collection = Collection.objects.named("default")
-    kept, _ = keep_site(f"{site.url}/", Limits(), collection=collection)
+    kept, _ = add_site(f"{site.url}/", SiteLimits(), collection=collection)
     job = refresh_site(kept.pk)
     KeptSite.objects.update(rests_until=timezone.now() + timedelta(hours=1))
     assert ProcrastinateJob.objects.exists()
@@ -266,7 +266,7 @@ def away(site: Site) -> None:
 
 
 def test_a_site_in_trouble_loses_nothing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(visits, "BACK_OFF_S", 0)
+    monkeypatch.setattr(fetcher, "BACK_OFF_S", 0)
     crawl(site)
     before, pages = ids(), {**site.pages}
     for befall in (broken, to_a_login, to_another_host, to_one_page, wiped, away):
@@ -280,13 +280,13 @@ def test_a_site_in_trouble_loses_nothing(site: Site, monkeypatch: pytest.MonkeyP
 def test_a_server_that_answers_no_more_is_not_asked_for_the_rest(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visits, "MAX_FAILURES", 2)
+    monkeypatch.setattr(fetcher, "MAX_FAILURES", 2)
     for name in "cdefgh":
         site.pages[f"/{name}"] = lambda handler: handler.connection.close()
     site.has("/", page("Coast", COAST, *"cdefgh"))
     job = crawl(site)
     assert (job.done, job.failed, len(site.asked)) == (1, 6, 5)
-    monkeypatch.setattr(visits, "GIVEN_UP_FOR_S", 0)
+    monkeypatch.setattr(fetcher, "GIVEN_UP_FOR_S", 0)
     site.has("/h", page("Mill", MILL))
     run(retry_job(job.pk))
     assert "/h" in stored(site)
@@ -313,7 +313,7 @@ def test_a_page_that_is_found_under_another_name_of_itself_is_taken_there(site: 
 
 def test_a_site_of_https_is_not_left_for_http(site: Site) -> None:
     collection = Collection.objects.named("default")
-    kept, _ = keep_site("https://coast.example/docs/", Limits(), collection=collection)
+    kept, _ = add_site("https://coast.example/docs/", SiteLimits(), collection=collection)
     links = ["http://coast.example/docs/a", "/docs/b", "http://coast.example:8080/docs/c"]
     found = links_kept(kept, links, base=kept.address)
     assert found == ["https://coast.example/docs/a", "https://coast.example/docs/b"]
@@ -359,7 +359,7 @@ def test_a_page_alone_is_kept_in_step(site: Site) -> None:
 
 def test_a_site_is_brought_in_again_when_its_time_has_come(site: Site) -> None:
     collection = Collection.objects.named("default")
-    keep_site(f"{site.url}/", Limits(every_hours=24), collection=collection)
+    add_site(f"{site.url}/", SiteLimits(every_hours=24), collection=collection)
     for _ in range(2):
         refresh_due_sites()
         assert Job.objects.get().kind == "crawl"
@@ -384,14 +384,14 @@ def test_a_site_that_is_removed_leaves_its_documents_unless_told(site: Site) -> 
     job.refresh_from_db()
     assert (job.status, stored(site), SitePage.objects.count()) == ("cancelled", ALL, 0)
     collection = Collection.objects.named("default")
-    kept, _ = keep_site(f"{site.url}/a", Limits(is_whole=False), collection=collection)
+    kept, _ = add_site(f"{site.url}/a", SiteLimits(is_whole=False), collection=collection)
     remove_site(kept.pk, with_documents=True)
     assert stored(site) == ALL - {"/a"}
 
 
 def test_a_collection_goes_with_its_sites(site: Site) -> None:
     other = create_collection("other")
-    kept, _ = keep_site(f"{site.url}/", Limits(max_pages=2), collection=other)
+    kept, _ = add_site(f"{site.url}/", SiteLimits(max_pages=2), collection=other)
     run(refresh_site(kept.pk))
     move_to_collection(Document.objects.get(title="Bavoke"), Collection.objects.named("default"))
     delete_collection("other")

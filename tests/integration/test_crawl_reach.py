@@ -9,7 +9,7 @@ import pytest
 from corpus import public_web
 from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job
-from corpus.sites.kept import Limits, keep_site, refresh_site
+from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.factories import LIGHTHOUSE
 from tests.listeners import was_asked
 from tests.site_server import Site, page, serving
@@ -55,7 +55,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
 
 
 def crawl(url: str) -> Job:
-    kept, _ = keep_site(url, Limits(), collection=Collection.objects.named("default"))
+    kept, _ = add_site(url, SiteLimits(), collection=Collection.objects.named("default"))
     job = refresh_site(kept.pk)
     assert advance_job(job.pk)
     job.refresh_from_db()

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from rest_framework.response import Response
 
-from corpus.api.idempotency import answered_once
+from corpus.api.idempotency import respond_idempotently
 from corpus.catalogue import delete_document
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.invariants import find_violations
@@ -63,11 +63,11 @@ def test_a_word_of_two_documents_goes_when_both_are_deleted_at_once(ingest: Inge
 def test_a_reply_is_not_kept_for_a_key_once_its_document_is_gone(ingest: Ingest) -> None:
     stored = ingest(LIGHTHOUSE)
 
-    def act() -> Response:
+    def respond() -> Response:
         delete_document(UUID(stored.document_id))
         return Response({"document_id": stored.document_id}, status=201)
 
-    assert answered_once("a-1", fingerprint={}, act=act).status_code == 201
+    assert respond_idempotently("a-1", fingerprint={}, respond=respond).status_code == 201
     assert not IdempotentRequest.objects.exists()
 
 

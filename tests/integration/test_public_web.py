@@ -19,7 +19,7 @@ from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
 from corpus.ingestion import addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
-from corpus.public_web import MAX_REDIRECTS, fetch, is_public
+from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip
 from tests.factories import LIGHTHOUSE
 from tests.listeners import was_asked
 from tests.site_server import Handler, Site, serving
@@ -48,12 +48,12 @@ def site(settings: Any) -> Iterator[Site]:
     "2002:7f00:1:: 3fff::1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1".split(),
 )
 def test_addresses_that_are_not_public_are_known(address: str) -> None:
-    assert not is_public(ipaddress.ip_address(address))
+    assert not is_public_ip(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111"])
 def test_public_addresses_are_known(address: str) -> None:
-    assert is_public(ipaddress.ip_address(address))
+    assert is_public_ip(ipaddress.ip_address(address))
 
 
 @pytest.mark.parametrize(

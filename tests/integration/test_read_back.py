@@ -52,9 +52,9 @@ objects = st.dictionaries(texts, values, max_size=3)
 
 # By the kind of a field; the first that fits.
 DRAWN: list[tuple[type, st.SearchStrategy[Any]]] = [
-    (fields.RawText, long_texts),
-    (fields.CollectionName, st.just("default") | texts),
-    (fields.ZonedDateTime, times),
+    (fields.UncheckedCharField, long_texts),
+    (fields.CollectionNameField, st.just("default") | texts),
+    (fields.ZonedDateTimeField, times),
     (serializers.DictField, objects),
     (serializers.ListField, st.lists(texts, max_size=3)),
     (serializers.BooleanField, st.just(False)),
@@ -129,7 +129,7 @@ WRITES = {
         send_json("post", "/create"),
     ),
     "a change": (
-        body_for(collections.CollectionChange),
+        body_for(collections.CollectionUpdate),
         send_json("patch", "/collections/default"),
     ),
     "feedback": (

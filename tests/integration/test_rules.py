@@ -20,12 +20,12 @@ from corpus.rules import (
     all_rules,
     change_rule,
     delete_rule,
-    documents_of,
-    keep_set_rules,
-    rules_of,
-    try_rule,
+    matching_documents,
+    matching_rules,
+    preview_rule,
+    save_configured_rules,
 )
-from corpus.rules.conditions import settle_rule
+from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 
@@ -48,7 +48,7 @@ CONTENTS = {
 
 
 def rule(**said: Any) -> Rule:
-    return Rule(**settle_rule({"name": "a rule", "tags": ["found"], **said}))
+    return Rule(**validate_rule({"name": "a rule", "tags": ["found"], **said}))
 
 
 def tags_of(document: Document | str) -> set[str]:
@@ -109,11 +109,11 @@ def test_a_rule_is_about_the_same_whether_it_comes_in_or_is_there(
     keys = take_in(collection, tmp_path)
     wanted = [{name for name, key in keys.items() if name in names} for _, names in CASES]
     tried = [rule(**said) for said, _ in CASES]
-    there = [set(documents_of(each).values_list("pk", flat=True)) for each in tried]
+    there = [set(matching_documents(each).values_list("pk", flat=True)) for each in tried]
     assert [{name for name, key in keys.items() if key in found} for found in there] == wanted
     coming: list[set[str]] = [set() for _ in CASES]
     for name, key in keys.items():
-        for held in rules_of(Document.objects.get(pk=key), tried):
+        for held in matching_rules(Document.objects.get(pk=key), tried):
             coming[tried.index(held)].add(name)
     assert coming == wanted
 
@@ -121,11 +121,11 @@ def test_a_rule_is_about_the_same_whether_it_comes_in_or_is_there(
 def test_a_rule_of_the_operator_sees_whole_paths(collection: Collection, tmp_path: Path) -> None:
     keys = take_in(collection, tmp_path)
     whole = rule(path=f"{tmp_path}/inbox/*")
-    assert not documents_of(whole).exists()
+    assert not matching_documents(whole).exists()
     whole.is_set = True
-    (document,) = documents_of(whole)
+    (document,) = matching_documents(whole)
     assert document.pk == keys["file"]
-    assert rules_of(document, [whole]) == [whole]
+    assert matching_rules(document, [whole]) == [whole]
 
 
 def test_what_is_taken_in_is_tagged_beside_its_own_tags(
@@ -177,13 +177,13 @@ def test_a_folder_is_tagged_when_a_file_comes_changes_or_moves(
 def test_trying_counts_what_it_would_change_and_changes_nothing(ingest: Ingest) -> None:
     kept = ingest(LIGHTHOUSE, tags=("tower",))
     bare = ingest(f"{LIGHTHOUSE} It is white.", title="White")
-    trial = try_rule(rule(words="lighthouse", tags=["tower", "coast"]))
+    trial = preview_rule(rule(words="lighthouse", tags=["tower", "coast"]))
     assert (trial.matching_count, trial.changing_count) == (2, 2)
     assert {str(document.pk): tags for document, tags in trial.documents} == {
         kept.document_id: ["coast"],
         bare.document_id: ["tower", "coast"],
     }
-    only_one = try_rule(rule(words="lighthouse", tags=["tower"]))
+    only_one = preview_rule(rule(words="lighthouse", tags=["tower"]))
     assert (only_one.matching_count, only_one.changing_count) == (2, 1)
     assert [document.name for document, _ in only_one.documents] == ["White"]
     assert tags_of(bare.document_id) == set()
@@ -199,7 +199,7 @@ def test_a_rule_is_applied_to_what_is_there_by_a_job(ingest: Ingest) -> None:
     job.refresh_from_db()
     assert (job.total, job.done) == (1, 1)
     assert [tags_of(each.document_id) for each in towers] == [{"tower"}, {"old", "tower"}]
-    assert try_rule(applied).changing_count == 0
+    assert preview_rule(applied).changing_count == 0
     assert start_tagging(applied) == []
     assert list(find_violations()) == []
 
@@ -241,7 +241,7 @@ def test_a_new_document_goes_into_the_collection_of_a_rule(
 def set_rules(settings: Any, path: Path, text: str) -> None:
     path.write_text(text)
     settings.PKB_RULES = path
-    keep_set_rules()
+    save_configured_rules()
 
 
 def test_the_rules_of_a_file_hold_and_are_changed_there(
@@ -268,7 +268,7 @@ def test_the_rules_of_a_file_hold_and_are_changed_there(
     assert Rule.objects.filter(is_set=True).get().tags == ["beacon"]
     settings.PKB_RULES = None
     assert [each.is_set for each in all_rules()] == [False]
-    keep_set_rules()
+    save_configured_rules()
     assert not Rule.objects.filter(is_set=True).exists()
 
 

@@ -15,7 +15,7 @@ from corpus.filters import FilterError, parse_filter
 from corpus.ingestion.disk import read_file
 from corpus.invariants import find_violations
 from corpus.models import Document
-from corpus.times import EARLIEST, LATEST, can_be_stored
+from corpus.times import EARLIEST, LATEST, is_storable_time
 from tests.factories import LIGHTHOUSE, Ingest
 
 TOO_FAR = [
@@ -55,7 +55,7 @@ def test_a_time_at_the_bounds_is_read_again(api: APIClient, db: None, moment: st
 @pytest.mark.parametrize("hours", [-23, 0, 23])
 def test_every_zone_can_tell_a_stored_time(hours: int) -> None:
     for bound in (EARLIEST, LATEST):
-        assert can_be_stored(bound.astimezone(timezone(timedelta(hours=hours))))
+        assert is_storable_time(bound.astimezone(timezone(timedelta(hours=hours))))
 
 
 @pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
@@ -72,7 +72,7 @@ def test_a_file_is_taken_in_whenever_it_was_changed(seconds: int) -> None:
         path.write_text(LIGHTHOUSE)
         os.utime(path, (0, seconds))
         assert path.stat().st_mtime == seconds
-        assert can_be_stored(read_file(path, root=path.parent, max_bytes=10_000).last_modified)
+        assert is_storable_time(read_file(path, root=path.parent, max_bytes=10_000).last_modified)
 
 
 def write_beyond(document_id: str, column: str, moment: str) -> None:

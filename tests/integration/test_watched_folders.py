@@ -16,8 +16,8 @@ from corpus.jobs.run import advance_job
 from corpus.models import Collection, Document, Job, WatchedFolder
 from corpus.roots.allowed import AllowedPath
 from corpus.watched import changes, watcher
-from corpus.watched.folders import is_anybody_watching, unwatch_folder, watch_folder
-from corpus.watched.watcher import watching_beside
+from corpus.watched.folders import is_watcher_running, unwatch_folder, watch_folder
+from corpus.watched.watcher import watch_in_background
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.processes import wait_until
 
@@ -58,7 +58,7 @@ def watched(folder: Path, collection: Collection, cheap_model: None) -> WatchedF
 @pytest.fixture
 def watching(watched: WatchedFolder, settings: Any) -> Iterator[None]:
     settings.PKB_INGEST_ROOTS = [Path(watched.path)]
-    with watching_beside():
+    with watch_in_background():
         wait_until(lambda: work() or Job.objects.exists())
         yield
 
@@ -217,19 +217,19 @@ def test_what_changed_while_nobody_watched_is_found_at_the_start(
 ) -> None:
     settings.PKB_INGEST_ROOTS = [folder]
     old(folder / "a.md", LIGHTHOUSE)
-    assert not is_anybody_watching()
-    with watching_beside():
+    assert not is_watcher_running()
+    with watch_in_background():
         wait_until(lambda: names() == {"a.md"})
-        assert is_anybody_watching()
-    assert not is_anybody_watching()
+        assert is_watcher_running()
+    assert not is_watcher_running()
     (folder / "a.md").unlink()
     old(folder / "b.md", BAKERY)
-    with watching_beside():
+    with watch_in_background():
         wait_until(lambda: names() == {"b.md"})
 
 
 def test_one_process_watches_and_a_second_waits(watched: WatchedFolder, folder: Path) -> None:
-    with watching_beside(), watching_beside():
+    with watch_in_background(), watch_in_background():
         wait_until(lambda: WatchedFolder.objects.get().state == "watched")
         threads = [each for each in threading.enumerate() if each.name == f"watch {folder}"]
         assert len(threads) == 1
@@ -241,13 +241,13 @@ def test_the_folders_of_the_settings_are_watched_and_others_no_more(
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     settings.PKB_WATCH = [(first, "letters"), (second, "default")]
-    with watching_beside():
+    with watch_in_background():
         wait_until(lambda: WatchedFolder.objects.filter(state="missing").exists())
         old(first / "a.md", LIGHTHOUSE)
         wait_until(lambda: names() == {"a.md"})
     assert Document.objects.get().collection.name == "letters"
     settings.PKB_WATCH = []
-    with watching_beside():
+    with watch_in_background():
         wait_until(lambda: list(WatchedFolder.objects.all()) == [watched])
         unwatch_folder(watched.pk)
         wait_until(lambda: not any(t.name.startswith("watch ") for t in threading.enumerate()))
@@ -260,7 +260,7 @@ def test_a_folder_without_events_is_looked_at(
     settings.PKB_INGEST_ROOTS = [folder]
     monkeypatch.setattr(changes, "tells_changes", lambda path: False)
     monkeypatch.setattr(changes, "POLL_EVERY_S", 0.1)
-    with watching_beside():
+    with watch_in_background():
         wait_until(lambda: WatchedFolder.objects.get().state == "polled")
         old(folder / "a.md", LIGHTHOUSE)
         wait_until(lambda: names() == {"a.md"})
@@ -292,8 +292,8 @@ def test_syncs_that_changed_nothing_are_not_kept(folder: Path, watching: None) -
 
 
 def test_the_connection_is_given_back(watched: WatchedFolder) -> None:
-    with watching_beside():
-        wait_until(is_anybody_watching)
+    with watch_in_background():
+        wait_until(is_watcher_running)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database "

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus import characters
-from corpus.characters import MOST_MARKS, normalize, pieces
+from corpus.characters import MOST_MARKS, normalize, split_text
 from corpus.ingestion.normal_form import _normal_form
 
 
@@ -26,7 +26,7 @@ def test_pieces_are_the_text_and_are_composed_one_by_one(text: str) -> None:
     whole = normalize("NFC", text)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(characters, "PIECE_CHARS", 3)
-        found = list(pieces(text))
+        found = list(split_text(text))
     assert "".join(found) == text
     assert "".join(normalize("NFC", piece) for piece in found) == whole
 
@@ -52,4 +52,4 @@ def test_signs_in_a_row_that_are_no_marks_stay() -> None:
 
 
 def test_a_text_without_a_place_to_end_is_one_piece() -> None:
-    assert len(list(pieces(" " * (characters.PIECE_CHARS + 1)))) == 1
+    assert len(list(split_text(" " * (characters.PIECE_CHARS + 1)))) == 1

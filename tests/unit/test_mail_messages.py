@@ -6,11 +6,11 @@ import pytest
 
 from corpus.errors import UnreadableFile
 from corpus.loaders import load_file
-from corpus.sources.base import Reading
+from corpus.sources.base import EntryContent
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.mbox import Mbox
 from corpus.sources.mail.messages import read_thread
-from corpus.sources.mail.threads import Head
+from corpus.sources.mail.threads import MessageHead
 from tests.mails import mail, write_mbox
 
 NESTED = b"".join(
@@ -19,8 +19,8 @@ NESTED = b"".join(
 )
 
 
-def reading(*messages: bytes) -> Reading:
-    heads = (Head(str(place), "1", place) for place in range(len(messages)))
+def reading(*messages: bytes) -> EntryContent:
+    heads = (MessageHead(str(place), "1", place) for place in range(len(messages)))
     return read_thread(zip(heads, messages, strict=True), version="1", left_out=0)
 
 
@@ -56,7 +56,7 @@ def test_a_date_that_is_none_is_left_out(date: str) -> None:
 
 def test_a_copy_of_a_message_is_there_once() -> None:
     content = mail("1@x", text="Said once.")
-    heads = [Head("a", "1", 0, "1@x"), Head("b", "1", 1, "1@x")]
+    heads = [MessageHead("a", "1", 0, "1@x"), MessageHead("b", "1", 1, "1@x")]
     found = read_thread([(head, content) for head in heads], version="1", left_out=0)
     assert found.part.content.count(b"Said once.") == 1
     assert found.part.metadata["message_count"] == 1

@@ -5,12 +5,14 @@ from typing import Any
 import pytest
 
 from corpus.sources.mail.heads import read_head
-from corpus.sources.mail.threads import MAX_MESSAGES, Head, bare_subject, find_threads
+from corpus.sources.mail.threads import MAX_MESSAGES, MessageHead, bare_subject, find_threads
 
 
 def threads(*said: dict[str, Any]) -> list[str]:
     """The threads of messages that are called a, b, c in the order of their folder."""
-    heads = [Head(chr(ord("a") + place), "1", place, **each) for place, each in enumerate(said)]
+    heads = [
+        MessageHead(chr(ord("a") + place), "1", place, **each) for place, each in enumerate(said)
+    ]
     return ["".join(head.key for head in thread) for thread in find_threads(heads)]
 
 
@@ -56,7 +58,8 @@ def test_circles_and_long_chains_end() -> None:
         {"message_id": "1", "references": ("2",)}, {"message_id": "2", "references": ("1", "2")}
     ) == ["ab"]
     chain = [
-        Head(f"{place:05}", "1", place, str(place), (str(place - 1),)) for place in range(5_000)
+        MessageHead(f"{place:05}", "1", place, str(place), (str(place - 1),))
+        for place in range(5_000)
     ]
     found = find_threads(chain)
     assert [len(thread) for thread in found] == [MAX_MESSAGES] * (5_000 // MAX_MESSAGES)
@@ -76,9 +79,9 @@ def test_a_head_is_read_however_it_is_written() -> None:
         b"References: <a@x>\r\n\t<b@x> nonsense\r\nIn-Reply-To: Your mail <c@x>\r\n\r\n"
         b"References: <not@me>\r\n"
     )
-    head = read_head(content, key="k", version="1", place=0)
+    head = read_head(content, key="k", version="1", position=0)
     assert (head.subject, head.message_id) == ("Lämpchen", "1@x")
     assert head.references == ("a@x", "b@x", "c@x")
     many = b"References: " + b" ".join(b"<%d@x>" % each for each in range(500))
-    references = read_head(many, key="k", version="1", place=0).references
+    references = read_head(many, key="k", version="1", position=0).references
     assert (len(references), references[0], references[-1]) == (51, "0@x", "499@x")

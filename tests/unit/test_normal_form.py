@@ -16,7 +16,7 @@ from corpus.ingestion.normal_form import (
     pack_runs,
     unpack_runs,
 )
-from corpus.loaders.base import Block, Place
+from corpus.loaders.base import Block, OcrBox
 from corpus.loaders.formats.pdf.page import Box
 
 
@@ -148,8 +148,8 @@ def test_a_text_without_pages_has_none() -> None:
     assert Outline().pages_of(0, 9) == []
 
 
-LEVEL = Place(15, 0.98, 1_000, 500, 5_000, 500, 200)
-BELOW = Place(12, 0.61, 1_000, 800, 4_000, 800, 200)
+LEVEL = OcrBox(15, 0.98, 1_000, 500, 5_000, 500, 200)
+BELOW = OcrBox(12, 0.61, 1_000, 800, 4_000, 800, 200)
 
 
 def scanned() -> tuple[str, Outline]:
@@ -166,7 +166,7 @@ def test_runs_are_found_by_their_letters_whatever_stands_between() -> None:
 
 
 def test_letters_that_ran_out_have_no_run() -> None:
-    _, outline = join_blocks([Block("Nine.", places=(Place(0, 1, 0, 0, 9, 0, 9), LEVEL))])
+    _, outline = join_blocks([Block("Nine.", places=(OcrBox(0, 1, 0, 0, 9, 0, 9), LEVEL))])
     assert outline.scanned == ()
 
 
@@ -185,7 +185,7 @@ def test_runs_are_kept_as_a_short_text() -> None:
 
 
 def test_a_place_off_the_page_is_kept_at_its_edge() -> None:
-    _, outline = join_blocks([Block("Nine", places=(Place(4, 0.5, -7, 0, 10**6, 0, 9),))])
+    _, outline = join_blocks([Block("Nine", places=(OcrBox(4, 0.5, -7, 0, 10**6, 0, 9),))])
     (run,) = unpack_runs(pack_runs(outline.scanned))
     assert (run.place.x1, run.place.x2) == (0, 65_535)
 
@@ -208,11 +208,11 @@ def test_a_quote_over_two_lines_has_two_boxes() -> None:
 @pytest.mark.parametrize(
     ("place", "count"),
     [
-        (Place(4, 1, 0, 1_000, 9_000, 1_300, 200), 3),  # two degrees
-        (Place(4, 1, 500, 9_000, 500, 1_000, 200), 1),  # upwards
+        (OcrBox(4, 1, 0, 1_000, 9_000, 1_300, 200), 3),  # two degrees
+        (OcrBox(4, 1, 500, 9_000, 500, 1_000, 200), 1),  # upwards
     ],
 )
-def test_a_line_that_climbs_is_marked_in_steps_as_thick_as_it_is(place: Place, count: int) -> None:
+def test_a_line_that_climbs_is_marked_in_steps_as_thick_as_it_is(place: OcrBox, count: int) -> None:
     _, outline = join_blocks([Block("Nine", places=(place,))])
     boxes = boxes_of(outline.scanned, 0, 4, width=10_000)
     assert len(boxes) == count

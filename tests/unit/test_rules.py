@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from corpus.errors import InvalidInput
-from corpus.rules.conditions import like_pattern, settle_rule
+from corpus.rules.conditions import like_pattern, validate_rule
 from corpus.rules.rule_file import MAX_FILE_BYTES, MAX_RULES, read_rules
 
 INVOICES = {"name": "invoices", "path": "invoices/*", "tags": ["invoice"]}
 
 
 def test_a_rule_is_spelled_like_texts_and_tags() -> None:
-    settled = settle_rule(
+    settled = validate_rule(
         {
             "name": " Of  the cafe\u0301 ",
             "title": "cafe\u0301, , menu of  the day",
@@ -54,7 +54,7 @@ def test_a_rule_is_spelled_like_texts_and_tags() -> None:
 )
 def test_what_is_no_rule_names_its_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        settle_rule({**INVOICES, **change})
+        validate_rule({**INVOICES, **change})
     assert caught.value.field == field
 
 
@@ -73,7 +73,7 @@ def test_a_pattern_has_two_signs_and_no_others() -> None:
 )
 def test_rules_are_read_of_three_kinds_of_files(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
-    assert read_rules(tmp_path / name) == [settle_rule(INVOICES)]
+    assert read_rules(tmp_path / name) == [validate_rule(INVOICES)]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from corpus.crawl.robots import read_robots
 from corpus.crawl.scope import Scope, is_same_path, kind_without_text, page_key, tidy
 from corpus.errors import UnreadableFile
-from corpus.loaders import site_files
-from corpus.loaders.site_files import read_links, read_sitemap
+from corpus.loaders import link_parser
+from corpus.loaders.link_parser import read_links, read_sitemap
 
 BASE = "https://a.example/docs/guide/intro.html"
 
@@ -151,9 +151,9 @@ def test_hostile_and_broken_sitemaps_are_refused(content: bytes) -> None:
 
 
 def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_files, "MAX_SITEMAP_BYTES", 1_000)
+    monkeypatch.setattr(link_parser, "MAX_SITEMAP_BYTES", 1_000)
     with pytest.raises(UnreadableFile, match="over 1,000 bytes"):
         read_sitemap(gzip.compress(b"a" * 1_001))
-    monkeypatch.setattr(site_files, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(link_parser, "MAX_ENTRIES", 2)
     many = "".join(f"<url><loc>/{number}</loc></url>" for number in range(5))
     assert len(read_sitemap(f"<urlset>{many}</urlset>".encode())["pages"]) == 2

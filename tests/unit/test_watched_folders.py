@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from corpus.roots.file_systems import is_silent
-from corpus.watched.changes import MAX_WAIT_S, Pending
+from corpus.watched.changes import MAX_WAIT_S, PendingChanges
 from pkb.env import Env
 from pkb.watched_folders import parse_watched_folders
 
@@ -55,7 +55,7 @@ def test_what_names_no_folder_stops_the_start(given: str, told: str) -> None:
 
 
 def test_a_sync_is_due_when_nothing_changes_any_more() -> None:
-    pending = Pending()
+    pending = PendingChanges()
     assert not pending.is_due(100, quiet_s=QUIET_S)
     pending.note(10)
     pending.note(11.5)
@@ -66,7 +66,7 @@ def test_a_sync_is_due_when_nothing_changes_any_more() -> None:
 
 
 def test_a_folder_that_never_rests_is_synced_all_the_same() -> None:
-    pending = Pending()
+    pending = PendingChanges()
     for second in range(int(MAX_WAIT_S)):
         assert not pending.is_due(second, quiet_s=QUIET_S)
         pending.note(second)

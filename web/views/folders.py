@@ -9,7 +9,7 @@ from corpus.ingestion.files import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root
-from corpus.watched.folders import sync_by_hand, unwatch_folder
+from corpus.watched.folders import sync_folder_now, unwatch_folder
 from corpus.watched.folders import watch_folder as begin_watching
 from corpus.watched.sources import sync_source as begin_sync
 from web.forms import FolderForm
@@ -46,7 +46,7 @@ def unwatch(request: HttpRequest, folder_id: int) -> HttpResponse:
 def sync_watched(request: HttpRequest, folder_id: int) -> HttpResponse:
     """Mirror a watched folder as it is now, also where it is empty."""
     folder = get_object_or_404(WatchedFolder.objects.select_related("collection"), pk=folder_id)
-    return redirect("web:job", sync_by_hand(folder).pk)
+    return redirect("web:job", sync_folder_now(folder).pk)
 
 
 @require_POST

@@ -20,9 +20,9 @@ from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, W
 from corpus.models.document_lists import COUNTED, count_some, page_of
 from corpus.querysets import DocumentQuerySet
 from corpus.roots.names import root_names
-from corpus.sites.kept import DEFAULT_DEPTH, DEFAULT_PAGES
+from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
 from corpus.user_bounds import read_use
-from corpus.watched.folders import is_anybody_watching
+from corpus.watched.folders import is_watcher_running
 from corpus.watched.sources import source_states
 from web.forms import (
     EVERY,
@@ -93,7 +93,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "watched": watched,
         "sources": source_states(),
         "use": read_use(current_user_id()),
-        "is_watching": bool(watched) and is_anybody_watching(),
+        "is_watching": bool(watched) and is_watcher_running(),
         **addresses(),
         "new_collection": new_collection_choices(),
     }

@@ -13,8 +13,16 @@ from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.jobs.run import advance_at_once
 from corpus.models import Collection, Rule
-from corpus.rules import SHOWN, add_rule, all_rules, change_rule, delete_rule, find_rule, try_rule
-from corpus.rules.conditions import FIELDS, settle_rule
+from corpus.rules import (
+    SHOWN,
+    add_rule,
+    all_rules,
+    change_rule,
+    delete_rule,
+    find_rule,
+    preview_rule,
+)
+from corpus.rules.conditions import FIELDS, validate_rule
 from web.forms import RuleForm
 
 
@@ -35,14 +43,14 @@ def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
     kept = find_rule(rule_id) if rule_id else None
     if request.method != "POST":
         said = {field: getattr(kept, field) for field in FIELDS} if kept else {}
-        trial = try_rule(kept) if kept else None
+        trial = preview_rule(kept) if kept else None
         return _show(request, kept, said, trial=trial)
     given = RuleForm.read(request.POST)
     act = given.pop("act")
     try:
         if act == "try":
-            said = settle_rule({**given, "name": given["name"] or "trial"})
-            return _show(request, kept, given, trial=try_rule(Rule(**said)))
+            said = validate_rule({**given, "name": given["name"] or "trial"})
+            return _show(request, kept, given, trial=preview_rule(Rule(**said)))
         saved = change_rule(kept.pk, given) if kept else add_rule(given)
     except (InvalidInput, CollectionNotFound, RuleExists) as exc:
         return _show(request, kept, given, problem=exc)

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from corpus.catalogue import open_collection
-from corpus.sites.kept import Limits, check_fetching, keep_site, refresh_site, remove_site
+from corpus.sites import SiteLimits, add_site, check_fetching, refresh_site, remove_site
 from web.forms import RemoveSiteForm, SiteForm
 
 
@@ -16,14 +16,14 @@ def keep(request: HttpRequest) -> HttpResponse:
     """Keep a page or a site, and begin to bring it in."""
     check_fetching()
     given = SiteForm.read(request.POST)
-    limits = Limits(
+    limits = SiteLimits(
         is_whole=given["what"] == "site",
         depth=given["depth"],
         max_pages=given["max_pages"],
         every_hours=given["every_hours"],
     )
     collection = open_collection(given["collection"])
-    site, _ = keep_site(given["url"], limits, collection=collection, tags=given["tags"])
+    site, _ = add_site(given["url"], limits, collection=collection, tags=given["tags"])
     refresh_site(site.pk)
     return redirect("web:library")
 

@@ -16,7 +16,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem, Rule
 from corpus.queue import enqueue_job
-from corpus.rules import documents_of, lacking
+from corpus.rules import matching_documents, without_tags
 from corpus.tags import add_tags, remove_tags
 from corpus.user_bounds import require_job_room
 
@@ -118,7 +118,7 @@ def start_edit(
 
 def start_tagging(rule: Rule) -> list[Job]:
     """Make the jobs that put a rule's tags on what is there and lacks one."""
-    found = lacking(documents_of(rule), rule.tags).values_list("pk", flat=True)
+    found = without_tags(matching_documents(rule), rule.tags).values_list("pk", flat=True)
     return start_edit(found, Act.TAG, tags=rule.tags)
 
 

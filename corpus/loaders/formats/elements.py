@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from corpus.loaders.base import Block
-from corpus.loaders.bounds import stated_number
-from corpus.loaders.labels import LINE_LEVEL, as_label, is_bold_heading
+from corpus.loaders.labels import LINE_LEVEL, is_bold_heading, normalize_label
+from corpus.loaders.limits import bounded_number
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def whole_blocks(element: "HtmlElement") -> list[Block] | None:
 def stated_label(element: "HtmlElement", tag: str) -> str:
     """The label that a child of an element states for all of it."""
     child = next((one for one in element if one.tag == tag), None)
-    return "" if child is None else as_label(inline_text(child))
+    return "" if child is None else normalize_label(inline_text(child))
 
 
 def follows_term(term: "HtmlElement") -> bool:
@@ -146,7 +146,7 @@ def _has_rich_items(element: "HtmlElement") -> bool:
 
 
 def _list_lines(element: "HtmlElement", depth: int) -> Iterator[str]:
-    number = stated_number(element.get("start"), default=1, most=MAX_START)
+    number = bounded_number(element.get("start"), default=1, most=MAX_START)
     for item in element:
         if not is_shown(item):
             continue
@@ -230,4 +230,4 @@ def _reserve(
 
 
 def _span(cell: "HtmlElement", name: str) -> int:
-    return stated_number(cell.get(name), default=1, most=_MAX_SPAN)
+    return bounded_number(cell.get(name), default=1, most=_MAX_SPAN)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block
-from corpus.loaders.bounds import stated_number
 from corpus.loaders.formats.elements import (
     BLOCKS,
     LISTS,
@@ -21,7 +20,8 @@ from corpus.loaders.formats.elements import (
     tidied,
     whole_blocks,
 )
-from corpus.loaders.labels import as_label
+from corpus.loaders.labels import normalize_label
+from corpus.loaders.limits import bounded_number
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -120,7 +120,7 @@ class _Walk:
     def _rich_list(self, element: "HtmlElement") -> None:
         """A list of which the items hold blocks; each begins with its mark."""
         self._flush()
-        number = stated_number(element.get("start"), default=1, most=MAX_START)
+        number = bounded_number(element.get("start"), default=1, most=MAX_START)
         self._text(element.text)
         for item in element:
             if is_shown(item):
@@ -144,7 +144,7 @@ class _Walk:
                 if child.tag == "dt" and not follows_term(child):
                     self._flush()
                     self._under = outer
-                    self._under = self._below(as_label(", ".join(terms_from(child))))
+                    self._under = self._below(normalize_label(", ".join(terms_from(child))))
                 self._enter(child)
             self._text(child.tail)
         self._flush()

@@ -8,8 +8,8 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.bounds import stated_number
 from corpus.loaders.formats.sheets import sheet_blocks
+from corpus.loaders.limits import bounded_number
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class _Reader:
 
     def _heading(self, element: "Element") -> None:
         stated = element.get(_TEXT + "outline-level")
-        self._add(element, stated_number(stated, default=1, most=_MAX_LEVEL))
+        self._add(element, bounded_number(stated, default=1, most=_MAX_LEVEL))
 
     def _paragraph(self, element: "Element") -> None:
         is_title = element.get(_TEXT + "style-name", "") in self._titles
@@ -165,7 +165,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
     yield parent.text or ""
     for element in parent:
         if element.tag == _TEXT + "s":
-            yield " " * stated_number(element.get(_TEXT + "c"), default=1, most=_MAX_SPACES)
+            yield " " * bounded_number(element.get(_TEXT + "c"), default=1, most=_MAX_SPACES)
         elif element.tag == _TEXT + "tab":
             yield "\t"
         elif element.tag == _TEXT + "line-break":
@@ -217,7 +217,7 @@ def _rows(table: "Element", most: int) -> Iterator[list[str]]:
 
 
 def _repeated(element: "Element", name: str, most: int) -> int:
-    return stated_number(element.get(_TABLE + name), default=1, most=most)
+    return bounded_number(element.get(_TABLE + name), default=1, most=most)
 
 
 def _title_styles(root: "Element") -> frozenset[str]:

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
 from corpus.loaders.base import Block
-from corpus.loaders.bounds import stated_number
+from corpus.loaders.limits import bounded_number
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _author(stated: dict[str, str], authors: dict[str, str], listed: list[str]) 
         return authors[number]
     if stated.get("personId", "") in authors:
         return authors[stated["personId"]]
-    at = stated_number(number, default=len(listed), most=len(listed))
+    at = bounded_number(number, default=len(listed), most=len(listed))
     return listed[at] if at < len(listed) else stated.get("author", "")
 
 

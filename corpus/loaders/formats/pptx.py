@@ -8,7 +8,6 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.bounds import stated_number
 from corpus.loaders.formats.docx.math import tex_of
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
@@ -19,6 +18,7 @@ from corpus.loaders.formats.ooxml import (
     core_properties,
     relations,
 )
+from corpus.loaders.limits import bounded_number
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _body_text(body: "Element", *, bulleted: bool = False) -> str:
 
 def _depth(properties: "Element | None") -> int:
     stated = None if properties is None else properties.get("lvl")
-    return stated_number(stated, default=0, most=_MAX_DEPTH)
+    return bounded_number(stated, default=0, most=_MAX_DEPTH)
 
 
 def _mark(properties: "Element | None", *, default: str) -> str:

@@ -10,7 +10,6 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml, stream_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.bounds import stated_number
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     RELATION,
@@ -21,6 +20,7 @@ from corpus.loaders.formats.ooxml import (
     relations,
 )
 from corpus.loaders.formats.sheets import sheet_blocks
+from corpus.loaders.limits import bounded_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -100,7 +100,7 @@ class _Book:
         values: dict[tuple[int, int], str] = {}
         last = 0
         for row in stream_xml(self._archive, name, _S + "row"):
-            number = stated_number(row.get("r"), default=last + 1, most=_MAX_ROWS)
+            number = bounded_number(row.get("r"), default=last + 1, most=_MAX_ROWS)
             yield from ([] for _ in range(min(number - last - 1, _MAX_GAP_ROWS)))
             last = number
             cells = self._cells(row)
@@ -131,7 +131,7 @@ class _Book:
         stored = "" if found is None else (found.text or "")
         if kind == "s":
             count = len(self._strings)
-            index = stated_number(stored, default=count, most=count)
+            index = bounded_number(stored, default=count, most=count)
             return self._strings[index] if index < count else ""
         if kind == "b":
             return "TRUE" if stored == "1" else "FALSE"
@@ -143,7 +143,7 @@ class _Book:
         except ValueError:
             return stored
         count = len(self._formats)
-        at = stated_number(style, default=0, most=count)
+        at = bounded_number(style, default=0, most=count)
         kind = self._formats[at] if at < count else ""
         if kind in ("date", "datetime", "time"):
             return _moment(number, self._epoch, kind) or stored
@@ -193,7 +193,7 @@ def _number_formats(archive: ZipFile) -> list[str]:
 
 
 def _kind_of_format(number: str, code: str) -> str:
-    known = stated_number(number, default=0, most=_MAX_FORMAT)
+    known = bounded_number(number, default=0, most=_MAX_FORMAT)
     bare = _NOT_FORMAT.sub("", code).lower()
     kind = ""
     if known in _DATE_FORMATS or re.search(r"y|d", bare):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.loaders.archives import parse_xml
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.stated import MAX_AUTHORS
+from corpus.loaders.metadata import MAX_AUTHORS
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
-from corpus.characters import folded
+from corpus.characters import fold_text
 from corpus.errors import EmptyDocument, TooLarge, UnreadableFile
 from corpus.loaders.base import LoadedDocument, Scan, ScannedLine
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.ocr import OCR, UNSURE_BELOW
 from corpus.loaders.sandbox import read_in_child, run_in_child
 
@@ -117,6 +117,6 @@ def _read_pages(
 
 def _scan(width: int, height: int, told: list[Any], confidence: float | None) -> Scan:
     lines = tuple(ScannedLine(*line) for line in told)
-    letters = sum(len(folded(line.text)) for line in lines)
+    letters = sum(len(fold_text(line.text)) for line in lines)
     # A drawing of a box was read as the letter C.
     return Scan(width, height, lines if letters >= _LEAST_LETTERS else (), confidence)

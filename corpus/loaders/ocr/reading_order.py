@@ -6,8 +6,8 @@ from itertools import pairwise
 from math import atan2, cos, hypot, sin
 from statistics import median
 
-from corpus.characters import folded
-from corpus.loaders.base import Place, Scan, ScannedLine
+from corpus.characters import fold_text
+from corpus.loaders.base import OcrBox, Scan, ScannedLine
 from corpus.loaders.formats.pdf.lines import Line
 
 # Lines of the usual height are said to be of so many points, whatever the picture's size.
@@ -143,6 +143,6 @@ def _joined(row: Sequence[_Run], usual: float, width: int) -> Line:
     )
 
 
-def _place(line: ScannedLine, width: int) -> Place:
+def _place(line: ScannedLine, width: int) -> OcrBox:
     numbers = (round(number * _PARTS / width) for number in line[2:])
-    return Place(len(folded(line.text)), line.confidence, *numbers)
+    return OcrBox(len(fold_text(line.text)), line.confidence, *numbers)

@@ -11,13 +11,13 @@ from corpus.ingestion.files import failure_of
 from corpus.management.commands._job_run import run_job_here
 from corpus.management.commands._report import Report
 from corpus.models import Collection, Job
-from corpus.sites.kept import (
+from corpus.sites import (
     DEFAULT_DEPTH,
     DEFAULT_PAGES,
     MAX_DEPTH,
     MAX_HOURS,
-    Limits,
-    keep_site,
+    SiteLimits,
+    add_site,
     refresh_site,
 )
 
@@ -43,7 +43,7 @@ def add_site_arguments(parser: CommandParser) -> None:
     )
 
 
-def read_limits(options: dict[str, Any]) -> Limits | None:
+def read_limits(options: dict[str, Any]) -> SiteLimits | None:
     """Return how addresses are kept in step; None where they are taken in once.
 
     Raises:
@@ -56,7 +56,7 @@ def read_limits(options: dict[str, Any]) -> Limits | None:
     every_hours = _read_hours(options["every"])
     if not options["crawl"] and every_hours is None:
         return None
-    return Limits(options["crawl"], options["depth"], options["max_pages"], every_hours)
+    return SiteLimits(options["crawl"], options["depth"], options["max_pages"], every_hours)
 
 
 def _read_hours(given: str) -> int | None:
@@ -71,7 +71,7 @@ def _read_hours(given: str) -> int | None:
 
 def bring_in_here(
     url: str,
-    limits: Limits,
+    limits: SiteLimits,
     *,
     collection: Collection,
     tags: tuple[str, ...],
@@ -80,7 +80,7 @@ def bring_in_here(
 ) -> None:
     """Keep an address, and bring in what belongs to it, in this process."""
     try:
-        site, _ = keep_site(url, limits, collection=collection, tags=tags)
+        site, _ = add_site(url, limits, collection=collection, tags=tags)
     except PkbError as exc:
         report.add(url, failure_of(exc))
         return

@@ -22,7 +22,7 @@ from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
 from corpus.management.commands._sites import add_site_arguments, bring_in_here, read_limits
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.public_web import is_address
+from corpus.public_web import is_url
 from corpus.tags import normalize_tags
 
 STDIN = Path("-")
@@ -184,7 +184,7 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
     missing = [str(path) for path in paths if not path.exists()]
     if missing:
         raise CommandError(f"No such file: {', '.join(missing)}", returncode=2)
-    if not any(is_address(str(place)) for place in options["paths"]) and (
+    if not any(is_url(str(place)) for place in options["paths"]) and (
         options["crawl"] or options["every"]
     ):
         raise CommandError("--crawl and --every are of addresses.", returncode=2)
@@ -196,7 +196,7 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
 
 def _read_place(given: str) -> Path | str:
     """A path would lose a slash of an address."""
-    return given if is_address(given) else Path(given)
+    return given if is_url(given) else Path(given)
 
 
 def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput
 from corpus.models import Rule
-from corpus.rules import apply_rule, rules_in_force, try_rule
+from corpus.rules import active_rules, apply_rule, preview_rule
 from corpus.rules.conditions import CONDITIONS
 from corpus.rules.rule_file import read_rules
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{count} documents tagged")
 
     def _show(self, rule: Rule, *, is_trial: bool) -> None:
-        trial = try_rule(rule)
+        trial = preview_rule(rule)
         # What is tried is not there yet.
         origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
         self.stdout.write(f"{rule.name}{origin}: {_tell(rule)}")
@@ -48,7 +48,7 @@ class Command(BaseCommand):
 
 def _rules(file: Path | None) -> list[Rule]:
     if file is None:
-        return rules_in_force()
+        return active_rules()
     # As they would hold in PKB_RULES.
     return [Rule(**said, is_set=True) for said in read_rules(file)]
 

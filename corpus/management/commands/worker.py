@@ -11,15 +11,15 @@ import structlog
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from corpus.api.outages import as_pkb_error
+from corpus.api.outages import translate_error
 from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
 from corpus.postgres import ROLE_CHECKS
-from corpus.rules import keep_set_rules
+from corpus.rules import save_configured_rules
 from corpus.tasks import begin_filling, rescue_left_behind, run_worker
-from corpus.watched.watcher import watching_beside
+from corpus.watched.watcher import watch_in_background
 
 log = structlog.get_logger(__name__)
 
@@ -56,10 +56,10 @@ class Command(BaseCommand):
                 log.warning("files_elsewhere", reason=ELSEWHERE)
             rescue_left_behind()
             begin_filling()
-            with watching_beside() if is_home else nullcontext():
+            with watch_in_background() if is_home else nullcontext():
                 asyncio.run(run_worker())
         except (PkbError, DatabaseError) as exc:
-            told = as_pkb_error(exc)
+            told = translate_error(exc)
             if told is None:
                 raise
             raise CommandError(str(told)) from exc
@@ -67,7 +67,7 @@ class Command(BaseCommand):
 
 def _keep_set_rules() -> None:
     try:
-        keep_set_rules()
+        save_configured_rules()
     except InvalidInput as exc:
         raise CommandError(f"PKB_RULES: {exc}") from exc
 

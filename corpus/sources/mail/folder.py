@@ -5,15 +5,15 @@ from hashlib import sha256
 from typing import Protocol
 
 from corpus.errors import SourceUnavailable, TooLarge
-from corpus.sources.base import Entry, Reading
+from corpus.sources.base import Entry, EntryContent
 from corpus.sources.mail.messages import read_thread
-from corpus.sources.mail.threads import Head, find_threads
+from corpus.sources.mail.threads import MessageHead, find_threads
 
 
 class MailFolder(Protocol):
     """Where messages are; nothing in it is changed."""
 
-    def list_heads(self) -> Iterable[Head]:
+    def list_heads(self) -> Iterable[MessageHead]:
         """List all messages.
 
         Raises:
@@ -21,7 +21,7 @@ class MailFolder(Protocol):
         """
         ...
 
-    def read_message(self, head: Head) -> bytes:
+    def read_message(self, head: MessageHead) -> bytes:
         """Return a message that was listed.
 
         Raises:
@@ -40,7 +40,7 @@ class MailSource:
     def __init__(self, folder: MailFolder, *, max_bytes: int) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
-        self._threads: dict[str, list[Head]] = {}
+        self._threads: dict[str, list[MessageHead]] = {}
 
     def list_entries(self) -> Iterator[Entry]:
         threads = find_threads(self._folder.list_heads())
@@ -48,7 +48,7 @@ class MailSource:
         for uri, thread in self._threads.items():
             yield Entry(uri, _version(thread))
 
-    def read(self, uri: str) -> Reading:
+    def read(self, uri: str) -> EntryContent:
         if uri not in self._threads:
             # Listed by another process; or it has just gone.
             list(self.list_entries())
@@ -66,6 +66,6 @@ class MailSource:
         self._folder.close()
 
 
-def _version(thread: list[Head]) -> str:
+def _version(thread: list[MessageHead]) -> str:
     said = "\n".join(f"{head.key} {head.version}" for head in thread)
     return sha256(said.encode()).hexdigest()

@@ -5,7 +5,7 @@ import re
 from email.parser import BytesHeaderParser
 
 from corpus.loaders.formats.email import header_text
-from corpus.sources.mail.threads import Head
+from corpus.sources.mail.threads import MessageHead
 
 # Longest head that is looked at; what lies behind is not what a thread is told by.
 MAX_HEAD_BYTES = 256 * 2**10
@@ -14,16 +14,18 @@ _IDENTIFIER = re.compile(r"<([^<>\s]{1,998})>")
 _MAX_REFERENCES = 50
 
 
-def read_head(content: bytes, *, key: str, version: str, place: int, size_bytes: int = 0) -> Head:
+def read_head(
+    content: bytes, *, key: str, version: str, position: int, size_bytes: int = 0
+) -> MessageHead:
     """Read a message's head, which may be followed by its body."""
     # It looks at nothing but lines: what a body's parser raises would stop the whole listing.
     message = BytesHeaderParser(policy=email.policy.compat32).parsebytes(cut_head(content))
     referred = [header_text(message, name) for name in ("References", "In-Reply-To")]
     references = tuple(dict.fromkeys(_IDENTIFIER.findall(" ".join(referred))))
-    return Head(
+    return MessageHead(
         key,
         version,
-        place,
+        position,
         message_id=next(iter(_IDENTIFIER.findall(header_text(message, "Message-ID"))), ""),
         references=references[:1] + references[1:][-_MAX_REFERENCES:],
         subject=header_text(message, "Subject"),

@@ -22,7 +22,7 @@ from corpus.errors import SourceUnavailable
 from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import read_head
-from corpus.sources.mail.threads import Head
+from corpus.sources.mail.threads import MessageHead
 
 # For one step of the connection.
 STEP_S = 60.0
@@ -61,15 +61,15 @@ class ImapFolder:
         self._mailbox: BaseMailBox | None = None
         self._prefix = ""
 
-    def list_heads(self) -> Iterator[Head]:
+    def list_heads(self) -> Iterator[MessageHead]:
         try:
-            yield from self._list_heads(self._connected(anew=True))
+            yield from self._list_heads(self._open_mailbox(fresh=True))
         except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
             raise self._unavailable(exc) from None
 
-    def read_message(self, head: Head) -> bytes:
+    def read_message(self, head: MessageHead) -> bytes:
         try:
-            mailbox = self._connected()
+            mailbox = self._open_mailbox()
             if not head.key.startswith(self._prefix):
                 raise SourceUnavailable(f"{self._settings.name}: its messages have new numbers.")
             found = _fetch(mailbox, [head.version], "(UID BODY.PEEK[])")
@@ -89,7 +89,7 @@ class ImapFolder:
             with suppress(OSError):
                 mailbox.client.shutdown()
 
-    def _list_heads(self, mailbox: BaseMailBox) -> Iterator[Head]:
+    def _list_heads(self, mailbox: BaseMailBox) -> Iterator[MessageHead]:
         uids = sorted(mailbox.uids("ALL", charset=None), key=int)
         for start in range(0, len(uids), _BATCH_SIZE):
             batch = uids[start : start + _BATCH_SIZE]
@@ -102,13 +102,13 @@ class ImapFolder:
                     head,
                     key=f"{self._prefix}{uid}",
                     version=uid,
-                    place=int(uid),
+                    position=int(uid),
                     size_bytes=int(size[1]) if size else 0,
                 )
 
-    def _connected(self, *, anew: bool = False) -> BaseMailBox:
+    def _open_mailbox(self, *, fresh: bool = False) -> BaseMailBox:
         """Return the connection with its folder open; a listing is made by a fresh one."""
-        if anew:
+        if fresh:
             self.close()
         if self._mailbox is None:
             user, password = self._settings.user, self._settings.credential()
@@ -166,10 +166,10 @@ def _fetch(
     if status != "OK":
         raise imaplib.IMAP4.error(status)
     found = {}
-    for place, item in enumerate(answer):
+    for position, item in enumerate(answer):
         if not isinstance(item, tuple):
             continue
-        after = answer[place + 1] if place + 1 < len(answer) else b""
+        after = answer[position + 1] if position + 1 < len(answer) else b""
         # What is stated may stand behind the bytes, too.
         stated = item[0] + b" " + (after if isinstance(after, bytes) else b"")
         if uid := _UID.search(stated):

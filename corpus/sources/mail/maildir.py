@@ -13,7 +13,7 @@ from corpus.errors import SourceUnavailable
 from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
-from corpus.sources.mail.threads import Head
+from corpus.sources.mail.threads import MessageHead
 
 # What stands behind it in a name are flags, which change.
 _FLAGS = ":"
@@ -41,15 +41,17 @@ class Maildir:
         self._name, self._path = name, path
         self._paths: dict[str, Path] = {}
 
-    def list_heads(self) -> Iterator[Head]:
+    def list_heads(self) -> Iterator[MessageHead]:
         self._find()
-        for place, key in enumerate(sorted(self._paths)):
+        for position, key in enumerate(sorted(self._paths)):
             found = self._read(key, MAX_HEAD_BYTES)
             if found is not None:
                 head, size = found
-                yield read_head(head, key=key, version=str(size), place=place, size_bytes=size)
+                yield read_head(
+                    head, key=key, version=str(size), position=position, size_bytes=size
+                )
 
-    def read_message(self, head: Head) -> bytes:
+    def read_message(self, head: MessageHead) -> bytes:
         found = self._read(head.key, -1)
         if found is None:
             raise SourceUnavailable(f"{self._name}: the message is not there any more.")

@@ -19,7 +19,7 @@ from corpus.errors import SourceUnavailable
 from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
-from corpus.sources.mail.threads import Head
+from corpus.sources.mail.threads import MessageHead
 
 # Read at a time of a line that is too long for one.
 _LINE_BYTES = 2**20
@@ -52,7 +52,7 @@ class Mbox:
         self._name, self._path = name, path
         self._spans: dict[str, tuple[int, int]] = {}
 
-    def list_heads(self) -> Iterator[Head]:
+    def list_heads(self) -> Iterator[MessageHead]:
         self._spans = {}
         with self._locked() as file:
             before = os.fstat(file.fileno())
@@ -66,7 +66,7 @@ class Mbox:
                 raise self._busy()
         yield from heads
 
-    def read_message(self, head: Head) -> bytes:
+    def read_message(self, head: MessageHead) -> bytes:
         start, end = self._spans[head.key]
         with self._locked() as file:
             file.seek(start)
@@ -99,9 +99,11 @@ class Mbox:
     def _busy(self) -> SourceUnavailable:
         return SourceUnavailable(f"{self._name}: somebody is writing it; the next sync reads it.")
 
-    def _scan(self, file: BufferedReader) -> Iterator[Head]:
-        for place, (start, end, head, digest) in enumerate(_split(file)):
-            found = read_head(head, key="", version=digest, place=place, size_bytes=end - start)
+    def _scan(self, file: BufferedReader) -> Iterator[MessageHead]:
+        for position, (start, end, head, digest) in enumerate(_split(file)):
+            found = read_head(
+                head, key="", version=digest, position=position, size_bytes=end - start
+            )
             name = quote(found.message_id, safe="@", errors="replace")
             if not 0 < len(name) <= _MAX_NAME_CHARS:
                 name = f"sha256-{digest[:32]}"

@@ -17,8 +17,8 @@ from corpus.loaders.formats.email import (
     leaves_of,
     parse_message,
 )
-from corpus.sources.base import Part, Reading
-from corpus.sources.mail.threads import Head, bare_subject
+from corpus.sources.base import EntryContent, EntryFile
+from corpus.sources.mail.threads import MessageHead, bare_subject
 
 # Of one message, and of a whole thread while it is taken in.
 MAX_ATTACHMENTS = 100
@@ -37,11 +37,11 @@ class _Thread:
     def __init__(self) -> None:
         self.messages: list[bytes] = []
         self.heads: list[Message] = []
-        self.attached: dict[str, Part] = {}
+        self.attached_files: dict[str, EntryFile] = {}
         self._seen: set[bytes] = set()
         self._attached_bytes = 0
 
-    def add(self, head: Head, content: bytes) -> None:
+    def add(self, head: MessageHead, content: bytes) -> None:
         _refuse_costly(content)
         message = parse_message(content)
         # A copy, as of what somebody sent to a list that he reads.
@@ -54,7 +54,7 @@ class _Thread:
             self._attached_bytes += len(found.content)
             if self._attached_bytes > MAX_ATTACHED_BYTES:
                 break
-            self.attached[f"{head.key};part={number}"] = Part(
+            self.attached_files[f"{head.key};part={number}"] = EntryFile(
                 found.content,
                 filename=found.filename,
                 media_type=found.media_type,
@@ -64,7 +64,9 @@ class _Thread:
         self.messages.append(_without_attachments(message, content))
 
 
-def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_out: int) -> Reading:
+def read_thread(
+    messages: Iterable[tuple[MessageHead, bytes]], *, version: str, left_out: int
+) -> EntryContent:
     """Return the thread as a digest (RFC 2046), which the loader of e-mail reads.
 
     Args:
@@ -91,7 +93,7 @@ def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_ou
         **({"left_out": left_out} if left_out else {}),
     }
     moments = [moment for message in thread.heads if (moment := _sent_at(message))]
-    part = Part(
+    part = EntryFile(
         _digest(first, thread.messages),
         filename="thread.eml",
         media_type="message/rfc822",
@@ -100,7 +102,7 @@ def read_thread(messages: Iterable[tuple[Head, bytes]], *, version: str, left_ou
         created_at=min(moments, default=None),
         modified_at=max(moments, default=None),
     )
-    return Reading(version, part, attached=thread.attached)
+    return EntryContent(version, part, attached_files=thread.attached_files)
 
 
 def _refuse_costly(content: bytes) -> None:

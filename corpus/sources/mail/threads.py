@@ -13,7 +13,7 @@ MAX_MESSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class MessageHead:
     """What a listing tells of a message.
 
     Attributes:
@@ -27,7 +27,7 @@ class Head:
 
     key: str
     version: str
-    place: int
+    position: int
     message_id: str = ""
     references: tuple[str, ...] = ()
     subject: str = ""
@@ -52,29 +52,29 @@ class _Groups:
         self._parents[self.find(one)] = self.find(other)
 
 
-def find_threads(heads: Iterable[Head]) -> list[list[Head]]:
+def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
     """Return threads, each in the order of its folder, cut where they are too long."""
-    ordered = sorted(heads, key=lambda head: head.place)
+    ordered = sorted(heads, key=lambda head: head.position)
     groups = _Groups()
     for head in ordered:
         for name in (head.message_id, *head.references):
             if name:
                 groups.join(_node(head), name)
     _join_subjects(ordered, groups)
-    threads: dict[str, list[Head]] = {}
+    threads: dict[str, list[MessageHead]] = {}
     for head in ordered:
         threads.setdefault(groups.find(_node(head)), []).append(head)
     return [piece for thread in threads.values() for piece in _cut(thread)]
 
 
-def _node(head: Head) -> str:
+def _node(head: MessageHead) -> str:
     # No identifier has a space in it.
     return f"message {head.key}"
 
 
-def _join_subjects(ordered: Sequence[Head], groups: _Groups) -> None:
+def _join_subjects(ordered: Sequence[MessageHead], groups: _Groups) -> None:
     """Join replies that do not say to what with the first message before of their subject."""
-    first: dict[str, Head] = {}
+    first: dict[str, MessageHead] = {}
     for head in ordered:
         subject = bare_subject(head.subject)
         is_reply = _PREFIX.match(head.subject) is not None
@@ -89,5 +89,5 @@ def bare_subject(subject: str) -> str:
     return " ".join(_PREFIX.sub("", subject).lower().split())
 
 
-def _cut(thread: list[Head]) -> list[list[Head]]:
+def _cut(thread: list[MessageHead]) -> list[list[MessageHead]]:
     return [thread[start : start + MAX_MESSAGES] for start in range(0, len(thread), MAX_MESSAGES)]

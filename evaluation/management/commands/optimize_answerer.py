@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
 from evaluation.datasets import read_dataset
-from evaluation.evaluate import Report, silent
+from evaluation.evaluate import Report, ignore_progress
 from evaluation.optimize import Compilation, Compiled, optimize_answerer
 from qa.answerers.compile import BOOTSTRAP, OPTIMIZERS
 from qa.answerers.program_files import StoredProgram, is_program_name, list_programs
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             k=options["k"],
             seed=options["seed"],
         )
-        report = self._report if options["verbosity"] else silent
+        report = self._report if options["verbosity"] else ignore_progress
         return optimize_answerer(dataset, compilation=compilation, report=report)
 
     @property

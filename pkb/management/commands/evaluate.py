@@ -13,9 +13,15 @@ from rich.console import Console
 from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
 from corpus.packages import EVALUATION, check_packages
-from evaluation.comparison import compare, find_falls, make_baseline
+from evaluation.comparison import compare, find_regressions, make_baseline
 from evaluation.datasets import GoldQuestion, draw_foreign, read_dataset, sample_dataset
-from evaluation.evaluate import Plan, Report, evaluate_collection, evaluate_dataset, silent
+from evaluation.evaluate import (
+    EvaluationPlan,
+    Report,
+    evaluate_collection,
+    evaluate_dataset,
+    ignore_progress,
+)
 from evaluation.overrides import overridden
 from evaluation.questions import read_accepted
 from evaluation.reports import keep_result, print_differences, print_result, write_report
@@ -27,7 +33,7 @@ MAX_K = 50
 # Wide enough for the table of what is lost where the output is no terminal.
 CONSOLE_WIDTH = 130
 
-Subject = Callable[[Plan, Report], Result]
+Subject = Callable[[EvaluationPlan, Report], Result]
 
 
 class Command(BaseCommand):
@@ -110,7 +116,7 @@ class Command(BaseCommand):
         values: Mapping[str, Any],
     ) -> Result:
         with overridden(values):
-            plan = Plan(
+            plan = EvaluationPlan(
                 k=options["k"] or settings.PKB_RETRIEVAL_K,
                 modes=_read_modes(options["mode"]),
                 fresh=options["fresh"],
@@ -122,7 +128,7 @@ class Command(BaseCommand):
     def _report(self, options: dict[str, Any]) -> Report:
         """Tell each tenth of a stage, on the error stream."""
         if options["verbosity"] == 0:
-            return silent
+            return ignore_progress
 
         def report(stage: str, done: int, total: int) -> None:
             if done == total or done % max(1, total // 10) == 0:
@@ -160,7 +166,7 @@ class Command(BaseCommand):
         return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
 
     def _fail_if_worse(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
-        falls = find_falls(baseline, result) if baseline is not None else []
+        falls = find_regressions(baseline, result) if baseline is not None else []
         for fall in falls:
             self.stderr.write(f"fell: {fall}")
         if falls:

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field
 
 from accounts.audit import record_action
 from corpus.access.principal import ALL_SCOPES, Scope
-from corpus.api.ingest import Ingested
-from corpus.api.outages import as_pkb_error
+from corpus.api.ingest import IngestResponse
+from corpus.api.outages import translate_error
 from corpus.catalogue import open_collection
 from corpus.characters import is_storable
 from corpus.errors import PkbError
@@ -85,7 +85,7 @@ def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returne
         try:
             return act(*args, **kwargs)
         except (PkbError, DatabaseError) as exc:
-            told = as_pkb_error(exc)
+            told = translate_error(exc)
             if told is None:
                 raise
             raise ToolError(str(told) or told.title) from exc
@@ -137,4 +137,4 @@ def ingest(
     )
     stored = ingest_text(text, collection=open_collection(collection), attributes=attributes)
     record_action("ingest", subject=stored.document_id)
-    return cast("IngestedText", dict(Ingested(stored).data))
+    return cast("IngestedText", dict(IngestResponse(stored).data))

@@ -22,8 +22,8 @@ from accounts.client_ip import read_headers, resolve_client_ip
 from accounts.openid.access_tokens import authenticate_token, is_token
 from accounts.openid.resource import add_metadata
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
-from corpus.api.origins import REFUSAL, is_foreign
-from corpus.api.outages import as_pkb_error
+from corpus.api.origins import REFUSAL, is_cross_origin
+from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 
 log = structlog.get_logger(__name__)
@@ -96,7 +96,7 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
         is_issued = is_token(key)
         principal = authenticate_token(key) if is_issued else authenticate_key(key, address=address)
     except (DatabaseError, InterfaceError) as exc:
-        raise (as_pkb_error(exc) or exc) from None
+        raise (translate_error(exc) or exc) from None
     if not principal.scopes & {Scope.READ, Scope.INGEST}:
         raise NotAllowed("This needs the scope read or ingest.")
     return principal
@@ -131,7 +131,7 @@ def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | Non
     """Find out whether a page of another site reached us by a name it made point here."""
     if not _is_ours(headers.get("host", "")):
         return 421, "This host is not in ALLOWED_HOSTS."
-    if is_foreign(
+    if is_cross_origin(
         origin=headers.get("origin"),
         fetch_site=headers.get("sec-fetch-site"),
         host=headers.get("host", ""),

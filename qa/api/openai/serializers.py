@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from corpus.api.fields import Text, Truth, Whole
+from corpus.api.fields import StrictBooleanField, StrictCharField, StrictIntegerField
 
 MAX_QUESTION_CHARS = 2_000
 MAX_MESSAGES = 1_000
@@ -66,17 +66,17 @@ class Message(serializers.Serializer[Any]):
 
 
 class StreamOptions(serializers.Serializer[Any]):
-    include_usage = Truth(default=False)
+    include_usage = StrictBooleanField(default=False)
 
 
 class CompletionInput(serializers.Serializer[Any]):
     """Sampling parameters and tools may be sent; answers are proved, so they change nothing."""
 
-    model = Text(max_length=200, help_text="`pkb/<collection>`")
+    model = StrictCharField(max_length=200, help_text="`pkb/<collection>`")
     messages = Message(many=True, allow_empty=False, min_length=1, max_length=MAX_MESSAGES)  # type: ignore[call-arg]
-    stream = Truth(default=False, allow_null=True)
+    stream = StrictBooleanField(default=False, allow_null=True)
     stream_options = StreamOptions(required=False, allow_null=True)
-    n = Whole(min_value=1, max_value=1, default=1, allow_null=True)
+    n = StrictIntegerField(min_value=1, max_value=1, default=1, allow_null=True)
 
     def validate_messages(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return check_messages(messages)
@@ -88,7 +88,7 @@ def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     said = (messages[asked[-1]].get("content") or "") if asked else ""
     if not said.strip():
         raise serializers.ValidationError("A user message with a question is needed.")
-    question = Text(max_length=MAX_QUESTION_CHARS).run_validation(said)
+    question = StrictCharField(max_length=MAX_QUESTION_CHARS).run_validation(said)
     return [
         {**message, "content": question} if at == asked[-1] else message
         for at, message in enumerate(messages)
@@ -168,7 +168,7 @@ class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
             self.fail("count", limit=MAX_INPUTS)
         if isinstance(data, list) and any(isinstance(text, int | list) for text in texts):
             self.fail("tokens")
-        text = Text(max_length=MAX_TEXT_CHARS, trim_whitespace=False)
+        text = StrictCharField(max_length=MAX_TEXT_CHARS, trim_whitespace=False)
         return [text.run_validation(each) for each in texts]
 
     def to_representation(self, value: Any) -> Any:
@@ -176,9 +176,11 @@ class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
 
 
 class EmbeddingInput(serializers.Serializer[Any]):
-    model = Text(max_length=200, help_text="an embedding model, such as /documents/stats names")
+    model = StrictCharField(
+        max_length=200, help_text="an embedding model, such as /documents/stats names"
+    )
     input = EmbeddingTexts()
-    dimensions = Whole(min_value=1, required=False, allow_null=True)
+    dimensions = StrictIntegerField(min_value=1, required=False, allow_null=True)
     encoding_format = serializers.ChoiceField(["float", "base64"], default="float")
 
     def validate_input(self, texts: list[str]) -> list[str]:
@@ -235,7 +237,7 @@ class EmbeddingList(serializers.Serializer[Any]):
         ]
     }
 )
-class RerankDocument(Text):
+class RerankDocument(StrictCharField):
     """A text, or an object whose ``text`` it is."""
 
     def run_validation(self, data: Any = empty) -> str:
@@ -250,15 +252,15 @@ def _has_text(data: Any) -> bool:
 
 
 class RerankInput(serializers.Serializer[Any]):
-    query = Text(max_length=MAX_QUESTION_CHARS)
+    query = StrictCharField(max_length=MAX_QUESTION_CHARS)
     documents = serializers.ListField(
         child=RerankDocument(max_length=MAX_TEXT_CHARS, trim_whitespace=False),
         min_length=1,
         max_length=MAX_DOCUMENTS,
     )
-    top_n = Whole(min_value=1, required=False, allow_null=True)
-    return_documents = Truth(default=False, allow_null=True)
-    model = Text(max_length=200, required=False, allow_null=True)
+    top_n = StrictIntegerField(min_value=1, required=False, allow_null=True)
+    return_documents = StrictBooleanField(default=False, allow_null=True)
+    model = StrictCharField(max_length=200, required=False, allow_null=True)
 
     def validate_documents(self, texts: list[str]) -> list[str]:
         return _check_size(texts)

@@ -7,12 +7,12 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from corpus.backends import BackendRegistry, Model
+from corpus.backends import BackendRegistry, LoadableModel
 
 rerankers = BackendRegistry("PKB_RERANKERS")
 
 
-class Reranker(Model, Protocol):
+class Reranker(LoadableModel, Protocol):
     """Judges how well texts answer a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:

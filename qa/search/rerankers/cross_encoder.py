@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.backends import LoadedOnce
+from corpus.backends import LazyModel
 from corpus.embedders.model_files import find_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import find_token_spans, load_tokenizer, tokenize
@@ -22,7 +22,7 @@ class _Loaded(NamedTuple):
     plain: "Tokenizer"
 
 
-class CrossEncoderReranker(LoadedOnce[_Loaded]):
+class CrossEncoderReranker(LazyModel[_Loaded]):
     """Run a cross-encoder's ONNX graph, one logit a pair.
 
     Args:

@@ -1,11 +1,11 @@
 import pytest
 
 from corpus.loaders.base import Block
-from corpus.loaders.labels import MOST_LABEL_CHARS, as_label, name_blocks
+from corpus.loaders.labels import MOST_LABEL_CHARS, label_blocks, normalize_label
 
 
 def named(*texts: str) -> list[tuple[str, ...]]:
-    return [block.under for block in name_blocks([Block(text) for text in texts])]
+    return [block.under for block in label_blocks([Block(text) for text in texts])]
 
 
 def test_a_caption_goes_with_its_table() -> None:
@@ -20,7 +20,7 @@ def test_all_pieces_of_a_long_table_go_by_its_caption() -> None:
 
 
 def test_a_caption_above_a_heading_names_nothing() -> None:
-    blocks = name_blocks([Block("Figure 1. A duck"), Block("# Next", 1, "Next")])
+    blocks = label_blocks([Block("Figure 1. A duck"), Block("# Next", 1, "Next")])
     assert [b.under for b in blocks] == [(), ()]
 
 
@@ -69,13 +69,13 @@ def test_what_is_further_in_is_under_the_term_above() -> None:
 
 def test_a_heading_ends_what_is_further_in() -> None:
     blocks = [Block("term\n   First."), Block("# Next", 1, "Next"), Block("   Second.")]
-    assert [b.under for b in name_blocks(blocks)] == [("term",), (), ()]
+    assert [b.under for b in label_blocks(blocks)] == [("term",), (), ()]
 
 
 def test_a_term_that_the_loader_knows_is_not_said_twice() -> None:
-    assert name_blocks([Block("-v", under=("-v",))])[0].under == ("-v",)
+    assert label_blocks([Block("-v", under=("-v",))])[0].under == ("-v",)
 
 
 def test_a_label_is_one_line_without_marks() -> None:
-    assert as_label(" **size**\n of the [cache](cache.md)¶ ") == "size of the cache"
-    assert as_label("x" * (MOST_LABEL_CHARS + 1)) == ""
+    assert normalize_label(" **size**\n of the [cache](cache.md)¶ ") == "size of the cache"
+    assert normalize_label("x" * (MOST_LABEL_CHARS + 1)) == ""

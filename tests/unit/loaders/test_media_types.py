@@ -10,7 +10,7 @@ from corpus.errors import (
     UnsupportedMediaType,
 )
 from corpus.loaders import load_file, registry, supported_extensions
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
 from tests.unit.loaders import sample_files
 

@@ -6,7 +6,7 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile, UnsupportedMediaType
 from corpus.loaders import registry
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
 from tests.unit.loaders import office97_files as old
 from tests.unit.loaders.sample_files import headings, loaded, texts, xlsx, zip_with

@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 
-from corpus.characters import folded
+from corpus.characters import fold_text
 from corpus.errors import PageNotFound, UnreadableFile
 from corpus.loaders.formats.pdf.page import (
     MAX_PIXELS,
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_refused() -> None:
 
 
 def test_letters_are_compared_without_accents_case_and_ligatures() -> None:
-    assert folded("Éﬃcient – naïve 2\u00b2!") == "efficientnaive22"
+    assert fold_text("Éﬃcient – naïve 2\u00b2!") == "efficientnaive22"
 
 
 def test_both_are_done_in_a_child_process() -> None:

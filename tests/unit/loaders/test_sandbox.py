@@ -12,7 +12,7 @@ import pytest
 from corpus.errors import BackendUnavailable, EmptyDocument, UnreadableFile
 from corpus.loaders import load_file, registry, sandbox
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from tests.unit.loaders.sample_files import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
 
 PAGE = b"<html><body><p>Hello</p></body></html>"

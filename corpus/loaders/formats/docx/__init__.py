@@ -7,7 +7,6 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.bounds import stated_number
 from corpus.loaders.formats.docx.math import tex_of
 from corpus.loaders.formats.docx.styles import Numbering, Styles, W
 from corpus.loaders.formats.ooxml import (
@@ -17,6 +16,7 @@ from corpus.loaders.formats.ooxml import (
     core_properties,
     relations,
 )
+from corpus.loaders.limits import bounded_number
 from corpus.loaders.tables import table_blocks
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _cell_text(cell: "Element") -> str:
 
 def _number(setting: "Element | None", *, default: int) -> int:
     stated = None if setting is None else setting.get(W + "val")
-    return stated_number(stated, default=default, most=_MAX_SPAN)
+    return bounded_number(stated, default=default, most=_MAX_SPAN)
 
 
 def _notes(archive: ZipFile, name: str) -> Iterator[Block]:

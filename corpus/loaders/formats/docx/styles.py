@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
-from corpus.loaders.bounds import stated_number
+from corpus.loaders.limits import bounded_number
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -104,7 +104,7 @@ class Numbering:
         for number in root.iter(W + "num"):
             kind = abstract.get(_value(number.find(W + "abstractNumId")))
             for level in () if kind is None else kind.iter(W + "lvl"):
-                depth = stated_number(level.get(W + "ilvl"), default=0, most=_MAX_DEPTH)
+                depth = bounded_number(level.get(W + "ilvl"), default=0, most=_MAX_DEPTH)
                 self._levels[number.get(W + "numId", ""), depth] = level
 
     def mark(self, number: str, depth: int) -> str:
@@ -134,7 +134,7 @@ def _item(numbering: "Element | None") -> tuple[str, int] | None:
     if numbering is None:
         return None
     number = _value(numbering.find(W + "numId"))
-    depth = stated_number(_value(numbering.find(W + "ilvl")), default=0, most=_MAX_DEPTH)
+    depth = bounded_number(_value(numbering.find(W + "ilvl")), default=0, most=_MAX_DEPTH)
     return (number, depth) if number not in ("", "0") else None
 
 
@@ -152,7 +152,7 @@ def _style_level(style: "Element") -> int | None:
 
 def _level(outline: "Element") -> int:
     """1 to 6 for a heading, 0 for body text."""
-    level = stated_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
+    level = bounded_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
     return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from corpus.loaders.base import Place
+from corpus.loaders.base import OcrBox
 
 # A line this much larger than the body is a heading, unless most of the text is.
 HEADING_SCALE = 1.12
@@ -34,6 +34,6 @@ class Line:
     bottom: float
     top: float
     level: int | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[OcrBox, ...] = ()
     ends: bool = False
     is_running: bool = False

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from corpus.characters import folded
+from corpus.characters import fold_text
 from corpus.errors import PageNotFound, UnreadableFile
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
     """
     with _opened(content, number) as (page, page_count):
         text_page = page.get_textpage()
-        wanted = folded(quote)
+        wanted = fold_text(quote)
         letters, places = _letters(text_page) if wanted else ("", [])
-        at = _nearest(letters, wanted, len(folded(before))) if wanted else -1
+        at = _nearest(letters, wanted, len(fold_text(before))) if wanted else -1
         boxes = []
         if at >= 0:
             first, last = places[at], places[at + len(wanted) - 1]
@@ -115,7 +115,7 @@ def _letters(text_page: "PdfTextPage") -> tuple[str, list[int]]:
     places: list[int] = []
     for index in range(text_page.count_chars()):
         code = raw.FPDFText_GetUnicode(text_page, index)
-        for letter in folded(chr(code)) if code <= sys.maxunicode else "":
+        for letter in fold_text(chr(code)) if code <= sys.maxunicode else "":
             letters.append(letter)
             places.append(index)
     return "".join(letters), places

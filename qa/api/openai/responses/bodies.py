@@ -6,7 +6,7 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_fiel
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from corpus.api.fields import Text, Truth
+from corpus.api.fields import StrictBooleanField, StrictCharField
 from qa.api.openai.serializers import MAX_MESSAGES, MessageContent, always, check_messages
 
 ROLES = ("user", "assistant", "system", "developer")
@@ -106,12 +106,12 @@ class ResponseInput(serializers.Serializer[Any]):
     nothing.
     """
 
-    model = Text(max_length=200, help_text="`pkb/<collection>`")
+    model = StrictCharField(max_length=200, help_text="`pkb/<collection>`")
     input = ResponseItems()
-    stream = Truth(default=False, allow_null=True)
+    stream = StrictBooleanField(default=False, allow_null=True)
     previous_response_id = UnsupportedField()
     conversation = UnsupportedField()
-    background = Truth(default=False, allow_null=True, help_text="`true` is refused")
+    background = StrictBooleanField(default=False, allow_null=True, help_text="`true` is refused")
 
     def validate_background(self, value: bool | None) -> bool:
         if value:

@@ -5,7 +5,13 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from corpus.api.fields import FilterField, Number, Text, Truth, Whole
+from corpus.api.fields import (
+    FilterField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictFloatField,
+    StrictIntegerField,
+)
 from qa.api.openai.serializers import always
 
 MAX_QUERY_CHARS = 1_000
@@ -27,7 +33,7 @@ class Queries(serializers.Field[list[str], Any, Any, Any]):
         queries = [data] if isinstance(data, str) else data
         if not isinstance(queries, list) or not 1 <= len(queries) <= MAX_QUERIES:
             self.fail("shape")
-        query = Text(max_length=MAX_QUERY_CHARS)
+        query = StrictCharField(max_length=MAX_QUERY_CHARS)
         return [query.run_validation(each) for each in queries]
 
     def to_representation(self, value: Any) -> Any:
@@ -35,16 +41,16 @@ class Queries(serializers.Field[list[str], Any, Any, Any]):
 
 
 class RankingOptions(serializers.Serializer[Any]):
-    ranker = Text(max_length=100, default="auto", help_text="`none`: not reranked")
-    score_threshold = Number(min_value=0, max_value=1, default=0.0)
+    ranker = StrictCharField(max_length=100, default="auto", help_text="`none`: not reranked")
+    score_threshold = StrictFloatField(min_value=0, max_value=1, default=0.0)
 
 
 class StoreSearchInput(serializers.Serializer[Any]):
     query = Queries()
-    max_num_results = Whole(min_value=1, max_value=50, default=10)
+    max_num_results = StrictIntegerField(min_value=1, max_value=50, default=10)
     filters = FilterField(default=None, allow_null=True)
     ranking_options = RankingOptions(required=False, allow_null=True)
-    rewrite_query = Truth(default=False, allow_null=True, help_text="changes nothing")
+    rewrite_query = StrictBooleanField(default=False, allow_null=True, help_text="changes nothing")
 
 
 class FoundContent(serializers.Serializer[Any]):

@@ -1,6 +1,6 @@
 """Measure how the source is laid out: files, imports, names, functions, and two walks through it.
 
-    python benchmarks/house.py [CHECKOUT]
+    python benchmarks/code_layout.py [CHECKOUT]
 
 The walks are those of modules.py, run for real; ``-v`` behind CHECKOUT lists their modules.
 """

@@ -15,7 +15,7 @@ from django.utils import timezone
 from corpus.crawl.scope import host_of, tidy
 from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
-from corpus.public_web import MAX_REDIRECTS, TOTAL_S, Fetched, fetch
+from corpus.public_web import MAX_REDIRECTS, TOTAL_S, FetchResult, fetch
 
 # A site may ask for rests as long as that; one that asks for more gets no more.
 MAX_DELAY_S = 30.0
@@ -38,7 +38,7 @@ def ask(
     etag: str = "",
     last_modified: str = "",
     max_redirects: int = 0,
-) -> Fetched | None:
+) -> FetchResult | None:
     """Fetch an address of a site when its host has rested, as ``corpus.public_web.fetch``.
 
     Raises:
@@ -65,7 +65,7 @@ def ask(
         return fetched
 
 
-def ask_file(site: Site, address: str, *, max_bytes: int) -> Fetched:
+def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
     """Fetch a file that is for robots, through redirects of the same host.
 
     Raises:

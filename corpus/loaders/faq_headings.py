@@ -35,7 +35,7 @@ _FENCES = ("```", "~~~")
 _RULE = re.compile(r"\A\s*([-=_*~#])(?:[ \t]*\1){2,}\s*\Z")
 
 
-def head_questions(blocks: Sequence[Block]) -> tuple[Block, ...]:
+def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Make questions that are answered headings, and put their answers under them.
 
     Question and answer of one paragraph become two blocks, unless it was read from a picture or

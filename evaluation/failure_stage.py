@@ -7,7 +7,7 @@ from evaluation.metrics import contains_gold
 from qa.answer_question import AnsweredQuestion
 
 
-class Loss(StrEnum):
+class FailureStage(StrEnum):
     """The first step after which the right answer was there no more."""
 
     NOT_FOUND = "not_found"  # no passage that the answerer was given holds it
@@ -17,14 +17,14 @@ class Loss(StrEnum):
     REFUSED = "refused_right"  # it was drafted, and not said for want of confidence
 
 
-def find_loss(answered: AnsweredQuestion, gold: Sequence[str]) -> Loss:
+def find_failure_stage(answered: AnsweredQuestion, gold: Sequence[str]) -> FailureStage:
     """Return where an answer that holds none of the gold answers lost them."""
     draft, passages = answered.draft, answered.passages
     quotes = [q for each in draft.statements for q in each.quotes] if draft is not None else []
     drafted = " ".join([draft.text if draft else "", *(quote.text for quote in quotes)])
     if contains_gold(drafted, gold):
-        return Loss.REFUSED if answered.answer.abstained else Loss.NOT_PROVED
+        return FailureStage.REFUSED if answered.answer.abstained else FailureStage.NOT_PROVED
     if any(contains_gold(quote.passage.text, gold) for quote in quotes):
-        return Loss.OTHER_SENTENCE
+        return FailureStage.OTHER_SENTENCE
     found = any(contains_gold(passage.text, gold) for passage in passages)
-    return Loss.OTHER_PASSAGE if found else Loss.NOT_FOUND
+    return FailureStage.OTHER_PASSAGE if found else FailureStage.NOT_FOUND

@@ -7,16 +7,16 @@ import pytest
 
 from corpus.ingestion import Attributes
 from corpus.loaders.base import LoadedDocument
-from corpus.loaders.stated import (
+from corpus.loaders.metadata import (
     MAX_AUTHORS,
     MAX_ENTRIES,
     MAX_KEY_CHARS,
     MAX_TEXT_CHARS,
-    day_of,
-    first_moment,
-    in_one_form,
-    language_of,
-    moment_of,
+    document_date,
+    earliest_datetime,
+    normalize_date,
+    normalize_language,
+    normalize_metadata,
 )
 from tests.unit.loaders.sample_files import loaded
 
@@ -39,8 +39,8 @@ pytestmark = pytest.mark.usefixtures("in_process")
     ],
 )
 def test_dates_are_brought_into_one_form(stated: object, moment: str) -> None:
-    assert moment_of(stated) == moment
-    assert first_moment(moment) is not None
+    assert normalize_date(stated) == moment
+    assert earliest_datetime(moment) is not None
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_dates_are_brought_into_one_form(stated: object, moment: str) -> None:
      "x" * 10**6],
 )  # fmt: skip
 def test_what_is_no_date_of_a_document_is_none(stated: object) -> None:
-    assert moment_of(stated) == ""
+    assert normalize_date(stated) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_what_is_no_date_of_a_document_is_none(stated: object) -> None:
     ],
 )  # fmt: skip
 def test_languages_are_told_by_their_tags(stated: object, language: str) -> None:
-    assert language_of(stated) == language
+    assert normalize_language(stated) == language
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_languages_are_told_by_their_tags(stated: object, language: str) -> None
     ],
 )
 def test_authors_are_people(stated: dict[str, Any], author: object) -> None:
-    assert in_one_form(stated).get("author") == author
+    assert normalize_metadata(stated).get("author") == author
 
 
 def test_what_a_hostile_file_states_stays_in_bounds() -> None:
     deep: Any = "end"
     for _ in range(99):
         deep = {"a": [deep]}
-    metadata = in_one_form(
+    metadata = normalize_metadata(
         {
             "description": "x" * 10**6,
             "k" * 10**6: 1,
@@ -101,7 +101,10 @@ def test_what_a_hostile_file_states_stays_in_bounds() -> None:
     assert len(metadata["rows"]) == MAX_ENTRIES
     assert len(metadata) <= MAX_ENTRIES
     assert '"end"' not in str(metadata["deep"])
-    assert in_one_form({"a": [[[[]]]], "b": {"c": None}}) == {"a": [[[[]]]], "b": {"c": None}}
+    assert normalize_metadata({"a": [[[[]]]], "b": {"c": None}}) == {
+        "a": [[[[]]]],
+        "b": {"c": None},
+    }
 
 
 def test_what_is_given_with_a_file_wins_over_what_it_states() -> None:
@@ -186,4 +189,4 @@ DAYS: dict[str, tuple[dict[str, Any], datetime | None, str]] = {
 @pytest.mark.parametrize("case", DAYS)
 def test_a_document_is_of_the_day_that_is_said_of_it(case: str) -> None:
     metadata, created_at, day = DAYS[case]
-    assert day_of(metadata, created_at, today=date(2030, 5, 4)) == day
+    assert document_date(metadata, created_at, today=date(2030, 5, 4)) == day

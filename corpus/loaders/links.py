@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from corpus.loaders import registry
-from corpus.loaders.bounds import LoaderLimits
+from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.sandbox import run_in_child
 
 _LIMITS = LoaderLimits(wall_s=30.0)
@@ -47,7 +47,7 @@ def find_entries(content: bytes) -> Sitemap:
     """Read a sitemap, packed or not.
 
     Raises:
-        UnreadableFile: It is none, or over its bounds (``site_files``).
+        UnreadableFile: It is none, or over its bounds (``link_parser``).
         BackendUnavailable: As ``find_links``.
     """
     found = _ask("find_entries", content, registry.XML)

@@ -16,7 +16,7 @@ from corpus.jobs.kinds.edit import Act, start_edit
 from corpus.jobs.run import advance_at_once
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Document, Job, Site
-from corpus.public_web import check_address
+from corpus.public_web import check_url
 from corpus.querysets import check_writable
 
 DEFAULT_DEPTH = 2
@@ -27,7 +27,7 @@ MAX_HOURS = 8_760
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SiteLimits:
     """How much of a site is brought in, and how often.
 
     Attributes:
@@ -50,8 +50,8 @@ def check_fetching() -> None:
 
 
 @transaction.atomic
-def keep_site(
-    url: str, limits: Limits, *, collection: Collection, tags: tuple[str, ...] = ()
+def add_site(
+    url: str, limits: SiteLimits, *, collection: Collection, tags: tuple[str, ...] = ()
 ) -> tuple[Site, bool]:
     """Keep an address, or give one that is kept other limits; nothing is fetched yet.
 
@@ -66,7 +66,7 @@ def keep_site(
     if limits.max_pages > settings.PKB_CRAWL_MAX_PAGES:
         most = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
         raise InvalidInput(most, field="max_pages")
-    check_address(url)
+    check_url(url)
     address = tidy(url)
     if not address:
         raise NotFetched("It is no address of a page.")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, measure_thresholds
-from evaluation.losses import Loss, find_loss
 from evaluation.results import ANSWERS, FOREIGN, Observation
 from qa.answer_question import AnsweredQuestion
 from qa.types import Answer, Draft, Passage, Quote, Statement
@@ -42,29 +42,33 @@ def answered(text: str, *, drafted: str, quote: Quote) -> AnsweredQuestion:
 @pytest.mark.parametrize(
     ("text", "drafted", "quote", "loss"),
     [
-        (OTHER.text, OTHER.text, Quote(OTHER, 0, 21), Loss.OTHER_PASSAGE),
-        ("It is white.", "It is white.", WHITE, Loss.OTHER_SENTENCE),
-        ("It is white.", "It is white. Orsolya Quill built it.", WHITE, Loss.NOT_PROVED),
-        ("It is white.", "An engineer built it.", BUILT, Loss.NOT_PROVED),
-        ("", "Orsolya Quill built it.", BUILT, Loss.REFUSED),
-        ("", "It is white.", WHITE, Loss.OTHER_SENTENCE),
+        (OTHER.text, OTHER.text, Quote(OTHER, 0, 21), FailureStage.OTHER_PASSAGE),
+        ("It is white.", "It is white.", WHITE, FailureStage.OTHER_SENTENCE),
+        ("It is white.", "It is white. Orsolya Quill built it.", WHITE, FailureStage.NOT_PROVED),
+        ("It is white.", "An engineer built it.", BUILT, FailureStage.NOT_PROVED),
+        ("", "Orsolya Quill built it.", BUILT, FailureStage.REFUSED),
+        ("", "It is white.", WHITE, FailureStage.OTHER_SENTENCE),
     ],
 )
 def test_a_right_answer_is_lost_where_it_was_last(
-    text: str, drafted: str, quote: Quote, loss: Loss
+    text: str, drafted: str, quote: Quote, loss: FailureStage
 ) -> None:
-    assert find_loss(answered(text, drafted=drafted, quote=quote), GOLD) == loss
+    assert find_failure_stage(answered(text, drafted=drafted, quote=quote), GOLD) == loss
 
 
 def test_what_no_passage_holds_was_not_found() -> None:
     found = answered("", drafted="It is white.", quote=WHITE)
-    assert find_loss(found, ["Anna Holt"]) == Loss.NOT_FOUND
-    assert find_loss(replace(found, passages=(), draft=None), GOLD) == Loss.NOT_FOUND
+    assert find_failure_stage(found, ["Anna Holt"]) == FailureStage.NOT_FOUND
+    assert (
+        find_failure_stage(replace(found, passages=(), draft=None), GOLD) == FailureStage.NOT_FOUND
+    )
 
 
-def observation(*, given: bool, right: bool = False, lost: Loss | None = None) -> Observation:
+def observation(
+    *, given: bool, right: bool = False, lost: FailureStage | None = None
+) -> Observation:
     names = {name for measure in MEASURES if measure.mode == ANSWERS for name in measure.columns}
-    lost_at = {f"lost_{loss}": float(loss == lost) for loss in Loss}
+    lost_at = {f"lost_{loss}": float(loss == lost) for loss in FailureStage}
     told = {"answered": float(given), "refused": float(not given), "right": float(right)}
     return {**dict.fromkeys(names, 0.0), **lost_at, **told}
 
@@ -72,8 +76,8 @@ def observation(*, given: bool, right: bool = False, lost: Loss | None = None) -
 def test_each_kind_of_question_is_counted_by_itself() -> None:
     observed = {
         "q1": observation(given=True, right=True),
-        "q2": observation(given=True, lost=Loss.OTHER_SENTENCE),
-        "q3": observation(given=False, lost=Loss.REFUSED),
+        "q2": observation(given=True, lost=FailureStage.OTHER_SENTENCE),
+        "q3": observation(given=False, lost=FailureStage.REFUSED),
         "q4": observation(given=True),
     }
     kinds = {"q1": "table", "q2": "table", "q3": "how-to", "q4": "unanswerable"}
@@ -88,7 +92,7 @@ def test_each_kind_of_question_is_counted_by_itself() -> None:
 def test_an_answer_to_what_has_none_counts_against_what_was_said() -> None:
     rows = {
         "right": {**observation(given=True, right=True), "answerable": 1.0, "words": 4.0},
-        "lost": {**observation(given=False, lost=Loss.NOT_FOUND), "answerable": 1.0},
+        "lost": {**observation(given=False, lost=FailureStage.NOT_FOUND), "answerable": 1.0},
         "made up": {**observation(given=True), "unanswerable": 1.0, "words": 10.0},
     }
     figures = {
@@ -104,8 +108,8 @@ def test_what_is_contained_is_told_of_the_answers_given_too() -> None:
     rows = {
         "right": {**observation(given=True, right=True), **given, "contains": 1.0},
         "wrong": {**observation(given=True), **given},
-        "lost": {**observation(given=False, lost=Loss.REFUSED), "with_gold": 1.0},
-        "not found": {**observation(given=False, lost=Loss.NOT_FOUND), "with_gold": 1.0},
+        "lost": {**observation(given=False, lost=FailureStage.REFUSED), "with_gold": 1.0},
+        "not found": {**observation(given=False, lost=FailureStage.NOT_FOUND), "with_gold": 1.0},
     }
     figures = {
         measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
@@ -119,8 +123,8 @@ def test_what_is_lost_is_told_with_how_much_of_it_was_right() -> None:
     rows = {
         "right": {**observation(given=True, right=True), "answerable": 1.0, "with_gold": 1.0},
         "wrong": {**observation(given=True), "answerable": 1.0, "with_gold": 1.0},
-        "drafted": {**observation(given=False, lost=Loss.REFUSED), **refused},
-        "not found": {**observation(given=False, lost=Loss.NOT_FOUND), **refused},
+        "drafted": {**observation(given=False, lost=FailureStage.REFUSED), **refused},
+        "not found": {**observation(given=False, lost=FailureStage.NOT_FOUND), **refused},
         "unanswerable": observation(given=False),
     }
     figures = {

@@ -4,7 +4,7 @@ For each chance from which on a passage would be shown with an abstention: of ho
 on questions that the documents answer something would be shown, of how many the right document,
 and of how many on questions that they do not answer.
 
-.venv/bin/python benchmarks/withheld.py http://127.0.0.1:8000 DATASET --collection NAME
+.venv/bin/python benchmarks/abstentions.py http://127.0.0.1:8000 DATASET --collection NAME
 """
 
 import argparse

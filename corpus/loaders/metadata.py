@@ -65,7 +65,7 @@ _SPELT = (
 )
 
 
-def in_one_form(stated: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_metadata(stated: Mapping[str, Any]) -> dict[str, Any]:
     """Bring what a file states into bounds, and what filters ask for into one form.
 
     Returns:
@@ -74,11 +74,11 @@ def in_one_form(stated: Mapping[str, Any]) -> dict[str, Any]:
         is left out where nothing of that kind is stated.
     """
     metadata: dict[str, Any] = _bounded(dict(stated), MAX_DEPTH)
-    languages = [language_of(metadata.pop(key, "")) for key in _LANGUAGE_KEYS]
+    languages = [normalize_language(metadata.pop(key, "")) for key in _LANGUAGE_KEYS]
     found = {
         "author": _author(metadata),
         "language": next(filter(None, languages), ""),
-        **{key: moment_of(metadata.pop(key, "")) for key in ("created", "modified")},
+        **{key: normalize_date(metadata.pop(key, "")) for key in ("created", "modified")},
     }
     return {**metadata, **{key: value for key, value in found.items() if value}}
 
@@ -122,7 +122,7 @@ def _name(stated: Any, key: str) -> str:
     return text[:MAX_AUTHOR_CHARS].rstrip()
 
 
-def language_of(stated: Any) -> str:
+def normalize_language(stated: Any) -> str:
     """The language that a tag (``de-CH``, ``ger``) names, or empty."""
     if isinstance(stated, list):
         stated = stated[0] if stated else ""
@@ -131,13 +131,13 @@ def language_of(stated: Any) -> str:
     return "" if code in _NO_LANGUAGES else _SHORT_LANGUAGES.get(code, code)
 
 
-def moment_of(stated: Any) -> str:
+def normalize_date(stated: Any) -> str:
     """A date, a part of one (``2024-03``), or a time, in ISO 8601; empty for what is none."""
     text = " ".join(str(stated).split())[:MAX_KEY_CHARS]
     return next(filter(None, (read(text) for read in _READERS)), "")
 
 
-def day_of(metadata: Mapping[str, Any], created_at: datetime | None, *, today: date) -> str:
+def document_date(metadata: Mapping[str, Any], created_at: datetime | None, *, today: date) -> str:
     """The day that a document is of, as ISO 8601: when it was last changed, by what is said of it.
 
     Programs write an old date of creation into what was made of a copy, so that the later of the
@@ -152,7 +152,9 @@ def day_of(metadata: Mapping[str, Any], created_at: datetime | None, *, today: d
     Returns:
         A year or a month where no more is known; empty where nothing is.
     """
-    stated, modified = (moment_of(metadata.get(key) or "")[:10] for key in ("created", "modified"))
+    stated, modified = (
+        normalize_date(metadata.get(key) or "")[:10] for key in ("created", "modified")
+    )
     given = created_at.date().isoformat() if created_at else ""
     created = stated if not given or (stated and given.startswith(stated)) else given
     last = (today + timedelta(days=1)).isoformat()
@@ -167,7 +169,7 @@ def _iso(text: str) -> str:
     moment = "-".join(part for part in (year, month, day) if part)
     if time:
         moment += f"T{time if time.count(':') > 1 else time + ':00'}{zone or ''}"
-    return moment if first_moment(moment) else ""
+    return moment if earliest_datetime(moment) else ""
 
 
 def _mail_date(text: str) -> str:
@@ -191,8 +193,8 @@ def _spelt(text: str) -> str:
 _READERS: tuple[Callable[[str], str], ...] = (_iso, _spelt, _mail_date)
 
 
-def first_moment(stated: str) -> datetime | None:
-    """The moment at which what ``moment_of`` returns begins; None if the calendar has none such."""
+def earliest_datetime(stated: str) -> datetime | None:
+    """Return the first moment of a date from ``normalize_date``; None if it does not exist."""
     filled = stated + "-01" * (2 - stated.count("-")) if len(stated) < len("2024-01-01") else stated
     try:
         return datetime.fromisoformat(filled)

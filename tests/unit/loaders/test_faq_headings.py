@@ -2,27 +2,27 @@ import pytest
 
 from corpus.ingestion.chunkers.names import find_scopes
 from corpus.ingestion.normal_form import join_blocks
-from corpus.loaders.base import Block, Place
-from corpus.loaders.labels import LINE_LEVEL
-from corpus.loaders.questions import (
+from corpus.loaders.base import Block, OcrBox
+from corpus.loaders.faq_headings import (
     MOST_ANSWER_CHARS,
     MOST_LONE_ANSWER_CHARS,
     MOST_MARKED_CHARS,
-    head_questions,
+    add_question_headings,
 )
+from corpus.loaders.labels import LINE_LEVEL
 
 PROSE = "It goes on for a while. " * 20
 
 
 def headings(*texts: str) -> list[str]:
-    blocks = head_questions([Block(text) for text in texts])
+    blocks = add_question_headings([Block(text) for text in texts])
     return [b.heading_text for b in blocks if b.heading_level == LINE_LEVEL]
 
 
 def paths(*blocks: Block | str) -> dict[str, tuple[str, ...]]:
     """What each block is under, by its first word."""
     given = [Block(each) if isinstance(each, str) else each for each in blocks]
-    return {block.text.split()[0]: block.under for block in head_questions(given)}
+    return {block.text.split()[0]: block.under for block in add_question_headings(given)}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_questions_in_a_row_are_a_table_of_contents() -> None:
 
 
 def test_a_question_above_a_heading_is_not_answered() -> None:
-    blocks = head_questions([Block("Why?"), Block("# Next", 1, "Next"), Block("Text.")])
+    blocks = add_question_headings([Block("Why?"), Block("# Next", 1, "Next"), Block("Text.")])
     assert [b.heading_level for b in blocks] == [None, 1, None]
 
 
@@ -82,7 +82,7 @@ def test_a_question_above_a_heading_is_not_answered() -> None:
 def test_question_and_answer_in_one_paragraph_are_parted(
     text: str, questions: list[str], parts: list[str]
 ) -> None:
-    blocks = head_questions([Block(text, page=3)])
+    blocks = add_question_headings([Block(text, page=3)])
     assert [b.heading_text for b in blocks if b.heading_level] == questions
     assert [b.text for b in blocks] == parts
     assert {b.page for b in blocks} == {3}
@@ -92,20 +92,20 @@ def test_question_and_answer_in_one_paragraph_are_parted(
     "text", ["Q: Why?\nQ: How?", "A: So.\nB: Thus.", "In Q. 3\nA. Turing sat."]
 )
 def test_paragraphs_without_question_and_answer_stay_whole(text: str) -> None:
-    assert head_questions([Block(text), Block("More.")])[0].text == text
+    assert add_question_headings([Block(text), Block("More.")])[0].text == text
 
 
 @pytest.mark.parametrize(
     "block",
     [
-        Block("Q: Why?\nA: So.", places=(Place(8, 0.9, 0, 0, 50, 0, 10),)),
+        Block("Q: Why?\nA: So.", places=(OcrBox(8, 0.9, 0, 0, 50, 0, 10),)),
         Block("Q: Why?\nA: So.", page=1, page_starts=((8, 2),)),
         Block("Q: Why?\nA: So.", 2, "Why"),
         Block("```\nQ: Why?\nA: So.\n```"),
     ],
 )
 def test_headings_listings_and_what_has_places_in_it_stay_whole(block: Block) -> None:
-    assert head_questions([block]) == (block,)
+    assert add_question_headings([block]) == (block,)
 
 
 def test_marked_questions_need_no_question_mark_where_others_are_certain() -> None:
@@ -124,7 +124,7 @@ def test_what_stands_before_a_marked_answer_is_the_question() -> None:
 def test_a_mark_alone_is_headed_by_the_question_behind_it() -> None:
     blocks = ("Q:", "Sound is gone.", "How come?", "A:", "Turn it up.", "Louder still.")
     assert headings(*blocks) == ["Sound is gone. How come?"]
-    assert [b.text for b in head_questions([Block(text) for text in blocks])] == list(blocks)
+    assert [b.text for b in add_question_headings([Block(text) for text in blocks])] == list(blocks)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_mark_alone_without_a_question_is_no_heading(blocks: tuple[str, ...]) 
 
 
 def test_a_mark_alone_before_a_heading_is_no_question() -> None:
-    blocks = head_questions([Block("Q:"), Block("# Next", 1, "Next"), Block("A: So.")])
+    blocks = add_question_headings([Block("Q:"), Block("# Next", 1, "Next"), Block("A: So.")])
     assert [b.heading_level for b in blocks] == [None, 1, None]
 
 
@@ -183,13 +183,15 @@ def test_the_first_paragraph_of_an_answer_is_named_however_long() -> None:
 
 
 def test_a_term_that_asks_is_not_said_twice() -> None:
-    block, _ = head_questions([Block("Why?", under=("Why?",)), Block("So.", under=("Why?",))])
+    block, _ = add_question_headings(
+        [Block("Why?", under=("Why?",)), Block("So.", under=("Why?",))]
+    )
     assert block.under == ("Why?",)
 
 
 def test_a_heading_that_asks_ends_with_its_answer() -> None:
     texts = ("Why?", "Because.", "-----", "After.")
-    text, outline = join_blocks(head_questions([Block(each) for each in texts]))
+    text, outline = join_blocks(add_question_headings([Block(each) for each in texts]))
     ends = {text[: scope.end].split()[-1] for scope in find_scopes(outline, len(text))}
     assert ends == {"Because."}
     assert [heading.text for heading in outline.headings] == ["Why?"]
