@@ -13,7 +13,7 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from accounts.client_ip import is_within
 from accounts.models import ApiKey
-from corpus.access.principal import NOBODY, Principal, Scope
+from corpus.access.principal import ANONYMOUS, Principal, Scope
 from corpus.errors import NotLoggedIn
 
 # That a key is in use is noted this often, and not at each request.
@@ -73,7 +73,7 @@ def authenticate_key(key: str, *, address: str) -> Principal:
 def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
     """Return on whose behalf a session acts."""
     if not (user.is_authenticated and user.is_active):
-        return NOBODY
+        return ANONYMOUS
     return Principal(
         user_id=user.pk, scopes=scopes_of(user), is_superuser=getattr(user, "is_superuser", False)
     )

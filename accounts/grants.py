@@ -19,7 +19,7 @@ def get_owned_collection(address: str) -> Collection:
         CollectionNotFound: There is none that they may read.
         NotAllowed: They may read it, and no more than that.
     """
-    collection = Collection.objects.named(address)
+    collection = Collection.objects.get_named(address)
     if not Collection.objects.owned().filter(pk=collection.pk).exists():
         raise NotAllowed("Only its owners see and change who may do what with a collection.")
     return collection
@@ -71,7 +71,7 @@ def set_public(collection: Collection, *, is_public: bool) -> None:
 def _reject_bound_key() -> None:
     """Reject a key for uploads: who it let in would stay when it leaked and is revoked."""
     principal = current_principal()
-    if principal.collections is not None and not principal.may(Scope.ADMIN):
+    if principal.collections is not None and not principal.has_scope(Scope.ADMIN):
         raise NotAllowed("A key that is bound to collections lets nobody else in: log in.")
 
 

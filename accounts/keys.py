@@ -74,7 +74,7 @@ def _check_scopes(user: Any, scopes: Iterable[str]) -> list[str]:
 
 def _find_bounds(user: Any, names: Sequence[str]) -> list[int] | None:
     with acting_as(principal_of(user)):
-        return [Collection.objects.named(name).pk for name in names] or None
+        return [Collection.objects.get_named(name).pk for name in names] or None
 
 
 def _check_network(given: str) -> str:

@@ -142,7 +142,11 @@ def _index(dataset: DataSet) -> Collection:
 def _ask(question: str, collection: Collection) -> Answer:
     context = replace(build_context(lm="extractive"), caches_answers=False)
     answered = answer_question(
-        question, collection=collection.address, k=PASSAGES, context=context, route="evaluate"
+        question,
+        collection=collection.qualified_name,
+        k=PASSAGES,
+        context=context,
+        route="evaluate",
     )
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     return answered.answer

@@ -152,7 +152,7 @@ def main() -> None:
     dataset = read_dataset(options.folder)
     with acting_as(SYSTEM):
         indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
-        address = indexed.collection.address
+        address = indexed.collection.qualified_name
         if options.act == "record":
             record(dataset.questions, address, options)
         else:

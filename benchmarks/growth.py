@@ -46,7 +46,7 @@ from corpus.postgres.owner import as_owner  # noqa: E402
 DIMENSION = 768
 # A request that takes longer is broken off; a turn that takes longer has fewer requests.
 LIMIT_S = 30
-TURN_S = 10
+SLICE_S = 10
 WARM_UPS = 2
 VERIFICATIONS = 3
 
@@ -173,7 +173,7 @@ def _time(request: Request, times: int, *, read: Callable[[], float]) -> Iterato
         started = read()
         status = request().status_code
         ms = (read() - started) * 1_000
-        is_last = time.perf_counter() - begun > TURN_S
+        is_last = time.perf_counter() - begun > SLICE_S
         if status >= 400 and ms < LIMIT_S * 1_000:
             raise SystemExit(f"a request failed: {status}")
         if number >= WARM_UPS or is_last:

@@ -24,7 +24,7 @@ UNITS = (1, 2, 5, 8, 20)
 
 def show_recall(chunk_count: int, *, dimension: int) -> None:
     """Print a line for each share and way of asking for it, of the corpus connected to."""
-    collection = Collection.objects.named(NAME)
+    collection = Collection.objects.get_named(NAME)
     queries = draw_vectors(QUERIES, dimension, seed=99)
     depths = ", ".join(f"@{rows}" for rows in NEAREST)
     print(f"| {chunk_count:,} chunks, visible | recall {depths} | least of a query | p50, p95 ms |")
@@ -51,8 +51,8 @@ def _selections() -> Iterator[tuple[str, str, Query]]:
 
 def _nearest(wanted: Query, collection: Collection, query: NDArray[np.float32]) -> list[UUID]:
     rows = Embedding.objects.filter(collection=collection).tagged(wanted.tags)
-    rows = rows.satisfying(wanted.filters) if wanted.filters else rows
-    found = rows.at_distance(query[None], model=NAME)[: max(NEAREST)]
+    rows = rows.matching_filter(wanted.filters) if wanted.filters else rows
+    found = rows.with_exact_distance(query[None], model=NAME)[: max(NEAREST)]
     return [key for key, _ in found]
 
 

@@ -23,10 +23,10 @@ from tests.processes import finish, manage, own_database, read, wait_until  # no
 
 SYNC = (
     "from corpus.jobs.kinds.sync import start_sync;"
-    "from corpus.ingestion.files import SyncOptions;"
+    "from corpus.ingestion.file_sync import SyncOptions;"
     "from corpus.models import Collection;"
     "options = SyncOptions(paths=({folder!r},), mirror=True);"
-    "start_sync(Collection.objects.named('default'), options)"
+    "start_sync(Collection.objects.get_named('default'), options)"
 )
 ENDED = "SELECT count(*) FROM corpus_job WHERE status NOT IN ('queued', 'running')"
 

@@ -51,7 +51,7 @@ def measure(documents: int, pairs: int) -> None:
     from corpus.access.principal import SYSTEM, acting_as  # noqa: PLC0415
     from corpus.models import Collection  # noqa: PLC0415
     from corpus.postgres import snapshot  # noqa: PLC0415
-    from corpus.postgres.standby import ask_standing, read_position  # noqa: PLC0415
+    from corpus.postgres.standby import check_standby, read_position  # noqa: PLC0415
     from qa.search.hybrid import HybridRetriever  # noqa: PLC0415
     from qa.types import Query  # noqa: PLC0415
     from tests.factories import ingest_text_of  # noqa: PLC0415
@@ -63,7 +63,7 @@ def measure(documents: int, pairs: int) -> None:
         retriever.retrieve(Query(text, collection="default"), limit=20)
 
     with acting_as(SYSTEM):
-        ingest = ingest_text_of(Collection.objects.named("default"))
+        ingest = ingest_text_of(Collection.objects.get_named("default"))
         for number in range(documents):
             subject = SUBJECTS[number % len(SUBJECTS)]
             ingest(f"In house {number} of the street somebody keeps the {subject} all year. " * 3)
@@ -74,7 +74,7 @@ def measure(documents: int, pairs: int) -> None:
             for name in sorted(taken, reverse=bool(number % 2)):
                 snapshot._Pause.ends = float("inf") if name == "primary" else 0.0
                 taken[name].append(timed(search, number))
-            checks.append(timed(lambda _: ask_standing(read_position()), number))
+            checks.append(timed(lambda _: check_standby(read_position()), number))
         taken["the check alone"] = checks
     for name, figures in taken.items():
         walls, cpus = zip(*figures, strict=True)

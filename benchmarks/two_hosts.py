@@ -48,7 +48,7 @@ for host, port in [("{0}", {1}), ("{0}", {2}), ("127.0.0.1", {2}), ("1.1.1.1", 4
 """
 MAP = (
     "from corpus.jobs.kinds.collection_map import start_map; from corpus.models import Collection;"
-    "start_map(Collection.objects.named('default'))"
+    "start_map(Collection.objects.get_named('default'))"
 )
 
 

@@ -10,8 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 
-from corpus.access.principal import SYSTEM, acting_as, current_bounds, current_user_id
-from corpus.chunk_settings import ChunkSettings, settle_chunking
+from corpus.access.principal import SYSTEM, acting_as, current_key_collections, current_user_id
+from corpus.chunk_settings import ChunkSettings, resolve_chunking
 from corpus.embedders import embedders, get_embedder
 from corpus.errors import (
     CollectionExists,
@@ -23,7 +23,7 @@ from corpus.errors import (
     NotAllowed,
     NotFound,
 )
-from corpus.ingestion.sent_files import drop_at_commit
+from corpus.ingestion.uploaded_files import delete_uploads_on_commit
 from corpus.lexical import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.models.document_counts import ANY_TAG
@@ -52,7 +52,7 @@ def create_collection(
             chunk settings do not go together.
         NotAllowed: Who acts does so by a key that is bound to others.
     """
-    if current_bounds() is not None:
+    if current_key_collections() is not None:
         raise NotAllowed("This key is bound to collections, and makes no other: name one of them.")
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
@@ -64,7 +64,7 @@ def create_collection(
         raise InvalidInput(
             f"{model} gives {embedder.dimension} dimensions, not {dimension}.", field="dimension"
         )
-    settled = settle_chunking(chunking or {})
+    settled = resolve_chunking(chunking or {})
     if Collection.objects.filter(Q(owner=current_user_id()) | Q(owner=None), name=name).exists():
         raise CollectionExists(f"There is a collection {name!r} already.")
     ensure_vector_index(model=model, dimension=embedder.dimension)
@@ -82,19 +82,19 @@ def create_collection(
         raise CollectionExists(f"There is a collection {name!r} already.") from exc
 
 
-def open_collection(address: str) -> Collection:
-    """Return the collection that documents are to go into, as ``named_to_write``.
+def get_or_create_collection(address: str) -> Collection:
+    """Return the collection that documents are to go into, as ``get_writable``.
 
     Who sees no collection ``default`` gets one of their own.
     """
     try:
-        return Collection.objects.named_to_write(address)
+        return Collection.objects.get_writable(address)
     except CollectionNotFound:
         if address != DEFAULT_COLLECTION:
             raise
     with suppress(CollectionExists):
         return create_collection(DEFAULT_COLLECTION)
-    return Collection.objects.named_to_write(address)
+    return Collection.objects.get_writable(address)
 
 
 def change_collection(
@@ -106,11 +106,11 @@ def change_collection(
         CollectionNotFound: There is none of that name.
         InvalidInput: The chunk settings do not go together.
     """
-    collection = Collection.objects.named(name)
+    collection = Collection.objects.get_named(name)
     check_writable(Collection.objects.filter(pk=collection.pk))
     if description is not None:
         collection.description = description
-    settled = settle_chunking(chunking or {}, current=ChunkSettings.of(collection))
+    settled = resolve_chunking(chunking or {}, current=ChunkSettings.of(collection))
     for name_of_field, value in settled.as_fields().items():
         setattr(collection, name_of_field, value)
     collection.save()
@@ -125,7 +125,7 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
         CollectionNotEmpty: It holds documents, and ``if_empty`` was asked for.
     """
     with transaction.atomic():
-        collection = Collection.objects.select_for_update(of=("self",)).named(name)
+        collection = Collection.objects.select_for_update(of=("self",)).get_named(name)
         if collection.name == DEFAULT_COLLECTION and collection.owner_id is None:
             raise CollectionProtected(f"The collection {name!r} always exists.")
         if if_empty and collection.documents.exists():
@@ -188,7 +188,7 @@ def delete_document(document_id: UUID) -> None:
     document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
-    drop_at_commit(document.file_path)
+    delete_uploads_on_commit(document.file_path)
     document.delete()
 
 

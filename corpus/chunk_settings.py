@@ -55,7 +55,7 @@ def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
     )
 
 
-def settle_chunking(
+def resolve_chunking(
     given: Mapping[str, Any], *, current: ChunkSettings | None = None
 ) -> ChunkSettings:
     """Complete what was given: from ``current``, or for a new strategy from its defaults.

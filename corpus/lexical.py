@@ -324,7 +324,7 @@ class OpenPhrase(Phrase):
         return f"(nullif({sql}::text, '') || ':*')::tsquery", parameters
 
 
-def saying(text: str, languages: Iterable[str], phrase: type[Phrase]) -> Q:
+def phrase_condition(text: str, languages: Iterable[str], phrase: type[Phrase]) -> Q:
     """Return the condition that a chunk of one of the languages has the words in a row."""
     said = [Q(language=name, lexemes=phrase(text, language=name)) for name in languages]
     if ngrams := character_ngrams(text):

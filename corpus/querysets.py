@@ -39,11 +39,11 @@ from corpus.lexical import (
     IsAnyOf,
     LexicalQuery,
     OpenPhrase,
-    saying,
+    phrase_condition,
 )
 from corpus.postgres.prepared import fetch_prepared
-from corpus.roots.names import matching
-from corpus.vector_index import count_indexed, scan_among
+from corpus.roots.shown_paths import matching
+from corpus.vector_index import count_indexed, scaled_ef_search
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -64,7 +64,7 @@ _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
 
 class LockableQuerySet(models.QuerySet[_Row_co]):
-    def keep_in_place(self, ids: Iterable[str]) -> set[str]:
+    def lock_for_key_share(self, ids: Iterable[str]) -> set[str]:
         """Keep rows from being deleted until the transaction ends; changes are not held up.
 
         Returns:
@@ -110,7 +110,7 @@ SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[])
 """
 
 
-def most_compared(indexed: int) -> int:
+def exact_scan_limit(indexed: int) -> int:
     """Return up to how many vectors are compared one by one, in an index of so many."""
     return round(EXACT_SCAN_ROWS * max(1.0, math.sqrt(indexed / INDEXED_ROWS)))
 
@@ -126,7 +126,7 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
     tag_link: ClassVar[tuple[str, str, str]]
     to_document: ClassVar[str]
 
-    def satisfying(self, wanted: Filter) -> Self:
+    def matching_filter(self, wanted: Filter) -> Self:
         """Keep rows whose document passes the filter."""
         return self.filter(_condition(wanted, self.to_document))
 
@@ -184,9 +184,9 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Keep documents that have a version: what is searched, counted and cited."""
         return self.exclude(content_sha256="")
 
-    def lacking(self, model: str) -> Self:
+    def lacking_vectors(self, model: str) -> Self:
         """Keep documents with a chunk that has no vector by the model."""
-        bare = _rows_of("Chunk").filter(document=OuterRef("pk")).lacking(model)
+        bare = _rows_of("Chunk").filter(document=OuterRef("pk")).lacking_vectors(model)
         return self.filter(Exists(bare))
 
     def of_file(self, *hashes: str, collection_id: int) -> Self:
@@ -215,7 +215,7 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         languages = list(rows.values_list("language", flat=True).distinct())
         if not languages:  # who acts sees no collection
             return self.none()
-        said = saying(text, languages, OpenPhrase)
+        said = phrase_condition(text, languages, OpenPhrase)
         in_text = _rows_of("Chunk").filter(said).values("document_id")
         at_address = matching("source_uri", "icontains", text)
         return self.filter(Q(title__icontains=text) | at_address | Q(pk__in=in_text))
@@ -229,12 +229,12 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         """Bring along what a list of chunks shows."""
         return self.defer("lexemes").select_related("collection__owner").prefetch_related("tags")
 
-    def lacking(self, model: str) -> Self:
+    def lacking_vectors(self, model: str) -> Self:
         """Keep chunks without a vector by the model."""
         embeddings = _rows_of("Embedding").filter(chunk=OuterRef("pk"), model=model)
         return self.filter(~Exists(embeddings))
 
-    def touching(self, start: int, end: int) -> Self:
+    def overlapping(self, start: int, end: int) -> Self:
         """Keep chunks that share a character with ``start:end`` of their document, in order."""
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
@@ -248,7 +248,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         rows = self.select_related("document")
         return rows.defer("document__raw_text", "document__outline", "lexemes")
 
-    def compared(
+    def with_distances(
         self, vectors: NDArray[np.float32], question: NDArray[np.float32], *, model: str
     ) -> Self:
         """Annotate exact cosine distances: ``distance`` to the nearest of ``vectors``, (m, d).
@@ -275,7 +275,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
                 ``SCORED_CHUNKS``.
         """
         words = query.every_word if widely else query.candidates
-        found: ChunkQuerySet = self.having(words)
+        found: ChunkQuerySet = self.matching_tsquery(words)
         if most is None and (widely or query.is_narrowed):
             most = SCORED_CHUNKS
         if most is not None:
@@ -283,15 +283,15 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
             found = self.model._default_manager.filter(IsAnyOf(F("pk"), some))
         return found.ranked(query)
 
-    def having(self, words: str) -> Self:
+    def matching_tsquery(self, words: str) -> Self:
         """Keep chunks that match a query as Postgres writes it."""
         return self.filter(lexemes=SearchQuery(words, search_type="raw", config="simple"))
 
     def ranked(self, query: LexicalQuery) -> Self:
         """Order by ``bm25``, best first; those that have none of the words come last."""
-        return self.weighed(query).order_by(F("bm25").desc(nulls_last=True), "pk")
+        return self.with_bm25(query).order_by(F("bm25").desc(nulls_last=True), "pk")
 
-    def weighed(self, query: LexicalQuery) -> Self:
+    def with_bm25(self, query: LexicalQuery) -> Self:
         """Annotate ``bm25``: the score over the query's words and phrases; None without any."""
         score: models.expressions.Combinable = Bm25Score(query)
         for phrase in query.phrases:
@@ -324,22 +324,22 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         """
         left = self.filter(model=model)
         # Of few it need not be asked how many the index has.
-        if among > EXACT_SCAN_ROWS and among > most_compared(indexed := count_indexed(model)):
-            with scan_among(indexed):
-                found = [left.look_up_nearest(each, model=model, count=count) for each in vectors]
+        if among > EXACT_SCAN_ROWS and among > exact_scan_limit(indexed := count_indexed(model)):
+            with scaled_ef_search(indexed):
+                found = [left.search_index(each, model=model, count=count) for each in vectors]
             if all(len(rows) >= count for rows in found):
                 nearest = _least(found)
                 return sorted(nearest.items(), key=lambda row: row[1])[:count]
-        return list(left.at_distance(vectors, model=model)[:count])
+        return list(left.with_exact_distance(vectors, model=model)[:count])
 
-    def look_up_nearest(
+    def search_index(
         self, vector: NDArray[np.float32], *, model: str, count: int
     ) -> list[tuple[UUID, float]]:
         """Return some chunks more than ``count`` by the model's index, if it finds so many."""
         rows = self.nearest(vector, model=model).values_list("chunk_id", "distance")  # type: ignore[misc]
         return list(rows[: INDEX_OVERSAMPLING * count])
 
-    def at_distance(
+    def with_exact_distance(
         self, vectors: NDArray[np.float32], *, model: str
     ) -> models.QuerySet[Embedding, tuple[UUID, float]]:
         """Return chunks and their exact cosine distances, nearest first, without the index.

@@ -28,7 +28,7 @@ FILL = "corpus.fill_token_vectors"
 FILL_PRIORITY = -(2**31)
 # A worker notes every ten seconds that it lives, also while it is at work; Procrastinate takes one
 # for dead after as long.
-SILENT_AFTER = timedelta(seconds=30)
+HEARTBEAT_TIMEOUT = timedelta(seconds=30)
 
 # Makers are served by rounds, a task of each in a round, and rounds are numbered downwards: what
 # goes first has the greater number. Who comes anew joins the round that is being served.
@@ -66,7 +66,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self.silent < SILENT_AFTER
+        return self.silent < HEARTBEAT_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +152,21 @@ def _next_round(job_id: UUID) -> int:
 def _queue_of(job_id: UUID) -> str:
     with acting_as(SYSTEM):
         kind = Job.objects.filter(pk=job_id).values_list("kind", flat=True).first()
-    return HOME_QUEUE if kind in Job.OF_HOME else QUEUE
+    return HOME_QUEUE if kind in Job.READING_FILES else QUEUE
 
 
-def is_of_another_host(job_id: UUID) -> bool:
+def needs_other_host(job_id: UUID) -> bool:
     """Tell whether a job reads files that this host has not, whatever queue it came from."""
-    return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.is_home()
+    return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.owns_files()
 
 
-def enqueue_dropping() -> None:
+def enqueue_file_deletion() -> None:
     """Ask the host that keeps files to remove what is noted, unless it is asked."""
     if not _is_asked(DROP_FILES):
         _enqueue(DROP_FILES, DROP_FILES, queue=HOME_QUEUE, timestamp=0)
 
 
-def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
+def enqueue_token_vectors(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
     """Ask the workers for the token vectors that a collection lacks, unless they are asked.
 
     Args:
@@ -184,20 +184,20 @@ def enqueue_filling(collection_id: int, *, since: float = 0.0, delay_s: int = 0)
         )
 
 
-def note_home_worker(worker_id: int) -> None:
+def add_home_worker(worker_id: int) -> None:
     """Keep that a worker is of the host that keeps the files, for who looks after it."""
     there = ProcrastinateWorker.objects.values_list("id", flat=True)
-    Installation.objects.note_home_worker(worker_id, read_known=lambda: set(there))
+    Installation.objects.add_home_worker(worker_id, read_known=lambda: set(there))
 
 
-def own_queues() -> list[str]:
+def served_queues() -> list[str]:
     """Return the queues that a worker on this host can serve."""
-    return [QUEUE, HOME_QUEUE] if Installation.objects.is_home() else [QUEUE]
+    return [QUEUE, HOME_QUEUE] if Installation.objects.owns_files() else [QUEUE]
 
 
-def is_awaited() -> bool:
+def has_waiting_tasks() -> bool:
     """Tell whether work that goes before filling could be begun here and now."""
-    return _awaited(own_queues()).exists()
+    return _awaited(served_queues()).exists()
 
 
 def _is_asked(lock: str) -> bool:

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from corpus.crawl.scope import host_of, tidy
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
-from corpus.jobs.history import forget_jobs
+from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.crawl import start_crawl
 from corpus.jobs.kinds.edit import Act, start_edit
-from corpus.jobs.run import advance_at_once
+from corpus.jobs.run import run_jobs_now
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Document, Job, Site
 from corpus.public_web import check_url
@@ -115,7 +115,7 @@ def refresh_site(site_id: UUID, *, background: bool = True) -> Job:
     begun = jobs.unfinished().first()
     if begun is not None:
         return begun
-    forget_jobs(jobs)
+    delete_old_jobs(jobs)
     site.job = start_crawl(site, background=background)
     site.due_at = _next_due(site)
     site.save(update_fields=["job", "due_at"])
@@ -150,7 +150,7 @@ def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
             cancel_job(job.pk)
         deletions = start_edit(_documents_of(site), Act.DELETE) if with_documents else []
         site.delete()
-    advance_at_once(deletions)
+    run_jobs_now(deletions)
 
 
 def _documents_of(site: Site) -> set[UUID]:

@@ -169,7 +169,7 @@ def _keep_tags(names: Sequence[str], *, collection_id: int) -> list[Tag]:
     while names:
         _make_tags(sorted(names), collection_id=collection_id)
         tags = list(Tag.objects.filter(collection_id=collection_id, name__in=names))
-        if len(Tag.objects.keep_in_place([str(tag.pk) for tag in tags])) == len(set(names)):
+        if len(Tag.objects.lock_for_key_share([str(tag.pk) for tag in tags])) == len(set(names)):
             return tags
     return []
 

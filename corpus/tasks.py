@@ -17,9 +17,9 @@ from procrastinate.jobs import Status
 from procrastinate.manager import JobManager
 
 from corpus.errors import BackendError, DatabaseUnavailable
-from corpus.ingestion.sent_files import drop_noted
-from corpus.jobs.run import advance_for_maker
-from corpus.jobs.states import close_left_behind, enqueue_left_behind
+from corpus.ingestion.uploaded_files import delete_dropped_files
+from corpus.jobs.run import run_job_slice_for_creator
+from corpus.jobs.states import cancel_abandoned_jobs, requeue_abandoned_jobs
 from corpus.lexical import compact_term_counts
 from corpus.models import Collection
 from corpus.models.document_counts import compact_document_counts
@@ -30,41 +30,41 @@ from corpus.queue import (
     HOME_QUEUE,
     QUEUE,
     RUN_JOB,
-    enqueue_dropping,
-    enqueue_filling,
+    add_home_worker,
+    enqueue_file_deletion,
     enqueue_job,
-    is_awaited,
-    is_of_another_host,
-    note_home_worker,
-    own_queues,
+    enqueue_token_vectors,
+    has_waiting_tasks,
+    needs_other_host,
+    served_queues,
 )
 from corpus.sites import refresh_due_sites
-from corpus.token_vectors import background_embedder, drop_incomparable, fill_token_vectors
+from corpus.token_vectors import background_embedder, delete_stale_token_vectors, fill_token_vectors
 from corpus.watched.sources import start_due_syncs
 
 log = structlog.get_logger(__name__)
 
 # A worker does one thing at a time: after this long another job gets its turn.
-TURN_S = 20.0
+SLICE_S = 20.0
 # Where nothing could be done: the embedder is not back yet.
-AGAIN_AFTER_S = 5
+RETRY_DELAY_S = 5
 
 
 @app.task(name=RUN_JOB, queue=QUEUE, pass_context=True)
 def run_job(context: JobContext, job_id: str) -> None:
     """Run a job for one turn; if it did not end, however that came, it is queued again."""
-    turn_ends = monotonic() + TURN_S
-    delay_s = AGAIN_AFTER_S
+    turn_ends = monotonic() + SLICE_S
+    delay_s = RETRY_DELAY_S
     key = UUID(job_id)
     has_ended = False
-    if is_of_another_host(key):
+    if needs_other_host(key):
         # It was queued before there was a queue for it.
         enqueue_job(key)
         return
     try:
         with structlog.contextvars.bound_contextvars(worker=context.job.worker_id):
-            has_ended = advance_for_maker(
-                key, should_stop=context.should_abort, is_turn_over=lambda: monotonic() > turn_ends
+            has_ended = run_job_slice_for_creator(
+                key, should_stop=context.should_abort, is_slice_over=lambda: monotonic() > turn_ends
             )
         if monotonic() > turn_ends or context.should_abort():
             delay_s = 0
@@ -79,10 +79,10 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
     embedder = background_embedder()
     if embedder is None:
         return
-    turn_ends = monotonic() + TURN_S
+    turn_ends = monotonic() + SLICE_S
 
     def should_stop() -> bool:
-        return context.should_abort() or monotonic() > turn_ends or is_awaited()
+        return context.should_abort() or monotonic() > turn_ends or has_waiting_tasks()
 
     try:
         is_full = fill_token_vectors(
@@ -94,16 +94,18 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
         return
     if not is_full:
         delay_s = 0 if context.should_abort() else 1
-        enqueue_filling(collection_id, since=since, delay_s=delay_s)
+        enqueue_token_vectors(collection_id, since=since, delay_s=delay_s)
 
 
 @app.periodic(cron="*/5 * * * *")
 @app.task(name=DROP_FILES, queue=HOME_QUEUE, queueing_lock=DROP_FILES, pass_context=True)
 def drop_files(context: JobContext, timestamp: int) -> None:
     """Remove the files that were sent whose documents other hosts have deleted, for one turn."""
-    turn_ends = monotonic() + TURN_S
-    if not drop_noted(should_stop=lambda: context.should_abort() or monotonic() > turn_ends):
-        enqueue_dropping()
+    turn_ends = monotonic() + SLICE_S
+    if not delete_dropped_files(
+        should_stop=lambda: context.should_abort() or monotonic() > turn_ends
+    ):
+        enqueue_file_deletion()
 
 
 @app.periodic(cron="17 * * * *")
@@ -116,7 +118,7 @@ def begin_filling() -> None:
     """Take up what was left, and what other settings have left."""
     embedder = background_embedder()
     if embedder is not None:
-        drop_incomparable(embedder)
+        delete_stale_token_vectors(embedder)
         enqueue_all_fillings()
 
 
@@ -124,7 +126,7 @@ def enqueue_all_fillings() -> None:
     """Have all chunks looked at: some lack again, or a task ran before their ingest's commit."""
     if background_embedder() is not None:
         for collection_id in Collection.objects.values_list("pk", flat=True):
-            enqueue_filling(collection_id)
+            enqueue_token_vectors(collection_id)
 
 
 @app.periodic(cron="* * * * *")
@@ -139,13 +141,13 @@ async def rescue_jobs(timestamp: int) -> None:
         await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
         if stalled.task_name == FILL:
             await sync_to_async(enqueue_all_fillings)()
-    await sync_to_async(rescue_left_behind)()
+    await sync_to_async(recover_abandoned_jobs)()
 
 
-def rescue_left_behind() -> None:
+def recover_abandoned_jobs() -> None:
     """Queue the jobs that nobody holds; end those whose command was killed."""
-    close_left_behind()
-    enqueue_left_behind()
+    cancel_abandoned_jobs()
+    requeue_abandoned_jobs()
 
 
 @app.periodic(cron="* * * * *")
@@ -172,7 +174,7 @@ class _HomeJobManager(JobManager):
 
     async def register_worker(self) -> int:
         worker_id = await super().register_worker()
-        await sync_to_async(note_home_worker)(worker_id)
+        await sync_to_async(add_home_worker)(worker_id)
         return worker_id
 
 
@@ -188,7 +190,7 @@ async def run_worker() -> None:
     worker_app = DjangoApp(connector=connector)
     worker_app.tasks = app.tasks
     worker_app.periodic_registry = app.periodic_registry
-    queues = await sync_to_async(own_queues)()
+    queues = await sync_to_async(served_queues)()
     if HOME_QUEUE in queues:
         worker_app.job_manager = _HomeJobManager(connector)
     try:

@@ -31,7 +31,7 @@ LISTED_COUNT = 2_000
 
 # Whoever changes or deletes a chunk locks it, its document or its collection first: such a chunk
 # is left alone, so that nobody waits here, and its text stays while this transaction is open.
-_STILL_SO = """
+_UNCHANGED_CHUNKS = """
 SELECT c.id, d.title, c.text FROM corpus_chunk c
   JOIN corpus_document d ON d.id = c.document_id
   JOIN corpus_collection k ON k.id = c.collection_id
@@ -56,7 +56,7 @@ def ranked_text(text: str, *, title: str) -> str:
     return f"{title}\n{text}" if title else text
 
 
-def used_embedder() -> TokenEmbedder | None:
+def search_token_embedder() -> TokenEmbedder | None:
     """Return what makes the token vectors that searches compare; None where they compare none."""
     name = settings.PKB_RERANKER_MODEL
     is_used = settings.PKB_TOKEN_VECTORS != "off" and name in token_embedders  # noqa: S105
@@ -65,10 +65,10 @@ def used_embedder() -> TokenEmbedder | None:
 
 def background_embedder() -> TokenEmbedder | None:
     """Return the same for workers; None where they are to compute nothing."""
-    return used_embedder() if settings.PKB_TOKEN_VECTORS == "all" else None  # noqa: S105
+    return search_token_embedder() if settings.PKB_TOKEN_VECTORS == "all" else None  # noqa: S105
 
 
-def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder) -> list[bytes]:
+def get_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder) -> list[bytes]:
     """Return the packed token vectors of each chunk, in order.
 
     What is not kept, or is of another text, is computed and kept; that it cannot be kept fails
@@ -85,7 +85,7 @@ def bring_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedde
     if lacking:
         packed |= _compute(lacking, embedder, at_once=len(lacking))
         try:
-            _keep(lacking, packed, embedder)
+            _save(lacking, packed, embedder)
         except DatabaseError as exc:
             log.warning("token_vectors_not_kept", chunks=len(lacking), reason=str(exc))
     return [packed[chunk.sha256] for chunk in chunks]
@@ -107,12 +107,12 @@ def _compute(
 
 
 @transaction.atomic
-def _keep(
+def _save(
     chunks: Sequence[RankedChunk], packed: Mapping[str, bytes], embedder: TokenEmbedder
 ) -> int:
     """Store what is still true; return how many chunks that is."""
     with connection.cursor() as cursor:
-        cursor.execute(_STILL_SO, [[chunk.chunk_id for chunk in chunks]])
+        cursor.execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
         now = {pk: ranked_text(text, title=title) for pk, title, text in cursor.fetchall()}
     rows = [
         TokenVectors(
@@ -168,7 +168,7 @@ def fill_token_vectors(
                 return False
             batch = _read(lacking.filter(pk__in=listed[start : start + BATCH_SIZE]))
             packed = _compute(batch, embedder, at_once=at_once)
-            kept_count += _keep(batch, packed, embedder)
+            kept_count += _save(batch, packed, embedder)
         if kept_count < len(listed):
             return False  # the others are gone, are being changed, or another worker was faster
         if len(listed) < LISTED_COUNT:
@@ -176,7 +176,7 @@ def fill_token_vectors(
     return True
 
 
-def drop_incomparable(embedder: TokenEmbedder) -> None:
+def delete_stale_token_vectors(embedder: TokenEmbedder) -> None:
     """Delete what another model, or another way of packing, has left behind."""
     others = TokenVectors.objects.exclude(model=embedder.packed_name)
     while some := list(others.values_list("pk", flat=True)[:LISTED_COUNT]):

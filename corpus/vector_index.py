@@ -52,7 +52,7 @@ def count_indexed(model: str) -> int:
 
 
 @contextmanager
-def scan_among(indexed: int) -> Iterator[None]:
+def scaled_ef_search(indexed: int) -> Iterator[None]:
     """Be in a transaction, in which scans keep as many candidates as so many vectors need."""
     wanted = min(indexed // VECTORS_A_CANDIDATE, MOST_CANDIDATES)
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
@@ -70,7 +70,7 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
     if _is_valid(name):
         return
     concurrently = "" if connection.in_atomic_block else "CONCURRENTLY"
-    with as_owner(), _alone(name), connection.cursor() as cursor:
+    with as_owner(), _index_lock(name), connection.cursor() as cursor:
         found = _is_valid(name)
         if found:
             return
@@ -123,7 +123,7 @@ def _is_valid(name: str) -> bool | None:
 
 
 @contextmanager
-def _alone(name: str) -> Iterator[None]:
+def _index_lock(name: str) -> Iterator[None]:
     """Be the only one to make this index.
 
     The lock is polled for: a statement that waited for it would hold a snapshot, which

@@ -14,8 +14,8 @@ class EvaluationConfig(AppConfig):
 
 def _forget_questions(sender: Any, *, documents: Any, **_: Any) -> None:
     """Questions go with their document; the admin's log calls them by their text."""
-    from corpus.erasure import forget_names  # noqa: PLC0415
+    from corpus.erasure import blank_admin_log  # noqa: PLC0415
     from evaluation.models import Question  # noqa: PLC0415
 
     keys = Question.objects.filter(document__in=documents).order_by().values_list("pk", flat=True)
-    forget_names(Question, keys)
+    blank_admin_log(Question, keys)

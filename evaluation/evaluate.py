@@ -74,7 +74,7 @@ def evaluate_dataset(
     modes = choose_modes(dataset, plan.modes)
     # Claims bring their evidence with them: nothing is to be taken in.
     if set(modes) == {CLAIMS}:
-        indexed = IndexedDataset(Collection.objects.named(DEFAULT_COLLECTION), {})
+        indexed = IndexedDataset(Collection.objects.get_named(DEFAULT_COLLECTION), {})
     else:
         indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
     notes = []
@@ -170,7 +170,7 @@ def _evaluate(
         )
     return Result(
         dataset=dataset.name,
-        collection=indexed.collection.address,
+        collection=indexed.collection.qualified_name,
         created_at=timezone.now().isoformat(timespec="seconds"),
         k=plan.k,
         counts={**dataset.counts, "documents": len(indexed.ids)},

@@ -84,7 +84,7 @@ def _ask(
 ) -> Point | None:
     answered = answer_question(
         question.text,
-        collection=indexed.collection.address,
+        collection=indexed.collection.qualified_name,
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route="evaluate",

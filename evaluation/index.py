@@ -69,7 +69,7 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
         if not _bring(document, collection):
             missing_count += 1
         progress(count, len(wanted))
-    lacking_count = collection.chunks.lacking(collection.embedding_model).count()
+    lacking_count = collection.chunks.lacking_vectors(collection.embedding_model).count()
     if lacking_count:
         raise BackendError(
             f"{lacking_count} chunks of {name} have no vector: the embedder failed. "

@@ -1,8 +1,8 @@
-"""What the owner's own questions promise."""
+"""Invariants of the owner's own questions."""
 
-from corpus.invariants import Promises, Quotes
+from corpus.invariants import Invariants, Quotes
 
-PROMISES = Promises(
+INVARIANTS = Invariants(
     tables={
         "a question is decided and does not say when, or the other way": """
             SELECT id, collection_id FROM evaluation_question

@@ -151,7 +151,7 @@ def _as_case(
     question: GoldQuestion, *, indexed: IndexedDataset, k: int, context: QAContext
 ) -> Case:
     """Find the passages that the product would answer this question from."""
-    query = Query(question.text, collection=indexed.collection.address, k=k)
+    query = Query(question.text, collection=indexed.collection.qualified_name, k=k)
     found = search_passages(query, mode="hybrid", threshold=0.0, rerank=True, context=context)
     gold = set(question.doc_ids)
     wanted = {document for document, keys in indexed.ids.items() if gold & set(keys)}

@@ -120,7 +120,7 @@ def run_queries(
         found = search_passages(
             Query(
                 query.text,
-                collection=collection.address,
+                collection=collection.qualified_name,
                 k=SEARCH_DEPTH,
                 phrasings=expand_question(
                     query.text, expander=context.expander, count=context.expansion_count
@@ -179,7 +179,7 @@ def run_questions(
         for count, question in enumerate(questions, start=1):
             answered = answer_question(
                 question.text,
-                collection=collection.address,
+                collection=collection.qualified_name,
                 k=k,
                 context=context,
                 route="evaluate",

@@ -56,7 +56,7 @@ class HealthView(APIView):
     @extend_schema(responses={200: Health})
     def get(self, request: Request) -> Response:
         loaded = are_models_loaded()
-        if current_principal().is_stranger:
+        if current_principal().is_anonymous:
             is_up = bool(cache.get_or_set("is_database_up", _is_database_up, ANONYMOUS_CACHE_S))
             return Response({"status": _status(is_up, loaded)})
         totals = _count()
@@ -113,15 +113,15 @@ class ReadyView(APIView):
     def get(self, request: Request) -> Response:
         if not are_models_loaded():
             raise NotReady("The models are still loading.")
-        is_stranger = current_principal().is_stranger
+        is_anonymous = current_principal().is_anonymous
         migrated = (
             cache.get_or_set("is_migrated", is_migrated, ANONYMOUS_CACHE_S)
-            if is_stranger
+            if is_anonymous
             else is_migrated()
         )
         if not migrated:
             raise NotReady("The database is not migrated, or not reachable.")
-        if is_stranger:
+        if is_anonymous:
             return Response({"status": "ready"})
         # By it `manage.py ask` knows the server of its own database and configuration.
         whose = {INSTALLATION_HEADER: installation_sha256()}

@@ -72,7 +72,7 @@ def answer_question(
         CollectionNotFound: There is no such collection.
         BackendError: A model failed and nothing stands in for it.
     """
-    found = Collection.objects.named(collection)
+    found = Collection.objects.get_named(collection)
     labels = metric_labels(model=found.embedding_model, route=route)
     inputs: QAInput = {
         "question": " ".join(question.split()), "history": tuple(history),

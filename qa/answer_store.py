@@ -42,8 +42,8 @@ def record_answer(
     told = draft_to_json(draft, answer) if draft else None
     read = {passage.document_id for passage in passages if passage.document_id} if told else set()
     # Held until the commit: a deletion finds the answer, or the answer finds it deleted.
-    here = Document.objects.keep_in_place(cited | read)
-    chunks_here = Chunk.objects.keep_in_place(chunks)
+    here = Document.objects.lock_for_key_share(cited | read)
+    chunks_here = Chunk.objects.lock_for_key_share(chunks)
     row = _new_answer(answer, collection, steps)
     if told and read <= here:
         row.draft = {**told, "documents": sorted(read)}
@@ -161,8 +161,8 @@ def give_feedback(
         InvalidInput: The answer neither cites nor shows that passage, or its document is gone.
     """
     # In the order in which a deletion holds them.
-    here = Document.objects.keep_in_place([str(passage.document_id)] if passage else [])
-    if not models.Answer.objects.keep_in_place([str(answer_id)]):
+    here = Document.objects.lock_for_key_share([str(passage.document_id)] if passage else [])
+    if not models.Answer.objects.lock_for_key_share([str(answer_id)]):
         raise AnswerNotFound(f"There is no answer {answer_id}.")
     place: dict[str, Any] = {}
     if passage is not None:

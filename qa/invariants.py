@@ -1,6 +1,6 @@
-"""What stored answers, citations and conversations promise."""
+"""Invariants of stored answers, citations and conversations."""
 
-from corpus.invariants import Promises, Quotes
+from corpus.invariants import Invariants, Quotes
 
 _ANSWERS = {
     "an answer cites nothing": """
@@ -63,7 +63,7 @@ _CONVERSATIONS = {
          WHERE a.kind = 'erased' AND e.kind = 'chunk'""",
 }
 
-PROMISES = Promises(
+INVARIANTS = Invariants(
     tables=_ANSWERS | _CITATIONS | _CONVERSATIONS,
     quotes=[
         Quotes(

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.access.principal import current_bound_key_id, current_user_id
+from corpus.access.principal import current_restricted_key_id, current_user_id
 from corpus.embedders.tokens import count_cl100k_tokens
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import QAContext
@@ -58,7 +58,7 @@ def _own_key(session_id: UUID) -> UUID:
     user_id = current_user_id()
     if user_id is None or Session.objects.filter(pk=session_id).exists():
         return session_id
-    return uuid5(session_id, f"{user_id}:{current_bound_key_id() or ''}")
+    return uuid5(session_id, f"{user_id}:{current_restricted_key_id() or ''}")
 
 
 def ask_in_session(
@@ -126,7 +126,7 @@ def _remember(session: Session, answered: AnsweredQuestion) -> None:
 
     With a conversation that someone deletes goes what is being said in it.
     """
-    if not Session.objects.keep_in_place([str(session.pk)]):
+    if not Session.objects.lock_for_key_share([str(session.pk)]):
         if session.is_kept:
             Answer.objects.filter(pk=answered.id).delete()
         return

@@ -182,7 +182,7 @@ def no_files_left(settings: Any) -> None:
 
 @pytest.fixture
 def collection(db: None) -> Collection:
-    return Collection.objects.named(DEFAULT_COLLECTION)
+    return Collection.objects.get_named(DEFAULT_COLLECTION)
 
 
 @pytest.fixture

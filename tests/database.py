@@ -8,7 +8,7 @@ from time import sleep
 
 from django.db import connection, transaction
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 
 POLL_S = 0.02
 _WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted"
@@ -66,7 +66,7 @@ def held_up(act: Callable[[], object]) -> Iterator[None]:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             yield
-            begun = pool.submit(on_behalf(act_elsewhere))
+            begun = pool.submit(bind_principal(act_elsewhere))
             while not _someone_waits():
                 assert not begun.done()
                 sleep(POLL_S)

@@ -13,7 +13,7 @@ from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import (
     DEFAULT_COLLECTION,
-    MAX_ADDRESS_CHARS,
+    MAX_QUALIFIED_NAME_CHARS,
     NAME_PATTERN,
     Collection,
     Document,
@@ -42,7 +42,7 @@ class Tags(forms.Field):
 
 class CollectionField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=MAX_ADDRESS_CHARS, required=False, **kwargs)
+        super().__init__(max_length=MAX_QUALIFIED_NAME_CHARS, required=False, **kwargs)
 
     def clean(self, value: Any) -> str:
         return super().clean(value) or DEFAULT_COLLECTION
@@ -84,7 +84,7 @@ SORT_CHOICES = [(sign + name, name) for name in SORTS for sign in ("", "-")]
 class LibraryFilter(PageForm):
     q = forms.CharField(max_length=1_000, required=False)
     # Empty: all collections.
-    collection = forms.CharField(max_length=MAX_ADDRESS_CHARS, required=False)
+    collection = forms.CharField(max_length=MAX_QUALIFIED_NAME_CHARS, required=False)
     tag = Tags(required=False)
     type = forms.ChoiceField(choices=[(name, name) for name in FORMATS], required=False)
     status = forms.ChoiceField(choices=Document.Status.choices, required=False)
@@ -114,7 +114,7 @@ class BulkForm(PageForm):
     id = DocumentIds()
     act = forms.ChoiceField(choices=[(act.value, act.value) for act in Act])
     tags = forms.CharField(max_length=2_000, required=False)
-    to = forms.CharField(max_length=MAX_ADDRESS_CHARS, required=False)
+    to = forms.CharField(max_length=MAX_QUALIFIED_NAME_CHARS, required=False)
     confirmed = forms.BooleanField(required=False)
     # The list to come back to, as a query.
     back = forms.CharField(max_length=8_000, required=False)

@@ -31,7 +31,7 @@ class Principal:
     """Who acts.
 
     Attributes:
-        user_id: None for ``NOBODY`` and ``SYSTEM``.
+        user_id: None for ``ANONYMOUS`` and ``SYSTEM``.
         key_id: The API key by which the user came; None for a session of the pages.
         collections: Beyond which the key shows nothing; None where it is not bound to any.
         sees_all: Rows of every collection and user.
@@ -46,10 +46,10 @@ class Principal:
     is_superuser: bool = False
 
     @property
-    def is_stranger(self) -> bool:
-        return self == NOBODY
+    def is_anonymous(self) -> bool:
+        return self == ANONYMOUS
 
-    def may(self, scope: Scope) -> bool:
+    def has_scope(self, scope: Scope) -> bool:
         return scope in self.scopes
 
     def as_setting(self) -> str:
@@ -63,15 +63,15 @@ class Principal:
         return f"{self.user_id}:{','.join(map(str, self.collections))}:{self.key_id or ''}"
 
 
-NOBODY = Principal()
+ANONYMOUS = Principal()
 # Commands and workers; every request where no login is asked for.
 SYSTEM = Principal(scopes=ALL_SCOPES, sees_all=True)
 
-_acting: ContextVar[Principal] = ContextVar("pkb_principal", default=NOBODY)
+_acting: ContextVar[Principal] = ContextVar("pkb_principal", default=ANONYMOUS)
 
 
 def current_principal() -> Principal:
-    """Return who acts; ``NOBODY`` where nobody was set."""
+    """Return who acts; ``ANONYMOUS`` where nobody was set."""
     return _acting.get()
 
 
@@ -79,25 +79,25 @@ def current_user_id() -> int | None:
     return _acting.get().user_id
 
 
-def current_maker_id() -> int | None:
+def current_creator_id() -> int | None:
     """Return whose what is made now is to be; of nobody who sees all, as of what an admin does."""
     principal = _acting.get()
     return None if principal.sees_all else principal.user_id
 
 
-def current_bounds() -> list[int] | None:
+def current_key_collections() -> list[int] | None:
     """Return the collections that the key is bound to by which somebody acts."""
     bounds = _acting.get().collections
     return None if bounds is None else list(bounds)
 
 
-def current_bound_key_id() -> int | None:
+def current_restricted_key_id() -> int | None:
     """Return the key by which somebody acts, if it is bound to collections."""
     principal = _acting.get()
     return None if principal.collections is None else principal.key_id
 
 
-def on_behalf(work: Callable[Given, Returned]) -> Callable[Given, Returned]:
+def bind_principal(work: Callable[Given, Returned]) -> Callable[Given, Returned]:
     """Return ``work`` as done for who acts now, whenever and on whichever thread it is done."""
     principal = current_principal()
 

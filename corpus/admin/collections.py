@@ -28,7 +28,7 @@ class CollectionAdmin(ModelAdmin):
     ]  # fmt: skip
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
-        return Collection.objects.counted()
+        return Collection.objects.with_counts()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -48,7 +48,7 @@ class TagAdmin(ModelAdmin):
     action_form = tag_action_form(["merge"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tag]:
-        return Tag.objects.counted()
+        return Tag.objects.with_counts()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         return ["on_documents", "on_chunks"] if obj else []

@@ -29,7 +29,7 @@ from corpus.errors import (
 )
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.models import DEFAULT_COLLECTION, Collection, Grant
-from corpus.user_bounds import read_use
+from corpus.user_quotas import read_usage
 
 
 class ChunkingResponse(serializers.Serializer[Any]):
@@ -79,7 +79,7 @@ class CollectionUpdate(serializers.Serializer[Any]):
 
 
 class CollectionResponse(serializers.ModelSerializer[Collection]):
-    name = serializers.CharField(source="address")
+    name = serializers.CharField(source="qualified_name")
     owner = serializers.CharField(
         source="owner.username", default=None, allow_null=True, help_text="null: the superusers'"
     )
@@ -144,7 +144,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
     pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Collection]:
-        return Collection.objects.counted().with_role().select_related("owner")
+        return Collection.objects.with_counts().with_role().select_related("owner")
 
     @extend_schema(request=CollectionInput, responses={201: CollectionResponse})
     def post(self, request: Request) -> Response:
@@ -231,7 +231,7 @@ class CollectionView(APIView):
 
 
 def _collection_with_counts(name: str) -> Any:
-    return Collection.objects.counted().with_role().named(name)
+    return Collection.objects.with_counts().with_role().get_named(name)
 
 
 def _collection_response(name: str) -> Any:
@@ -254,6 +254,6 @@ class StatsView(APIView):
             "total_chunks": collection.chunk_count,
             "embedding_dimension": collection.dimension,
             "model_name": collection.embedding_model,
-            "your_use": read_use(current_user_id()),
+            "your_use": read_usage(current_user_id()),
         }
         return Response(Stats(stats).data)

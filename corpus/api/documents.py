@@ -18,14 +18,14 @@ from corpus.catalogue import delete_document
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Chunk, Collection, Document
-from corpus.roots.names import shown_address, shown_path
+from corpus.roots.shown_paths import shown_path, shown_uri
 from corpus.tags import normalize_tags
 
 
 class DocumentResponse(serializers.ModelSerializer[Document]):
     source_uri = serializers.SerializerMethodField()
     file_path = serializers.SerializerMethodField()
-    collection = serializers.CharField(source="collection.address")
+    collection = serializers.CharField(source="collection.qualified_name")
     tags: Any = serializers.SlugRelatedField(slug_field="name", many=True, read_only=True)
     metadata = serializers.DictField()
 
@@ -39,7 +39,7 @@ class DocumentResponse(serializers.ModelSerializer[Document]):
         ]  # fmt: skip
 
     def get_source_uri(self, document: Document) -> str:
-        return shown_address(document.source_uri, file_path=document.file_path)
+        return shown_uri(document.source_uri, file_path=document.file_path)
 
     def get_file_path(self, document: Document) -> str:
         return shown_path(document.file_path)
@@ -53,7 +53,7 @@ class DocumentText(serializers.Serializer[Any]):
 
 class ChunkResponse(serializers.ModelSerializer[Chunk]):
     document_id = serializers.UUIDField()
-    collection = serializers.CharField(source="collection.address")
+    collection = serializers.CharField(source="collection.qualified_name")
     preview = serializers.CharField(source="text_preview")
     heading_path = serializers.ListField(child=serializers.CharField())
     heading_text = serializers.CharField()
@@ -91,7 +91,7 @@ class DocumentsView(generics.ListAPIView[Document]):
         given = choice.validated_data
         documents = Document.objects.listed().tagged(normalize_tags(given["tag"]))
         if "collection" in given:
-            collection = Collection.objects.named(given["collection"])
+            collection = Collection.objects.get_named(given["collection"])
             documents = documents.filter(collection=collection)
         if "q" in given:
             documents = documents.mentioning(given["q"])

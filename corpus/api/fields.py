@@ -10,7 +10,7 @@ from rest_framework.utils import json
 
 from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
-from corpus.models import ADDRESS_PATTERN, NAME_PATTERN
+from corpus.models import NAME_PATTERN, QUALIFIED_NAME_PATTERN
 from corpus.times import EARLIEST, LATEST, is_storable_time
 
 
@@ -76,7 +76,7 @@ class CollectionNameField(serializers.RegexField):
 class QualifiedNameField(CollectionNameField):
     """What a collection that is there is called: ``handbook``, or Ida's ``handbook@ida``."""
 
-    pattern = ADDRESS_PATTERN
+    pattern = QUALIFIED_NAME_PATTERN
 
 
 class ZonedDateTimeField(serializers.DateTimeField):

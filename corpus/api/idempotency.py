@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 from rest_framework.response import Response
 
-from corpus.access.principal import current_bound_key_id, current_user_id
+from corpus.access.principal import current_restricted_key_id, current_user_id
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import Document, IdempotentRequest
 
@@ -32,7 +32,7 @@ def respond_idempotently(
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
-    asker = {"made_by": current_user_id(), "made_with": current_bound_key_id()}
+    asker = {"made_by": current_user_id(), "made_with": current_restricted_key_id()}
     with _key_lock(f"{asker['made_by']}:{asker['made_with']}:{key}"):
         kept = IdempotentRequest.objects.filter(key=key, **asker).first()
         if kept is None:
@@ -48,7 +48,7 @@ def respond_idempotently(
 def _save_response(key: str, digest: str, response: Response) -> None:
     """Keep an answer, unless the document that it names was deleted this moment."""
     named = response.data.get("document_id")
-    if named is None or Document.objects.keep_in_place([str(named)]):
+    if named is None or Document.objects.lock_for_key_share([str(named)]):
         IdempotentRequest.objects.create(
             key=key, request_sha256=digest, status=response.status_code, body=response.data
         )

@@ -22,7 +22,7 @@ from corpus.api.fields import (
 )
 from corpus.api.idempotency import MAX_KEY_CHARS, respond_idempotently
 from corpus.api.jobs import IngestFolder, JobResponse, ingest_folder
-from corpus.catalogue import open_collection
+from corpus.catalogue import get_or_create_collection
 from corpus.endpoints import EXAMPLE_TEXT, Body, Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
@@ -35,7 +35,7 @@ from corpus.errors import (
     UnprocessableContent,
 )
 from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
-from corpus.ingestion.addresses import ingest_address
+from corpus.ingestion.urls import ingest_url
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from corpus.models.installations import Installation
 from corpus.tags import normalize_tags
@@ -135,7 +135,7 @@ def _ingest_form(request: Request) -> Any:
 
 
 def _ingest(given: dict[str, Any]) -> Response:
-    collection = open_collection(given["collection"])
+    collection = get_or_create_collection(given["collection"])
     attributes = Attributes(
         source_uri=given.get("source_uri", ""),
         source=given["source"],
@@ -147,16 +147,16 @@ def _ingest(given: dict[str, Any]) -> Response:
     if "file" in given:
         stored = _ingest_upload(given["file"], collection, attributes)
     elif "url" in given:
-        stored = ingest_address(
+        stored = ingest_url(
             given["url"],
             collection=collection,
             attributes=attributes,
-            place=True,
+            apply_routing=True,
             is_awaited=True,
         )
     else:
         stored = ingest_text(
-            given["text"], collection=collection, attributes=attributes, place=True
+            given["text"], collection=collection, attributes=attributes, apply_routing=True
         )
     shown = IngestResponse if stored.is_complete else PartialIngestResponse
     return Response(shown(stored).data, status=201 if stored.is_new else 200)
@@ -172,7 +172,7 @@ def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) 
         collection=collection,
         attributes=attributes,
         max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
-        keep=settings.PKB_KEEP_ORIGINALS and Installation.objects.is_home(),
-        place=True,
+        keep=settings.PKB_KEEP_ORIGINALS and Installation.objects.owns_files(),
+        apply_routing=True,
         is_awaited=True,
     )

@@ -20,7 +20,7 @@ from corpus.api.fields import (
     TagListField,
 )
 from corpus.api.pagination import NewestFirstPagination
-from corpus.catalogue import open_collection
+from corpus.catalogue import get_or_create_collection
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
@@ -31,13 +31,13 @@ from corpus.errors import (
     PathNotFound,
     UnprocessableContent,
 )
-from corpus.ingestion.files import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
+from corpus.ingestion.file_sync import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.models.installations import Installation
 from corpus.roots.allowed import find_allowed
-from corpus.roots.names import shown_path
+from corpus.roots.shown_paths import shown_path
 from corpus.tags import normalize_tags
 
 PATH_CHARS = 4096
@@ -95,7 +95,7 @@ class JobError(serializers.Serializer[Any]):
 
 
 class JobResponse(serializers.ModelSerializer[Job]):
-    collection = serializers.CharField(source="collection.address")
+    collection = serializers.CharField(source="collection.qualified_name")
     skipped = serializers.DictField(
         child=serializers.IntegerField(), help_text="files of the folder passed over, by kind"
     )
@@ -143,7 +143,7 @@ def _start_sync(path: str, collection: str, given: dict[str, Any], **labels: Any
         batch_size=given["batch_size"],
         **labels,
     )
-    return start_sync(open_collection(collection), options)
+    return start_sync(get_or_create_collection(collection), options)
 
 
 @endpoint(
@@ -167,9 +167,9 @@ class EncodeDocView(APIView):
         form = EncodeDoc(data=request.data)
         form.is_valid(raise_exception=True)
         given = form.validated_data
-        Installation.objects.require_home()
+        Installation.objects.require_files_here()
         found = find_allowed(given["document_path"], folder=False)
-        collection = open_collection(given["index_name"])
+        collection = get_or_create_collection(given["index_name"])
         options = SyncOptions(paths=(str(found.path),), root=str(found.root), source=SOURCE)
         try:
             result = sync_file(found.path, collection=collection, options=options)
@@ -178,7 +178,7 @@ class EncodeDocView(APIView):
         body = {
             "status": result.outcome.value,
             "chunks_created": result.chunk_count,
-            "index_name": collection.address,
+            "index_name": collection.qualified_name,
         }
         return Response(EncodeDocResponse(body).data)
 
@@ -226,7 +226,7 @@ class JobsView(generics.ListAPIView[Job]):
         given = choice.validated_data
         jobs = Job.objects.select_related("collection__owner")
         if "collection" in given:
-            jobs = jobs.filter(collection=Collection.objects.named(given["collection"]))
+            jobs = jobs.filter(collection=Collection.objects.get_named(given["collection"]))
         exact = {name: given[name] for name in ("kind", "status") if name in given}
         return jobs.filter(**exact)
 

@@ -23,7 +23,7 @@ from corpus.errors import (
 )
 from corpus.jobs.kinds.edit import start_tagging
 from corpus.models import Document, Rule
-from corpus.roots.names import shown_address, shown_path
+from corpus.roots.shown_paths import shown_path, shown_uri
 from corpus.rules import add_rule, all_rules, change_rule, delete_rule, preview_rule
 from corpus.rules.conditions import (
     MAX_NAME_CHARS,
@@ -203,8 +203,8 @@ def _match(document: Document, new_tags: list[str]) -> dict[str, Any]:
     return {
         "document_id": document.pk,
         "title": document.name,
-        "collection": document.collection.address,
+        "collection": document.collection.qualified_name,
         "file_path": shown_path(document.file_path),
-        "source_uri": shown_address(document.source_uri, file_path=document.file_path),
+        "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
         "new_tags": new_tags,
     }

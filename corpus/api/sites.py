@@ -19,7 +19,7 @@ from corpus.api.fields import (
 )
 from corpus.api.jobs import JobResponse, job_response
 from corpus.api.pagination import CreationPagination
-from corpus.catalogue import open_collection
+from corpus.catalogue import get_or_create_collection
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
@@ -66,7 +66,7 @@ class SiteInput(serializers.Serializer[Any]):
 class SiteResponse(serializers.ModelSerializer[Site]):
     url = serializers.CharField(source="address")
     crawl = serializers.BooleanField(source="is_whole")
-    collection = serializers.CharField(source="collection.address")
+    collection = serializers.CharField(source="collection.qualified_name")
     tags = serializers.ListField(child=serializers.CharField())
     job_id = serializers.UUIDField(allow_null=True, help_text="the last one")
     status = serializers.ChoiceField(
@@ -124,7 +124,7 @@ class SitesView(generics.ListAPIView[Site]):
         site, is_new = add_site(
             given["url"],
             limits,
-            collection=open_collection(given["collection"]),
+            collection=get_or_create_collection(given["collection"]),
             tags=normalize_tags(given["tags"]),
         )
         refresh_site(site.pk)

@@ -29,7 +29,7 @@ class TagsView(generics.ListAPIView[Tag]):
     pagination_class = NamePagination
 
     def get_queryset(self) -> Any:
-        return Tag.objects.counted_by_name()
+        return Tag.objects.counts_by_name()
 
 
 @endpoint(
@@ -42,7 +42,7 @@ class TagView(APIView):
     @extend_schema(responses={200: TagResponse})
     def get(self, request: Request, name: str) -> Response:
         return Response(
-            TagResponse(get_object_or_404(Tag.objects.counted_by_name(), name=name)).data
+            TagResponse(get_object_or_404(Tag.objects.counts_by_name(), name=name)).data
         )
 
     @extend_schema(responses={204: None})

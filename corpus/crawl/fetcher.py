@@ -46,7 +46,7 @@ def ask(
         BackendUnavailable: Somebody else asks the same host all the time.
     """
     with _alone(site.host):
-        sleep(Site.objects.rest_s(site.host))
+        sleep(Site.objects.remaining_delay_s(site.host))
         try:
             fetched = fetch(
                 address,

@@ -31,18 +31,18 @@ from corpus.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from corpus.ingestion.addresses import (
+from corpus.ingestion.file_sync import duplicate_message
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.store import Attributes
+from corpus.ingestion.urls import (
     FETCHED,
-    document_at,
+    fetch_metadata,
+    find_by_url,
     hash_of,
     is_page,
-    stated_of,
     store_fetched,
     validators,
 )
-from corpus.ingestion.files import tell_duplicate
-from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.store import Attributes
 from corpus.loaders.links import find_links
 from corpus.models import Document, Job, JobItem, Site, SitePage
 from corpus.public_web import MAX_REDIRECTS, FetchResult
@@ -74,7 +74,7 @@ def visit(item: JobItem, site: Site) -> ItemResult:
 
 def _visit_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResult:
     site = page.site
-    before = document_at(page.address, collection=site.collection)
+    before = find_by_url(page.address, collection=site.collection)
     known = validators(before if page.read_by else None)
     try:
         fetched = ask(site, page.address, max_bytes=settings.PKB_MAX_FILE_BYTES, **known)
@@ -115,7 +115,7 @@ def _go_without(
 
 
 def _visit_alone(site: Site) -> ItemResult:
-    before = document_at(site.address, collection=site.collection)
+    before = find_by_url(site.address, collection=site.collection)
     try:
         fetched = ask(
             site,
@@ -275,7 +275,7 @@ def _store(
         same = str(exc.document_id)
         is_own = before is not None and same == str(before.pk)
         count = before.chunk_count if before and is_own else 0
-        reason = "" if is_own else tell_duplicate(same)
+        reason = "" if is_own else duplicate_message(same)
         return ItemResult(Outcome.UNCHANGED, same, count, reason=reason)
     outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
     return ItemResult(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
@@ -293,7 +293,7 @@ def _settle_twin(
     with transaction.atomic():
         document = Document.objects.select_for_update(no_key=True).get(pk=twin.document_id)
         document.source_uri = page.address
-        document.metadata = {**document.metadata, FETCHED: stated_of(fetched)}
+        document.metadata = {**document.metadata, FETCHED: fetch_metadata(fetched)}
         document.file_hash = hash_of(fetched)
         document.save(update_fields=["source_uri", "metadata", "file_hash"])
         _keep(left, document=None)
@@ -310,7 +310,7 @@ def _keep(page: SitePage, **fields: Any) -> None:
 @transaction.atomic
 def _keep_document(page: SitePage, document_id: str) -> None:
     """Say what was taken in from a page, unless it has gone meanwhile."""
-    if Document.objects.keep_in_place([document_id]):
+    if Document.objects.lock_for_key_share([document_id]):
         _keep(page, document_id=document_id)
 
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.atomic_files import digest_files, write_once
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
-from corpus.kept_files import digest_files, write_once
 
 if TYPE_CHECKING:
     import torch

@@ -1,5 +1,5 @@
 """Deleting is complete: what a deletion takes along beside what the database cascades."""
 
-from corpus.erasure.deletion import documents_deleted, forget_names
+from corpus.erasure.deletion import blank_admin_log, documents_deleted
 
-__all__ = ["documents_deleted", "forget_names"]
+__all__ = ["blank_admin_log", "documents_deleted"]

@@ -19,10 +19,10 @@ from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.erasure.tombstones import keep_tombstones
-from corpus.ingestion.sent_files import drop_at_commit, path_of
+from corpus.erasure.tombstones import create_tombstones
+from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
+from corpus.jobs.job_cleanup import erase_from_jobs
 from corpus.jobs.states import fail_job
-from corpus.jobs.traces import drop_traces
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
@@ -50,7 +50,7 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
         cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
     # What came from another program is named in jobs by its address there.
     name = found[0][0] or instance.source_uri
-    drop_traces(instance.pk, collection_id=instance.collection_id, path=name)
+    erase_from_jobs(instance.pk, collection_id=instance.collection_id, path=name)
     _drop_files(found)
 
 
@@ -68,7 +68,7 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
         batch = keys[start : start + BATCH_SIZE]
         _drop_foreign_traces(batch, collection=instance)
         _drop_files(_erase(batch))
-    drop_at_commit(*uploads_of(instance))
+    delete_uploads_on_commit(*uploads_of(instance))
 
 
 @receiver(pre_delete, sender=get_user_model())
@@ -99,7 +99,7 @@ def _drop_foreign_traces(documents: Sequence[UUID], *, collection: Collection) -
     foreign = JobItem.objects.exclude(job__collection=collection).filter(document_id__in=documents)
     named = Document.objects.filter(pk__in=foreign.values("document_id"))
     for key, path in named.values_list("pk", "file_path"):
-        drop_traces(key, collection_id=collection.pk, path=path)
+        erase_from_jobs(key, collection_id=collection.pk, path=path)
 
 
 def _goes_with_collection(origin: Any) -> bool:
@@ -119,19 +119,19 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     named = rows.exclude(waiting).values_list("pk", "file_path", "kept_file")
     found = {key: (path, kept) for key, path, kept in named}
     if found:
-        keep_tombstones(list(found))
+        create_tombstones(list(found))
         IdempotentRequest.objects.naming(found).delete()
-        forget_names(Document, found)
+        blank_admin_log(Document, found)
         documents_deleted.send(sender=Document, documents=list(found))
     return list(found.values())
 
 
 def _drop_files(found: Sequence[tuple[str, str]]) -> None:
     kept = (path_of(kept_file) for _, kept_file in found if kept_file)
-    drop_at_commit(*(path for path, _ in found), *kept)
+    delete_uploads_on_commit(*(path for path, _ in found), *kept)
 
 
-def forget_names(model: type[models.Model], keys: Iterable[Any]) -> None:
+def blank_admin_log(model: type[models.Model], keys: Iterable[Any]) -> None:
     """Blank what the admin's log calls rows: their titles, or how their text begins."""
     kind = ContentType.objects.get_for_model(model)
     named = LogEntry.objects.filter(content_type=kind, object_id__in=[str(key) for key in keys])

@@ -14,7 +14,7 @@ def get_hasher() -> ShingleHasher:
     return ShingleHasher(settings.SECRET_KEY)
 
 
-def keep_tombstones(documents: Sequence[UUID]) -> None:
+def create_tombstones(documents: Sequence[UUID]) -> None:
     """Keep a tombstone of each document's text; none where ``PKB_TOMBSTONE_DAYS`` is 0."""
     if settings.PKB_TOMBSTONE_DAYS:
         Tombstone.objects.bulk_create(_tombstones(documents))

@@ -6,7 +6,7 @@ from hashlib import sha256
 from corpus.embedders import Embedder
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
+from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
 
@@ -52,7 +52,9 @@ def cut_chunks(
     """Cut ``text`` by the collection's settings, never over what the embedder takes."""
     most = int(embedder.max_tokens * CONTEXT_SHARE)
     contexts = _Contexts(title, embedder, most)
-    ruler = TokenRuler(embedder.token_spans(text), lambda piece: embedder.count_tokens([piece])[0])
+    counter = TokenCounter(
+        embedder.token_spans(text), lambda piece: embedder.count_tokens([piece])[0]
+    )
     spans = split_text(
         text,
         outline=outline,
@@ -62,8 +64,8 @@ def cut_chunks(
             overlap=collection.chunk_overlap,
             overlap_sentences=collection.chunk_overlap_sentences,
         ),
-        ruler=_unit_ruler(text, collection, ruler),
-        embedder_ruler=ruler,
+        counter=_unit_counter(text, collection, counter),
+        embedder_counter=counter,
         embedder_limit=lambda path: embedder.max_tokens - contexts.tokens(path),
     )
     texts = [text[s.start : s.end] for s in spans]
@@ -74,15 +76,17 @@ def cut_chunks(
     ]
 
 
-def _unit_ruler(text: str, collection: Collection, embedder_ruler: Ruler) -> Ruler:
+def _unit_counter(
+    text: str, collection: Collection, embedder_counter: LengthCounter
+) -> LengthCounter:
     """Return what measures in the collection's unit."""
     match collection.chunk_unit:
         case Collection.Unit.CHARACTERS:
-            return CharacterRuler()
+            return CharacterCounter()
         case Collection.Unit.CL100K_TOKENS:
-            return TokenRuler(find_cl100k_spans(text), count_cl100k_tokens)
+            return TokenCounter(find_cl100k_spans(text), count_cl100k_tokens)
         case _:
-            return embedder_ruler
+            return embedder_counter
 
 
 class _Contexts:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.errors import PkbError
-from corpus.ingestion.disk import FileContent, read_file
+from corpus.ingestion.file_scan import FileContent, read_file
 from corpus.loaders import registry
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.markdown import split_front_matter
@@ -45,7 +45,9 @@ class Include:
     options: dict[str, str]
 
 
-def read_whole(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> FileContent:
+def read_with_includes(
+    path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0
+) -> FileContent:
     """Read a file with what it includes; arguments and errors are those of ``read_file``.
 
     What is not there, not below ``root``, hidden or too much stays named and is not included.

@@ -12,17 +12,17 @@ from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.chunks import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.ingestion.sent_files import SentFile, kept_while_stored
 from corpus.ingestion.store import (
     Attributes,
     StoredDocument,
     Version,
-    find_place,
-    refuse_address,
-    refuse_duplicate,
-    reserve_room,
+    check_document_quota,
+    reject_duplicate,
+    reject_duplicate_uri,
+    route_by_rules,
     store_document,
 )
+from corpus.ingestion.uploaded_files import Upload, saved_while_stored
 from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.base import Block
@@ -37,12 +37,12 @@ AWAITED_SCANS = 40
 
 
 def ingest_text(
-    text: str, *, collection: Collection, attributes: Attributes, place: bool = False
+    text: str, *, collection: Collection, attributes: Attributes, apply_routing: bool = False
 ) -> StoredDocument:
     """Bring a text into a collection, in place of the version its ``source_uri`` had.
 
     Args:
-        place: What is bound for the default collection, and new there, goes where a rule says.
+        apply_routing: Rules choose the collection of a new document of the default collection.
 
     Raises:
         TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
@@ -58,7 +58,13 @@ def ingest_text(
         with span(Step.NORMALIZE):
             normal, outline = join_blocks([Block(text)])
         _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
-        return _ingest(normal, outline, collection=collection, attributes=attributes, place=place)
+        return _ingest(
+            normal,
+            outline,
+            collection=collection,
+            attributes=attributes,
+            apply_routing=apply_routing,
+        )
 
 
 def ingest_file(
@@ -70,7 +76,7 @@ def ingest_file(
     attributes: Attributes,
     max_chars: int | None = None,
     keep: bool = False,
-    place: bool = False,
+    apply_routing: bool = False,
     is_awaited: bool = False,
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
@@ -80,7 +86,7 @@ def ingest_file(
     Args:
         max_chars: Longest text, by default ``MAX_FILE_CHARS``.
         keep: Its bytes are nowhere else: they stay here as long as this version.
-        place: As ``ingest_text``.
+        apply_routing: As ``ingest_text``.
         is_awaited: A request waits: a file of over ``AWAITED_SCANS`` scanned pages is refused.
         replacing: The document whose new version this is, be its content the same.
         on_embedding: Called when the file is read and cut, before its chunks are embedded.
@@ -112,9 +118,11 @@ def ingest_file(
             normal,
             outline,
             collection=collection,
-            attributes=attributes.filled_by(loaded, media_type=found_type, size_bytes=len(content)),
-            sent=SentFile(content, filename) if keep else None,
-            place=place,
+            attributes=attributes.filled_from(
+                loaded, media_type=found_type, size_bytes=len(content)
+            ),
+            upload=Upload(content, filename) if keep else None,
+            apply_routing=apply_routing,
             replacing=replacing,
             on_embedding=on_embedding,
         )
@@ -148,7 +156,7 @@ def move_to_collection(document: Document, collection: Collection) -> None:
     if document.collection_id == collection.pk:
         return
     if not document.content_sha256:
-        refuse_address(collection, document.source_uri)
+        reject_duplicate_uri(collection, document.source_uri)
         Document.objects.filter(pk=document.pk).update(collection=collection)
         return
     with _traced(collection):
@@ -197,25 +205,25 @@ def _ingest(
     *,
     collection: Collection,
     attributes: Attributes,
-    sent: SentFile | None = None,
-    place: bool = False,
+    upload: Upload | None = None,
+    apply_routing: bool = False,
     replacing: Document | None = None,
     by_rules: bool = True,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
     """Embedding runs before the one transaction opens, so a slow model holds no lock."""
     version = _cut(text, outline, attributes.title, collection=collection, replacing=replacing)
-    if sent is not None:
-        attributes = replace(attributes, kept_file=sent.foretold)
-    if place and (target := find_place(version, collection, attributes)) is not None:
+    if upload is not None:
+        attributes = replace(attributes, kept_file=upload.expected_path)
+    if apply_routing and (target := route_by_rules(version, collection, attributes)) is not None:
         collection = target
         version = _cut(text, outline, attributes.title, collection=collection)
     # Before the work of embedding; what counts is what the transaction finds.
-    reserve_room(version, attributes, collection=collection, replacing=replacing)
+    check_document_quota(version, attributes, collection=collection, replacing=replacing)
     on_embedding()
     embedder = get_embedder(collection.embedding_model)
     encoded = encode_chunks(version.chunks, embedder=embedder)
-    kept = kept_while_stored(sent) if sent else nullcontext("")
+    kept = saved_while_stored(upload) if upload else nullcontext("")
     with kept as kept_file, transaction.atomic():
         stored = store_document(
             version,
@@ -241,7 +249,7 @@ def _cut(
     """Raise DuplicateDocument before the work of cutting, where it is known by then."""
     with span(Step.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
-    refuse_duplicate(collection, content_sha256, replacing=replacing)
+    reject_duplicate(collection, content_sha256, replacing=replacing)
     embedder = get_embedder(collection.embedding_model)
     with span(Step.CHUNKING):
         chunks = cut_chunks(

@@ -8,11 +8,11 @@ from pathlib import Path
 from django.conf import settings
 
 from corpus.errors import OriginalChanged, OriginalNotFound, PkbError
-from corpus.ingestion.disk import FileContent, read_file
-from corpus.ingestion.sent_files import path_of
+from corpus.ingestion.file_scan import FileContent, read_file
+from corpus.ingestion.uploaded_files import path_of
 from corpus.loaders import registry
 from corpus.models import Document
-from corpus.roots.descent import LinkFound
+from corpus.roots.safe_open import SymlinkFound
 
 # Shown by a browser as what they are; whatever else is only downloaded. None can run anything.
 _TEXTS = (
@@ -38,7 +38,7 @@ def read_original(document: Document) -> bytes:
     path = _path_of(document)
     try:
         file = read_file(path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES)
-    except LinkFound as exc:
+    except SymlinkFound as exc:
         raise OriginalChanged("A link stands where the file was; sync it again.") from exc
     except (PkbError, OSError) as exc:
         raise OriginalNotFound("The document's file is gone, or cannot be read.") from exc

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from corpus.ingestion.disk import FileContent
+from corpus.ingestion.file_scan import FileContent
 from corpus.models import Collection, Document
 
 Status = Document.Status

@@ -20,7 +20,7 @@ DEFAULT_EXCLUDES = (
 # A longer ending is part of a name.
 MAX_ENDING_CHARS = 8
 # Of more kinds a line would not tell.
-KINDS_TOLD = 20
+MAX_KINDS = 20
 OTHER_KINDS = "other"
 
 
@@ -51,7 +51,7 @@ class Selection:
         return not _matches(file, DEFAULT_EXCLUDES)
 
 
-AS_USUAL = Selection()
+DEFAULT_SELECTION = Selection()
 
 
 def _matches(relative: PurePath, patterns: Iterable[str]) -> bool:
@@ -59,7 +59,7 @@ def _matches(relative: PurePath, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(each, pattern.lower()) for pattern in patterns for each in spellings)
 
 
-def tell_kind(path: PurePath, *, is_folder: bool = False) -> str:
+def file_kind(path: PurePath, *, is_folder: bool = False) -> str:
     """Return what kind of file was passed over: its ending, else its name."""
     if is_folder:
         return f"{path.name}/"
@@ -69,12 +69,12 @@ def tell_kind(path: PurePath, *, is_folder: bool = False) -> str:
 
 def count_kinds(skipped: Counter[str]) -> dict[str, int]:
     """Return kinds with their counts, the most frequent first; rare ones of many together."""
-    told = dict(skipped.most_common(KINDS_TOLD))
+    told = dict(skipped.most_common(MAX_KINDS))
     left = skipped.total() - sum(told.values())
     return {**told, OTHER_KINDS: left} if left else told
 
 
-def tell_skipped(kinds: dict[str, int]) -> str:
+def skipped_message(kinds: dict[str, int]) -> str:
     """Say ``8 skipped (png 5, gz 2, Makefile 1)``; nothing if there are none."""
     parts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
     return f"{sum(kinds.values())} skipped ({parts})" if kinds else ""

@@ -14,9 +14,9 @@ from django.utils import timezone
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import CollectionNotFound, DuplicateDocument
 from corpus.ingestion.chunks import NewChunk
-from corpus.ingestion.disk import FileContent
+from corpus.ingestion.file_scan import FileContent
 from corpus.ingestion.normal_form import Outline, clean_json, clean_line
-from corpus.ingestion.sent_files import drop_at_commit, path_of
+from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.loaders.base import LoadedDocument
@@ -24,13 +24,13 @@ from corpus.loaders.metadata import earliest_datetime
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import ChunkQuerySet
-from corpus.queue import enqueue_filling
+from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules, matching_rules
 from corpus.tags import MAX_TAG_CHARS, normalize_tags, put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.times import is_storable_time
 from corpus.token_vectors import background_embedder
-from corpus.user_bounds import require_room
+from corpus.user_quotas import check_quota
 
 # As many as a request may name.
 MAX_STATED_TAGS = 100
@@ -77,7 +77,7 @@ class Attributes:
             **given,
         )
 
-    def filled_by(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int = 0) -> Self:
+    def filled_from(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int = 0) -> Self:
         """Fill what was not given with what a file says of itself."""
         page_count = loaded.metadata.get("page_count", 0)
         return replace(
@@ -85,11 +85,11 @@ class Attributes:
             media_type=media_type,
             size_bytes=size_bytes or self.size_bytes,
             page_count=page_count if isinstance(page_count, int) else 0,
-            title=self.title or line_of(loaded.title, "title"),
-            chapter=self.chapter or line_of(loaded.chapter, "chapter"),
+            title=self.title or clean_attribute(loaded.title, "title"),
+            chapter=self.chapter or clean_attribute(loaded.chapter, "chapter"),
             user_created_at=self.user_created_at or _created_at(loaded),
-            section=self.section or line_of(loaded.section, "section"),
-            tags=normalize_tags((*self.tags, *fitting_tags(loaded.tags))),
+            section=self.section or clean_attribute(loaded.section, "section"),
+            tags=normalize_tags((*self.tags, *valid_tags(loaded.tags))),
             metadata={**clean_json(dict(loaded.metadata)), **self.metadata},
         )
 
@@ -112,13 +112,13 @@ def _created_at(loaded: LoadedDocument) -> datetime | None:
     return known if is_storable_time(known) else None
 
 
-def line_of(stated: str, column: str) -> str:
+def clean_attribute(stated: str, column: str) -> str:
     """What a file says of itself, cleaned like its text and cut to what the column holds."""
     most = Document._meta.get_field(column).max_length  # type: ignore[union-attr]
     return clean_line(stated)[:most].rstrip()
 
 
-def fitting_tags(stated: Iterable[str]) -> list[str]:
+def valid_tags(stated: Iterable[str]) -> list[str]:
     """The tags that can be tags: whole sentences are left out, and all but the first hundred."""
     cleaned = map(clean_line, stated)
     return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_STATED_TAGS]
@@ -171,7 +171,7 @@ class StoredDocument:
         return self.embedded_count == self.chunk_count
 
 
-def refuse_duplicate(
+def reject_duplicate(
     collection: Collection, content_sha256: str, *, replacing: Document | None = None
 ) -> None:
     """Raise DuplicateDocument if the collection holds this content, but in ``replacing``."""
@@ -180,7 +180,7 @@ def refuse_duplicate(
         raise DuplicateDocument(found)
 
 
-def refuse_address(collection: Collection, source_uri: str) -> None:
+def reject_duplicate_uri(collection: Collection, source_uri: str) -> None:
     """Raise DuplicateDocument if the collection holds something of this address."""
     same = Document.objects.filter(collection=collection, source_uri=source_uri)
     found = same.values_list("pk", flat=True).first() if source_uri else None
@@ -188,7 +188,7 @@ def refuse_address(collection: Collection, source_uri: str) -> None:
         raise DuplicateDocument(found)
 
 
-def reserve_room(
+def check_document_quota(
     version: Version,
     attributes: Attributes,
     *,
@@ -196,7 +196,7 @@ def reserve_room(
     replacing: Document | None = None,
 ) -> None:
     """Raise NoRoomLeft if the document would take the collection's owner over a bound."""
-    require_room(
+    check_quota(
         collection,
         size_bytes=attributes.size_bytes or len(version.text.encode()),
         source_uri=attributes.source_uri,
@@ -230,11 +230,11 @@ def store_document(
         CollectionNotFound: It was deleted in the meantime.
         NoRoomLeft: Its owner has as much as they may have.
     """
-    model_now = Collection.objects.model_of(collection.pk)
+    model_now = Collection.objects.lock_model(collection.pk)
     if model_now is None:
         raise CollectionNotFound(f"The collection {collection.name!r} was deleted.")
-    existing = _make_room(version, collection, attributes.source_uri, replacing=replacing)
-    reserve_room(version, attributes, collection=collection, replacing=existing)
+    existing = _find_replaced(version, collection, attributes.source_uri, replacing=replacing)
+    check_document_quota(version, attributes, collection=collection, replacing=existing)
     is_new = existing is None or not existing.content_sha256
     embedded_count = 0
     # Where the collection changed its model meanwhile, these vectors are not those it asks for.
@@ -244,7 +244,7 @@ def store_document(
         document = existing or Document(collection=collection)
         if document.kept_file and document.kept_file != attributes.kept_file:
             # The file of the version before goes with it.
-            drop_at_commit(path_of(document.kept_file))
+            delete_uploads_on_commit(path_of(document.kept_file))
         attributes.write_to(document)
         _write_version(document, version)
         if embedded_count < len(version.chunks):
@@ -263,31 +263,31 @@ def store_document(
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
         # Last: who ingests into the same collection for the first time waits for this commit.
-        enqueue_filling(collection.pk, since=time() - STORED_WITHIN_S)
+        enqueue_token_vectors(collection.pk, since=time() - STORED_WITHIN_S)
     return StoredDocument(
         document_id=str(document.pk),
         chunk_ids=tuple(str(chunk.pk) for chunk in stored),
         tags=tags,
-        collection=collection.address,
+        collection=collection.qualified_name,
         is_new=is_new,
         embedded_count=embedded_count,
         encoded_count=len(encoded.fresh),
     )
 
 
-def _make_room(
+def _find_replaced(
     version: Version, collection: Collection, source_uri: str, *, replacing: Document | None
 ) -> Document | None:
     """Return the document that gives its place to a version, with nobody else at its names."""
     lock_names(collection, source_uri, version.content_sha256)
     existing = replacing or _existing(collection, source_uri)
-    refuse_duplicate(collection, version.content_sha256, replacing=replacing)
+    reject_duplicate(collection, version.content_sha256, replacing=replacing)
     if replacing is not None and replacing.collection_id != collection.pk:
-        _take_out(replacing, collection)
+        _detach_from_collection(replacing, collection)
     return existing
 
 
-def find_place(
+def route_by_rules(
     version: Version, collection: Collection, attributes: Attributes
 ) -> Collection | None:
     """Return the collection that a rule has for what is bound for the default one; None: it stays.
@@ -323,9 +323,9 @@ def tags_by_rules(document: Document) -> list[str]:
     return [name for rule in matching_rules(document, active_rules()) for name in rule.tags]
 
 
-def _take_out(document: Document, collection: Collection) -> None:
+def _detach_from_collection(document: Document, collection: Collection) -> None:
     """Let the document, unsaved, be of another collection; nothing of it is left in its own."""
-    refuse_address(collection, document.source_uri)
+    reject_duplicate_uri(collection, document.source_uri)
     chunks = document.chunks.all()
     words = read_words(chunks.values_list("pk", flat=True))
     _delete_chunks(chunks)
@@ -396,7 +396,7 @@ def _write_chunks(
     if left := [row.pk for rows in kept.values() for row in rows]:
         words = read_words(left)
         _delete_chunks(Chunk.objects.filter(pk__in=left))
-    Chunk.objects.bulk_update(moved, _PLACE, batch_size=500)
+    Chunk.objects.bulk_update(moved, _POSITION_FIELDS, batch_size=500)
     Chunk.objects.bulk_create(fresh, batch_size=500)
     return stored, words
 
@@ -408,7 +408,7 @@ def _delete_chunks(chunks: ChunkQuerySet) -> None:
 
 
 # What may change of a chunk whose text and context do not.
-_PLACE = ["ordinal", "start_char", "end_char", "heading_path", "heading_level", "page"]
+_POSITION_FIELDS = ["ordinal", "start_char", "end_char", "heading_path", "heading_level", "page"]
 
 
 def _fill_chunk(row: Chunk, chunk: NewChunk, ordinal: int) -> None:

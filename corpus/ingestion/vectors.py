@@ -119,20 +119,20 @@ def complete_document(document: Document) -> int:
     count = 0
     model = document.collection.embedding_model
     while True:
-        count += bring_vectors(document, model=model)
+        count += add_missing_vectors(document, model=model)
         with transaction.atomic():
             # Its collection does not change its model while this is open.
-            now = Collection.objects.model_of(document.collection_id)
+            now = Collection.objects.lock_model(document.collection_id)
             rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
             is_there = rows.only("id").exists()
-            if now == model and is_there and not document.chunks.lacking(model).exists():
+            if now == model and is_there and not document.chunks.lacking_vectors(model).exists():
                 rows.update(status=Document.Status.COMPLETED, error="")
         if now in {model, None}:
             return count
         model = now
 
 
-def bring_vectors(document: Document, *, model: str) -> int:
+def add_missing_vectors(document: Document, *, model: str) -> int:
     """Bring the vectors by ``model`` that a document lacks; nothing else of it changes.
 
     Returns:
@@ -142,20 +142,20 @@ def bring_vectors(document: Document, *, model: str) -> int:
         BackendError: The embedder failed; what was brought so far stays.
     """
     embedder = get_embedder(model)
-    lacking = document.chunks.lacking(model).defer("lexemes").order_by("ordinal")
+    lacking = document.chunks.lacking_vectors(model).defer("lexemes").order_by("ordinal")
     count = 0
     while chunks := list(lacking[:BATCH_SIZE]):
-        count += _bring_vectors(chunks, embedder)
+        count += _add_missing_vectors(chunks, embedder)
     return count
 
 
-def _bring_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
+def _add_missing_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
     texts = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
     hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in texts.items()}
     inputs = {hashes[pk]: text for pk, text in texts.items()}
     encoded = encode(inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES)
     with transaction.atomic():
-        kept = Chunk.objects.keep_in_place([str(chunk.pk) for chunk in chunks])
+        kept = Chunk.objects.lock_for_key_share([str(chunk.pk) for chunk in chunks])
         rows = [
             Embedding(
                 chunk=chunk,

@@ -1,4 +1,4 @@
-"""What a check is: a promise, and the statement that finds what breaks it."""
+"""Check an invariant by a SQL statement that finds its violations."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ _ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken promise: which one, and the key of what breaks it."""
+    """A broken invariant: which one, and the key of what breaks it."""
 
-    promise: str
+    invariant: str
     key: str
 
     def __str__(self) -> str:
-        return f"{self.promise}: {self.key}"
+        return f"{self.invariant}: {self.key}"
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Rows that are read once for several promises.
+    """Rows that are read once for several invariants.
 
     Attributes:
         key: The column that says which row it is.
         rows: FROM and WHERE.
-        broken: By promise, when a row breaks it.
+        broken: By invariant, when a row breaks it.
     """
 
     key: str
@@ -41,27 +41,27 @@ class Scan:
         any_of = " OR ".join(f"({each})" for each in conditions)
         query = f"SELECT {self.key}::text, {told} {self.rows} AND ({any_of})"
         for key, *is_broken in _rows(query, values):
-            for promise, is_so in zip(self.broken, is_broken, strict=True):
+            for invariant, is_so in zip(self.broken, is_broken, strict=True):
                 if is_so:
-                    yield Violation(promise, key)
+                    yield Violation(invariant, key)
 
 
 def find_in_tables(
     queries: Mapping[str, str], *, collection_id: int | None = None
 ) -> Iterator[Violation]:
-    """Yield what breaks promises that one statement each tells.
+    """Yield what breaks invariants that one statement each tells.
 
     Args:
-        queries: By promise. A row of one is a key, and the id of the collection that it is of, or
+        queries: By invariant. A row of one is a key, and the id of the collection that it is of, or
             NULL.
         collection_id: Only what is of this one.
     """
-    for promise, query in queries.items():
+    for invariant, query in queries.items():
         wrapped = f"SELECT key::text FROM ({query}) found(key, collection_id)"  # noqa: S608
         if collection_id is not None:
             wrapped += " WHERE collection_id::bigint = %(collection)s"
         for (key,) in _rows(wrapped, {"collection": collection_id}):
-            yield Violation(promise, key)
+            yield Violation(invariant, key)
 
 
 def _rows(query: str, values: Mapping[str, Any]) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from corpus.errors import InvalidInput
-from corpus.ingestion.sent_files import find_lost, find_unowned
+from corpus.ingestion.uploaded_files import find_lost_uploads, find_orphaned_uploads
 from corpus.invariants.checks import Violation
 from corpus.models import Rule, Tag
 from corpus.models.installations import Installation
@@ -15,11 +15,11 @@ def find_in_files() -> Iterator[Violation]:
 
     On a host that has none of the files nothing is known of them.
     """
-    if not Installation.objects.is_home():
+    if not Installation.objects.owns_files():
         return
-    for key in find_lost():
+    for key in find_lost_uploads():
         yield Violation("the file that a document was sent as is gone", key)
-    for folder in find_unowned():
+    for folder in find_orphaned_uploads():
         yield Violation("a file that was sent is of no document", folder.name)
 
 

@@ -1,13 +1,13 @@
-"""Go through all promises: collection by collection, some documents at a time, then the rest."""
+"""Check all invariants: the collections in batches of documents, then the other tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
+from corpus.invariants.batches import FIRST, LAST, batches_of, find_in_rows
 from corpus.invariants.checks import Violation, find_in_tables
 from corpus.invariants.files import find_in_files, find_in_names
-from corpus.invariants.portions import FIRST, LAST, find_in_rows, portions_of
 from corpus.invariants.tables import TABLES
 from corpus.invariants.texts import Quotes, find_in_texts
 from corpus.invariants.words import find_in_words
@@ -16,11 +16,11 @@ from corpus.postgres.snapshot import one_snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
-    """What rooms above the corpus promise.
+class Invariants:
+    """Invariants that other apps add.
 
     Attributes:
-        tables: By promise, a statement as ``find_in_tables`` takes it.
+        tables: By invariant, a statement as ``find_in_tables`` takes it.
         quotes: Spans of the stored texts.
     """
 
@@ -29,7 +29,7 @@ class Promises:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Checkpoint:
     """How far a run has come: all before it is checked.
 
     Attributes:
@@ -46,12 +46,12 @@ class Step:
     """What was just checked.
 
     Attributes:
-        place: Where a run would go on; None behind all collections.
+        checkpoint: Where a run would go on; None behind all collections.
         chunk_count: Chunks that it had.
         found: What it breaks.
     """
 
-    place: Place | None
+    checkpoint: Checkpoint | None
     chunk_count: int
     found: Sequence[Violation]
 
@@ -64,19 +64,19 @@ class Verification:
 
     Args:
         collection: Only what is of this one; what is of none is left out, too.
-        place: Where to go on.
+        checkpoint: Where to go on.
     """
 
     def __init__(
         self,
-        promises: Promises,
+        invariants: Invariants,
         *,
         collection: Collection | None = None,
-        place: Place | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        self._promises = promises
+        self._invariants = invariants
         self._collection = collection
-        self._place = place or Place(0, FIRST)
+        self._checkpoint = checkpoint or Checkpoint(0, FIRST)
 
     def run(self) -> Iterator[Violation]:
         for step in self.steps():
@@ -92,25 +92,25 @@ class Verification:
     def _collection_ids(self) -> list[int]:
         if self._collection is not None:
             return [self._collection.pk]
-        rows = Collection.objects.filter(pk__gte=self._place.collection_id)
+        rows = Collection.objects.filter(pk__gte=self._checkpoint.collection_id)
         return list(rows.order_by("pk").values_list("pk", flat=True))
 
     def _in_collection(self, collection_id: int) -> Iterator[Step]:
-        is_begun = self._place.collection_id == collection_id
-        after = self._place.after if is_begun else FIRST
+        is_begun = self._checkpoint.collection_id == collection_id
+        after = self._checkpoint.after if is_begun else FIRST
         if after == LAST:
             return
-        for portion in portions_of(collection_id, after=after):
+        for batch in batches_of(collection_id, after=after):
             with one_snapshot():
-                found = [*find_in_rows(portion), *find_in_texts(portion, self._promises.quotes)]
-            if portion.up_to == LAST:
+                found = [*find_in_rows(batch), *find_in_texts(batch, self._invariants.quotes)]
+            if batch.up_to == LAST:
                 found += find_in_words(collection_id)
-            yield Step(Place(collection_id, portion.up_to), portion.chunk_count, found)
+            yield Step(Checkpoint(collection_id, batch.up_to), batch.chunk_count, found)
 
     def _rest(self) -> Iterator[Callable[[], Iterator[Violation]]]:
         key = self._collection.pk if self._collection else None
-        for promise, query in {**TABLES, **self._promises.tables}.items():
-            yield partial(find_in_tables, {promise: query}, collection_id=key)
+        for invariant, query in {**TABLES, **self._invariants.tables}.items():
+            yield partial(find_in_tables, {invariant: query}, collection_id=key)
         if self._collection is None:
             yield find_in_names
             yield find_in_files

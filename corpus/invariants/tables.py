@@ -1,4 +1,4 @@
-"""What the tables promise of each other, each promise by one statement over all of them."""
+"""Invariants between tables, each as one SQL statement."""
 
 from collections.abc import Mapping
 

@@ -16,8 +16,8 @@ from django.db.models import QuerySet
 
 from corpus.ingestion.chunks import embedder_input
 from corpus.ingestion.normal_form import Outline
+from corpus.invariants.batches import Batch
 from corpus.invariants.checks import Violation
-from corpus.invariants.portions import Portion
 from corpus.lexical import character_ngrams
 from corpus.models import Document
 from corpus.token_vectors import ranked_text
@@ -43,12 +43,12 @@ class Quotes:
     """Verbatim spans of texts that something else than a chunk has.
 
     Attributes:
-        promise: What is broken where the span is another.
+        invariant: What is broken where the span is another.
         query: By documents ``%s``: of the stored version, a row is the document, the key, start
             and end of the span, and what stands there.
     """
 
-    promise: str
+    invariant: str
     query: str
 
 
@@ -75,10 +75,10 @@ class _Text(NamedTuple):
     outline: Mapping[str, Any]
 
 
-def find_in_texts(portion: Portion, quotes: Sequence[Quotes]) -> Iterator[Violation]:
+def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]:
     """Yield what the stored texts of documents break, and spans of them; a snapshot is open."""
     documents = Document.objects.stored().filter(
-        collection=portion.collection_id, pk__gt=portion.after, pk__lte=portion.up_to
+        collection=batch.collection_id, pk__gt=batch.after, pk__lte=batch.up_to
     )
     for keys in _batches(documents):
         texts = _read(keys)
@@ -144,15 +144,15 @@ def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violati
             yield Violation("a chunk stands before the one it comes after", str(chunk.key))
         elif text[covered : chunk.start].strip():
             yield Violation("text before a chunk is in no chunk", str(chunk.key))
-        for promise, is_kept in _made_of(chunk, document.title):
+        for invariant, is_kept in _derived_data(chunk, document.title):
             if not is_kept:
-                yield Violation(promise, str(chunk.key))
+                yield Violation(invariant, str(chunk.key))
         covered, last = max(covered, chunk.end), chunk.start
     if document.status == Document.Status.COMPLETED and text[covered:].strip():
         yield Violation("the end of a document is in no chunk", str(document.key))
 
 
-def _made_of(chunk: _Chunk, title: str) -> Iterator[tuple[str, bool]]:
+def _derived_data(chunk: _Chunk, title: str) -> Iterator[tuple[str, bool]]:
     """What was made of a chunk's text, and whether it still is."""
     said = embedder_input(chunk.text, context=chunk.context)
     ranked = ranked_text(chunk.text, title=title)
@@ -176,4 +176,4 @@ def _wrong_quotes(quotes: Quotes, texts: Mapping[UUID, _Text]) -> Iterator[Viola
         rows = cursor.fetchall()
     for document, key, start, end, words in rows:
         if texts[document].text[start:end] != words:
-            yield Violation(quotes.promise, str(key))
+            yield Violation(quotes.invariant, str(key))

@@ -11,7 +11,7 @@ JOBS_KEPT = 20
 _NO_CHANGE = (Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.SKIPPED)
 
 
-def forget_jobs(jobs: JobQuerySet) -> None:
+def delete_old_jobs(jobs: JobQuerySet) -> None:
     """Remove ended jobs that nobody will look for: each has an item for every file or page.
 
     The newest ``JOBS_KEPT`` stay; of those that changed nothing only those that failed do.

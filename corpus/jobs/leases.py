@@ -10,8 +10,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.job_cleanup import blank_item
 from corpus.jobs.kinds import kind_of
-from corpus.jobs.traces import blank_item
 from corpus.models import Document, Job, JobItem
 from corpus.models.job_querysets import RUNNER_LOCKS
 
@@ -20,7 +20,7 @@ MAX_ATTEMPTS = 3
 
 
 @contextmanager
-def held(job_id: UUID) -> Iterator[bool]:
+def job_lock(job_id: UUID) -> Iterator[bool]:
     """Be the one who looks after a job; yields False where somebody else does."""
     key = int.from_bytes(job_id.bytes[:8], signed=True)
     is_mine = bool(_ask("SELECT pg_try_advisory_lock(%s)", key))
@@ -32,7 +32,7 @@ def held(job_id: UUID) -> Iterator[bool]:
 
 
 @contextmanager
-def runner() -> Iterator[int]:
+def register_runner() -> Iterator[int]:
     """Be one who claims items; yields its number, known to the others while this lives."""
     number = secrets.randbelow(2**31 - 1) + 1
     _ask("SELECT pg_advisory_lock(%s, %s)", RUNNER_LOCKS, number)
@@ -79,10 +79,10 @@ def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = 
     # Its collection may be gone meanwhile, and the job with it; or another ended it first.
     if job is None or not JobItem.objects.pending().filter(pk=item.pk).exists():
         return
-    if item.document_id and not Document.objects.keep_in_place([str(item.document_id)]):
+    if item.document_id and not Document.objects.lock_for_key_share([str(item.document_id)]):
         blank_item(item)
     item.save()
     if result.has_failed:
-        job.note_failure(item.reason, item)
+        job.add_error(item.reason, item)
     counted = "failed" if result.has_failed else "done"
     Job.objects.filter(pk=job.pk).update(**{counted: F(counted) + 1}, errors=job.errors)

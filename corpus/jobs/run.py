@@ -9,18 +9,25 @@ from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
-from corpus.ingestion.disk import reason_of
+from corpus.ingestion.file_scan import error_reason
 from corpus.jobs.kinds import kind_of
-from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, end_item, give_up_item, held, runner
-from corpus.jobs.states import close_job, fail_job, note, noted
+from corpus.jobs.leases import (
+    MAX_ATTEMPTS,
+    claim_item,
+    end_item,
+    give_up_item,
+    job_lock,
+    register_runner,
+)
+from corpus.jobs.states import close_job, fail_job, job_log_context, log_job_event
 from corpus.models import Collection, Job, JobItem
-from corpus.queue import enqueue_job, is_awaited
+from corpus.queue import enqueue_job, has_waiting_tasks
 
 ShouldStop = Callable[[], bool]
 # So often it is asked whether others wait while a job rests.
-REST_STEP_S = 0.5
+DELAY_STEP_S = 0.5
 # What takes no model is begun at once, and goes on in a worker after so long.
-AT_ONCE_S = 1.0
+RUN_NOW_S = 1.0
 
 
 def never() -> bool:
@@ -28,46 +35,48 @@ def never() -> bool:
     return False
 
 
-def advance_job(
-    job_id: UUID, *, should_stop: ShouldStop = never, is_turn_over: ShouldStop = never
+def run_job_slice(
+    job_id: UUID, *, should_stop: ShouldStop = never, is_slice_over: ShouldStop = never
 ) -> bool:
     """Go on with a job until it ends, is to stop, or has had its turn.
 
     Args:
         should_stop: Asked between files, those that are only listed included.
-        is_turn_over: Asked between files that are taken in.
+        is_slice_over: Asked between files that are taken in.
 
     Returns:
         Whether nothing is left to do: it has ended, was cancelled, or another process is at it.
     """
-    with held(job_id) as is_mine, noted(job_id):
+    with job_lock(job_id) as is_mine, job_log_context(job_id):
         if not is_mine:
             return True
         job = begin_job(job_id, should_stop=should_stop)
         if job is None:
             return True
-        for _ in run_items(job, should_stop=lambda: should_stop() or is_turn_over()):
+        for _ in run_items(job, should_stop=lambda: should_stop() or is_slice_over()):
             pass
         return finish_job(job)
 
 
-def advance_for_maker(job_id: UUID, *, should_stop: ShouldStop, is_turn_over: ShouldStop) -> bool:
-    """Go on with a job on behalf of who made it, as ``advance_job``; asked anew at each turn.
+def run_job_slice_for_creator(
+    job_id: UUID, *, should_stop: ShouldStop, is_slice_over: ShouldStop
+) -> bool:
+    """Go on with a job on behalf of who made it, as ``run_job_slice``; asked anew at each turn.
 
     What nobody made, as a schedule or a command, is done for the collection's owner, if it has one.
     It fails where they may not change the collection any more.
     """
-    with acting_as(_maker_of(job_id)):
+    with acting_as(_principal_of(job_id)):
         writable = Collection.objects.writable()
         if Job.objects.filter(pk=job_id, collection__in=writable).exists():
-            return advance_job(job_id, should_stop=should_stop, is_turn_over=is_turn_over)
-    with held(job_id) as is_mine:
+            return run_job_slice(job_id, should_stop=should_stop, is_slice_over=is_slice_over)
+    with job_lock(job_id) as is_mine:
         if is_mine:
             fail_job(job_id, reason="Who began it may not change the collection any more.")
     return True
 
 
-def _maker_of(job_id: UUID) -> Principal:
+def _principal_of(job_id: UUID) -> Principal:
     found = Job.objects.filter(pk=job_id).values_list("made_by", "collection__owner", "bounds")
     made_by, owner, bounds = found.first() or (None, None, None)
     if made_by is None and owner is None:
@@ -77,11 +86,11 @@ def _maker_of(job_id: UUID) -> Principal:
     return Principal(user_id=made_by or owner, scopes=scopes, collections=collections)
 
 
-def advance_at_once(jobs: Iterable[Job]) -> None:
+def run_jobs_now(jobs: Iterable[Job]) -> None:
     """Run jobs in the time of a request; what is left of them is for the workers."""
-    ends = monotonic() + AT_ONCE_S
+    ends = monotonic() + RUN_NOW_S
     for job in jobs:
-        if not advance_job(job.pk, is_turn_over=lambda: monotonic() > ends):
+        if not run_job_slice(job.pk, is_slice_over=lambda: monotonic() > ends):
             # A worker that took it meanwhile left it to us.
             enqueue_job(job.pk)
 
@@ -96,7 +105,7 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
         job.started_at = job.started_at or timezone.now()
         job.start_count += 1
         if job.start_count == 1 and job.is_background:
-            note(job, "job_began", kind=job.kind)
+            log_job_event(job, "job_began", kind=job.kind)
         kind = kind_of(job)
         job.stage = kind.stage if job.is_listed else Job.Stage.LISTING
         if not job.is_listed and (reason := kind.refuse(job)):
@@ -114,7 +123,7 @@ def _list_items(job: Job, should_stop: ShouldStop) -> bool:
     try:
         kind.list_items(job, should_stop=should_stop)
     except SourceUnavailable as exc:
-        fail_job(job.pk, reason=reason_of(exc))
+        fail_job(job.pk, reason=error_reason(exc))
         return False
     Job.objects.filter(pk=job.pk, stage=Job.Stage.LISTING).update(stage=kind.stage)
     return True
@@ -124,8 +133,8 @@ def run_items(
     job: Job, *, should_stop: ShouldStop, on_begin: Callable[[JobItem], None] = lambda item: None
 ) -> Iterator[JobItem]:
     """Claim and end items, also beside other runners, and yield each that has ended."""
-    with runner() as number:
-        while not should_stop() and _rest(job, should_stop):
+    with register_runner() as number:
+        while not should_stop() and _wait_for_delay(job, should_stop):
             item = claim_item(job.pk, number=number)
             if item is not None:
                 on_begin(item)
@@ -134,11 +143,11 @@ def run_items(
             yield item
 
 
-def _rest(job: Job, should_stop: ShouldStop) -> bool:
+def _wait_for_delay(job: Job, should_stop: ShouldStop) -> bool:
     """Wait until an item may be begun; False where there are others who wait for a worker."""
-    while (left_s := kind_of(job).rest_s(job)) > 0 and not should_stop():
-        sleep(min(left_s, REST_STEP_S))
-        if job.is_background and is_awaited():
+    while (left_s := kind_of(job).delay_before_next_s(job)) > 0 and not should_stop():
+        sleep(min(left_s, DELAY_STEP_S))
+        if job.is_background and has_waiting_tasks():
             return False
     return True
 
@@ -152,7 +161,7 @@ def _run_item(item: JobItem) -> bool:
     except BackendError as exc:
         if item.attempts < MAX_ATTEMPTS:
             return False
-        give_up_item(item, JobItem.Status.FAILED, reason=reason_of(exc))
+        give_up_item(item, JobItem.Status.FAILED, reason=error_reason(exc))
     else:
         end_item(item, result)
     return True

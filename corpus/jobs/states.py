@@ -9,15 +9,15 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from corpus.access.principal import current_bounds, current_maker_id
+from corpus.access.principal import current_creator_id, current_key_collections
 from corpus.errors import JobNotFound, JobStateConflict
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
-from corpus.jobs.leases import held
+from corpus.jobs.leases import job_lock
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.telemetry import current_request_id
-from corpus.user_bounds import require_job_room
+from corpus.user_quotas import check_job_quota
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +31,7 @@ def retry_job(job_id: UUID) -> Job:
         JobStateConflict: It is in another state.
         TooManyJobs: Who acts has as many unfinished ones as they may.
     """
-    require_job_room()
+    check_job_quota()
     job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
     # Nothing is left of them to try again.
     gone = job.items.troubled().filter(outcome=Outcome.REMOVED)
@@ -48,7 +48,7 @@ def retry_job(job_id: UUID) -> Job:
         stage=JobItem.Stage.QUEUED,
     )
     job.items.pending().update(attempts=0)
-    job.made_by_id, job.bounds = current_maker_id(), current_bounds()
+    job.made_by_id, job.bounds = current_creator_id(), current_key_collections()
     job.status, job.stage, job.is_background = Job.Status.QUEUED, Job.Stage.WAITING, True
     job.failed, job.errors, job.start_count, job.finished_at = 0, [], 0, None
     job.request_id = current_request_id() or job.request_id
@@ -82,40 +82,40 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
     """End a job, inside a transaction that has locked it."""
     release_documents(job)
     if reason:
-        job.note_failure(reason)
+        job.add_error(reason)
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
     job.save(update_fields=["status", "stage", "finished_at", "errors"])
     if job.is_background:
-        note(job, "job_ended", status=status.value, done=job.done, failed=job.failed)
+        log_job_event(job, "job_ended", status=status.value, done=job.done, failed=job.failed)
 
 
-def note(job: Job, event: str, **said: str | int) -> None:
+def log_job_event(job: Job, event: str, **said: str | int) -> None:
     """Write a line of the log that bears the id of the request that asked for the job."""
     log.info(event, job_id=str(job.pk), request_id=job.request_id, **said)
 
 
 @contextmanager
-def noted(job_id: UUID) -> Iterator[None]:
+def job_log_context(job_id: UUID) -> Iterator[None]:
     """Have every line of the log bear the job's id, and that of the request that asked for it."""
     asked_by = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
     with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=asked_by or ""):
         yield
 
 
-def close_left_behind() -> None:
+def cancel_abandoned_jobs() -> None:
     """End the jobs of commands that were killed; their command is to be given again."""
     for job in Job.objects.unfinished().filter(is_background=False):
         # Whoever runs a job holds it: one that can be taken has nobody.
-        with held(job.pk) as is_free, transaction.atomic():
+        with job_lock(job.pk) as is_free, transaction.atomic():
             locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
             if is_free and locked is not None:
                 close_job(locked, Job.Status.CANCELLED, reason="The command was ended.")
 
 
-def enqueue_left_behind() -> None:
+def requeue_abandoned_jobs() -> None:
     """Put jobs before the workers again that nobody looks after."""
     for job in Job.objects.unfinished().filter(is_background=True):
-        with held(job.pk) as is_free:
+        with job_lock(job.pk) as is_free:
             if is_free:
                 enqueue_job(job.pk)
 

@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from itertools import islice
 from uuid import UUID
 
-from corpus.ingestion.disk import find_files
-from corpus.ingestion.files import (
+from corpus.ingestion.file_scan import find_files
+from corpus.ingestion.file_sync import (
     SyncOptions,
+    duplicate_message,
     find_same,
     has_moved,
-    judge,
-    settings_sha256,
-    tell_duplicate,
+    ingest_fingerprint,
+    known_result,
 )
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.sync import Listed, find_gone, known_documents, look_at
+from corpus.jobs.kinds.sync import ListedFile, find_deleted_files, inspect_file, known_documents
 from corpus.models import Collection, Document
 
 
@@ -33,7 +33,7 @@ class SyncPreview:
         self.skipped: Counter[str] = Counter()
         self._collection = collection
         self._options = options
-        self._fingerprint = settings_sha256(collection, tags=options.tags)
+        self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
         self._moved: set[UUID] = set()
         # What stands at an address once documents were moved.
         self._standing: dict[str, Document | None] = {}
@@ -44,25 +44,25 @@ class SyncPreview:
         options = self._options
         files = find_files(options.named, selection=options.selection, skipped=self.skipped)
         while found := list(islice(files, options.batch_size)):
-            batch = [look_at(each, options) for each in found]
+            batch = [inspect_file(each, options) for each in found]
             known = known_documents(self._collection.pk, batch)
             for listed in batch:
                 uri = listed.path.as_uri()
                 standing = self._standing.get(uri, known.get(uri))
                 yield str(listed.path), self._foretell(listed, standing)
-        for pk, path in find_gone(options, collection_id=self._collection.pk):
+        for pk, path in find_deleted_files(options, collection_id=self._collection.pk):
             if pk not in self._moved:
                 yield path, ItemResult(Outcome.REMOVED, str(pk))
 
-    def _foretell(self, listed: Listed, known: Document | None) -> ItemResult:
+    def _foretell(self, listed: ListedFile, known: Document | None) -> ItemResult:
         if listed.failure:
             return listed.failure
-        judged = judge(listed.file_hash, known, self._fingerprint)
-        if judged is not None and not self._options.force:
-            return judged
-        return self._settle(listed, known) or self._take_in(listed, known)
+        unchanged = known_result(listed.file_hash, known, self._fingerprint)
+        if unchanged is not None and not self._options.force:
+            return unchanged
+        return self._settle(listed, known) or self._ingest(listed, known)
 
-    def _settle(self, listed: Listed, known: Document | None) -> ItemResult | None:
+    def _settle(self, listed: ListedFile, known: Document | None) -> ItemResult | None:
         """As ``sync_file`` settles what need not be loaded."""
         if self._options.force:
             return None
@@ -76,10 +76,10 @@ class SyncPreview:
                 return ItemResult(outcome, str(document.pk), document.chunk_count)
         first = self._new_hashes.get(listed.file_hash) or (str(same[0].pk) if same else "")
         if first:
-            return ItemResult(Outcome.UNCHANGED, reason=tell_duplicate(first))
+            return ItemResult(Outcome.UNCHANGED, reason=duplicate_message(first))
         return None
 
-    def _take_in(self, listed: Listed, known: Document | None) -> ItemResult:
+    def _ingest(self, listed: ListedFile, known: Document | None) -> ItemResult:
         self._new_hashes[listed.file_hash] = f"of {listed.path}"
         if known is not None and known.content_sha256:
             return ItemResult(Outcome.REPLACED, str(known.pk), known.chunk_count)

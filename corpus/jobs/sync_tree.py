@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
-from corpus.jobs.leases import held
+from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Job
@@ -36,7 +36,7 @@ def sync_tree(
         tags=tuple(tags),
     )
     job = start_sync(collection, options, background=False)
-    with held(job.pk):
+    with job_lock(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
             for _ in run_items(job, should_stop=should_stop):
                 pass

@@ -8,13 +8,13 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import InvalidInput, TooManyJobs
-from corpus.ingestion.files import SyncOptions
-from corpus.ingestion.sent_files import drop_file, keep_file
+from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.uploaded_files import delete_upload, save_upload
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Document, Job
 from corpus.models.installations import Installation
-from corpus.roots.names import uploads_folder
-from corpus.user_bounds import require_room_for_files
+from corpus.roots.shown_paths import uploads_folder
+from corpus.user_quotas import check_upload_quota
 
 SOURCE = "upload"
 
@@ -31,19 +31,19 @@ def start_upload(
         TooManyJobs: Who acts has as many unfinished ones as they may; no file is kept.
         OSError: There is no room for all of them; none is kept.
     """
-    Installation.objects.require_home()
-    require_room_for_files(collection)
+    Installation.objects.require_files_here()
+    check_upload_quota(collection)
     paths = _keep_all(files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
     options = SyncOptions(
-        paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), place=True
+        paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), apply_routing=True
     )
     try:
         return start_sync(collection, options)
     except TooManyJobs:
         for path in paths:
-            drop_file(path)
+            delete_upload(path)
         raise
 
 
@@ -52,8 +52,8 @@ def _keep_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
     paths = []
     with ExitStack() as undo:
         for file in files:
-            path = keep_file(file.chunks(), name=file.name or "")
-            undo.callback(drop_file, path)
+            path = save_upload(file.chunks(), name=file.name or "")
+            undo.callback(delete_upload, path)
             paths.append(str(path))
         undo.pop_all()
     return tuple(paths)

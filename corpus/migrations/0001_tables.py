@@ -253,7 +253,7 @@ class Migration(migrations.Migration):
             name='IdempotentRequest',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('made_with', models.BigIntegerField(blank=True, default=corpus.access.principal.current_bound_key_id, editable=False, null=True)),
+                ('made_with', models.BigIntegerField(blank=True, default=corpus.access.principal.current_restricted_key_id, editable=False, null=True)),
                 ('key', models.CharField(max_length=255)),
                 ('request_sha256', models.CharField(max_length=64)),
                 ('status', models.PositiveSmallIntegerField()),
@@ -287,7 +287,7 @@ class Migration(migrations.Migration):
                 ('errors', models.JSONField(blank=True, default=list, help_text='the first of them: reason, and path or document_id')),
                 ('arguments', models.JSONField(blank=True, default=dict)),
                 ('skipped', models.JSONField(blank=True, db_default={}, default=dict, help_text='files passed over, by kind')),
-                ('bounds', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=corpus.access.principal.current_bounds, editable=False, help_text="ids of the collections that its maker's key was bound to; none: to none", null=True, size=None)),
+                ('bounds', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=corpus.access.principal.current_key_collections, editable=False, help_text="ids of the collections that its maker's key was bound to; none: to none", null=True, size=None)),
                 ('request_id', models.CharField(blank=True, db_default='', default=corpus.telemetry.current_request_id, editable=False, help_text='X-Request-ID of the request that asked for it last; empty: none did', max_length=64)),
                 ('is_background', models.BooleanField(default=True, help_text='workers run it; else a command does, and it ends with that')),
                 ('is_listed', models.BooleanField(default=False, help_text='all its items are known')),
@@ -296,7 +296,7 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='corpus.collection')),
-                ('made_by', models.ForeignKey(blank=True, default=corpus.access.principal.current_maker_id, editable=False, help_text="none: a command's or an admin's, or no login was asked for", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('made_by', models.ForeignKey(blank=True, default=corpus.access.principal.current_creator_id, editable=False, help_text="none: a command's or an admin's, or no login was asked for", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['-created_at', '-id'],

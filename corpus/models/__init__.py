@@ -21,10 +21,10 @@ from pgvector.django import HalfVectorField
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.models.collection_maps import CollectionMap
 from corpus.models.collections import (
-    ADDRESS_PATTERN,
     DEFAULT_COLLECTION,
-    MAX_ADDRESS_CHARS,
+    MAX_QUALIFIED_NAME_CHARS,
     NAME_PATTERN,
+    QUALIFIED_NAME_PATTERN,
     Collection,
     CollectionChange,
     Tag,
@@ -51,12 +51,34 @@ from corpus.querysets import (
 from corpus.times import EARLIEST, LATEST
 
 __all__ = [
-    "ADDRESS_PATTERN", "DEFAULT_COLLECTION", "MAX_ADDRESS_CHARS", "NAME_PATTERN", "Chunk",
-    "ChunkTag", "Collection",
-    "CollectionAccess", "CollectionChange", "CollectionMap", "Document", "DocumentCount",
-    "DroppedFile", "Embedding", "Grant",
-    "IdempotentRequest", "Installation", "Job", "JobItem", "Rule", "Site", "SitePage", "Tag",
-    "TermCount", "TokenVectors", "Tombstone", "Version", "WatchedFolder",
+    "DEFAULT_COLLECTION",
+    "MAX_QUALIFIED_NAME_CHARS",
+    "NAME_PATTERN",
+    "QUALIFIED_NAME_PATTERN",
+    "Chunk",
+    "ChunkTag",
+    "Collection",
+    "CollectionAccess",
+    "CollectionChange",
+    "CollectionMap",
+    "Document",
+    "DocumentCount",
+    "DroppedFile",
+    "Embedding",
+    "Grant",
+    "IdempotentRequest",
+    "Installation",
+    "Job",
+    "JobItem",
+    "Rule",
+    "Site",
+    "SitePage",
+    "Tag",
+    "TermCount",
+    "TokenVectors",
+    "Tombstone",
+    "Version",
+    "WatchedFolder",
 ]  # fmt: skip
 
 # About two lines of a list.

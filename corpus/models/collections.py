@@ -97,19 +97,19 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         writer = When(_is_among("pkb_writable"), then=Value("writer"))
         return self.annotate(role=Case(owner, writer, default=Value("reader")))
 
-    def named_to_write(self, address: str) -> Collection:
+    def get_writable(self, address: str) -> Collection:
         """Return the collection that ``find`` finds, if its documents may be changed.
 
         Raises:
             CollectionNotFound: There is none, or none that who acts may see.
             NotAllowed: They may read it only.
         """
-        collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).named(address)
+        collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).get_named(address)
         if not collection.is_writable:
             raise NotAllowed(f"You may read the collection {address!r}, but not change it.")
         return cast("Collection", collection)
 
-    def named(self, address: str) -> Collection:
+    def get_named(self, address: str) -> Collection:
         """Return the collection that ``find`` finds.
 
         Raises:
@@ -120,12 +120,12 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
             raise CollectionNotFound(f"There is no collection {address!r}.")
         return collection
 
-    def model_of(self, collection_id: int) -> str | None:
+    def lock_model(self, collection_id: int) -> str | None:
         """Return the model of today, which stays until the transaction ends; None if it is gone."""
         found = fetch_prepared(_MODEL_KEPT, [collection_id])
         return str(found[0][0]) if found else None
 
-    def counted(self) -> Self:
+    def with_counts(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         # Both are counted as they are written.
         documents = _rows_of("DocumentCount").filter(tag_id=ANY_TAG)
@@ -142,7 +142,7 @@ class TagQuerySet(LockableQuerySet["Tag"]):
         used = self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
         return used.order_by("name").values_list("name", flat=True).distinct()
 
-    def counted_by_name(self) -> Any:
+    def counts_by_name(self) -> Any:
         """Return ``name``, ``document_count`` and ``chunk_count`` over all collections."""
         own = self.alias(own_documents=_kept("document_count"), own_chunks=_kept("chunk_count"))
         return (
@@ -151,7 +151,7 @@ class TagQuerySet(LockableQuerySet["Tag"]):
             .order_by("name")
         )
 
-    def counted(self) -> Self:
+    def with_counts(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         return self.annotate(
             document_count=_kept("document_count"), chunk_count=_kept("chunk_count")
@@ -191,8 +191,8 @@ _WHOLE = models.BigIntegerField()
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 # What a request calls one: its name, or with its owner's where it is another user's.
-MAX_ADDRESS_CHARS = 251
-ADDRESS_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
+MAX_QUALIFIED_NAME_CHARS = 251
+QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
 DEFAULT_COLLECTION = "default"
 
 
@@ -280,10 +280,10 @@ class Collection(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.address
+        return self.qualified_name
 
     @property
-    def address(self) -> str:
+    def qualified_name(self) -> str:
         """What it is called by who acts: with its owner's name where it is not theirs."""
         principal = current_principal()
         if self.owner_id is None:

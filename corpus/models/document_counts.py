@@ -55,7 +55,7 @@ def compact_document_counts() -> int:
         return int(cursor.rowcount)
 
 
-def hold_document_counts() -> None:
+def lock_document_counts() -> None:
     """Keep others from adding up, forgetting or mending them until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(_WAIT)

@@ -32,11 +32,11 @@ SORTS: Mapping[str, Combinable] = {
     "state": F("status"),
 }
 # Of larger lists it is only said that they have more.
-COUNTED = 1_000
+COUNT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cursor:
     """Where a page begins or ends: the sorted value of a document, and its id."""
 
     value: str | int | datetime
@@ -86,7 +86,7 @@ class DocumentPage:
     next: str = ""
 
 
-def page_of(
+def fetch_page(
     rows: DocumentQuerySet,
     *,
     sort: str,
@@ -109,7 +109,7 @@ def page_of(
     found = rows.annotate(sorted_by=SORTS[sort])
     upwards = descending == backwards
     if cursor:
-        found = found.filter(_beyond(Place.decode(cursor, sort=sort), sort, upwards=upwards))
+        found = found.filter(_beyond(Cursor.decode(cursor, sort=sort), sort, upwards=upwards))
     order = ("sorted_by", "pk") if upwards else ("-sorted_by", "-pk")
     documents = list(found.order_by(*order)[: size + 1])
     has_more = len(documents) > size
@@ -119,24 +119,24 @@ def page_of(
     has_next, has_previous = (bool(cursor), has_more) if backwards else (has_more, bool(cursor))
     return DocumentPage(
         documents,
-        _place(documents[0]).encode() if has_previous and documents else "",
-        _place(documents[-1]).encode() if has_next and documents else "",
+        _cursor_at(documents[0]).encode() if has_previous and documents else "",
+        _cursor_at(documents[-1]).encode() if has_next and documents else "",
     )
 
 
-def count_some(rows: DocumentQuerySet) -> int:
-    """Count documents up to ``COUNTED`` and one."""
-    return rows.order_by()[: COUNTED + 1].count()
+def count_up_to_limit(rows: DocumentQuerySet) -> int:
+    """Count documents up to ``COUNT_LIMIT`` and one."""
+    return rows.order_by()[: COUNT_LIMIT + 1].count()
 
 
-def _place(document: Any) -> Place:
-    return Place(document.sorted_by, document.pk)
+def _cursor_at(document: Any) -> Cursor:
+    return Cursor(document.sorted_by, document.pk)
 
 
-def _beyond(place: Place, sort: str, *, upwards: bool) -> Func:
+def _beyond(cursor: Cursor, sort: str, *, upwards: bool) -> Func:
     """``(column, id) > (value, id)``: one condition of the index, whatever many are equal."""
     here = Func(SORTS[sort], F("pk"), template="(%(expressions)s)")
-    there = Func(Value(place.value), Value(place.document_id), template="(%(expressions)s)")
+    there = Func(Value(cursor.value), Value(cursor.document_id), template="(%(expressions)s)")
     return Func(
         here,
         there,

@@ -8,14 +8,14 @@ from django.utils.crypto import salted_hmac
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PathIngestionOff
-from corpus.roots.home import make_mark, read_mark
+from corpus.roots.host_marker import ensure_marker, read_marker
 
-OTHER_KEY = (
+KEY_CHANGED = (
     "PKB_SECRET_KEY: this process has another secret key than the last one that was started on this"
     " database. Give all of them the same (docs/guides/hosts.md), unless you have"
     " just changed it."
 )
-ELSEWHERE = (
+FILES_ON_OTHER_HOST = (
     "The files of this installation are on another host: here none is kept, and no job is done that"
     " reads files. Share the folder of uploads, or move: `manage.py home --here`"
     " (docs/guides/hosts.md)."
@@ -24,7 +24,7 @@ _SALT = "pkb.installation"
 
 
 class InstallationQuerySet(models.QuerySet["Installation"]):
-    def note_key(self) -> bool:
+    def register_key(self) -> bool:
         """Keep whose secret key is in use from now on; whether it is that of the process before.
 
         Sessions, logins at a provider that have begun, and tombstones are sealed by it: by another
@@ -37,54 +37,54 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
                 self.update_or_create(pk=1, defaults={"key_digest": own})
         return known in {None, "", own}
 
-    def is_home(self) -> bool:
+    def owns_files(self) -> bool:
         """Tell whether files are kept on this host; of a new installation, on whichever."""
         with acting_as(SYSTEM):
             home = self.values_list("home", flat=True).first()
         try:
-            return not home or home == read_mark()
+            return not home or home == read_marker()
         except OSError:
             # A mark that cannot be read is of files that cannot be.
             return False
 
-    def require_home(self) -> None:
+    def require_files_here(self) -> None:
         """Refuse what keeps a file, or begins a job that reads some, where nobody would look.
 
         Raises:
             PathIngestionOff: Files are kept on another host.
         """
-        if not self.is_home():
-            raise PathIngestionOff(ELSEWHERE)
+        if not self.owns_files():
+            raise PathIngestionOff(FILES_ON_OTHER_HOST)
 
-    def claim_home(self, *, anew: bool = False) -> bool:
+    def claim_files(self, *, force: bool = False) -> bool:
         """Let files be kept on this host unless they are on another; whether they are here.
 
         Args:
-            anew: Whatever was before.
+            force: Whatever was before.
 
         Raises:
             OSError: It is to be so, and nothing can be written.
         """
         try:
-            own = make_mark()
+            own = ensure_marker()
         except OSError:
-            if anew:
+            if force:
                 raise
             # Where nothing can be written no file is kept.
-            return self.is_home()
+            return self.owns_files()
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
-            (self.exclude(home=own) if anew else self.filter(home="")).update(
+            (self.exclude(home=own) if force else self.filter(home="")).update(
                 home=own, home_workers=[]
             )
-        return self.is_home()
+        return self.owns_files()
 
     def home_workers(self) -> set[int]:
         """Return the ids of the workers that were started where the files are kept."""
         with acting_as(SYSTEM):
             return {key for keys in self.values_list("home_workers", flat=True) for key in keys}
 
-    def note_home_worker(self, worker_id: int, *, read_known: Callable[[], Container[int]]) -> None:
+    def add_home_worker(self, worker_id: int, *, read_known: Callable[[], Container[int]]) -> None:
         """Keep the id of one more; of those of before only what is known yet."""
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)

@@ -10,7 +10,7 @@ from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
-from corpus.access.principal import current_bounds, current_maker_id
+from corpus.access.principal import current_creator_id, current_key_collections
 from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
 from corpus.telemetry import current_request_id
 
@@ -53,7 +53,7 @@ class Job(models.Model):
 
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
     # They read files and folders of the host that has them, or what its PKB_SOURCES names.
-    OF_HOME = (Kind.SYNC, Kind.SOURCE)
+    READING_FILES = (Kind.SYNC, Kind.SOURCE)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     kind = models.CharField(max_length=20, choices=Kind.choices)
@@ -75,7 +75,7 @@ class Job(models.Model):
         models.SET_NULL,
         null=True,
         blank=True,
-        default=current_maker_id,
+        default=current_creator_id,
         editable=False,
         related_name="+",
         help_text="none: a command's or an admin's, or no login was asked for",
@@ -84,7 +84,7 @@ class Job(models.Model):
         models.BigIntegerField(),
         null=True,
         blank=True,
-        default=current_bounds,
+        default=current_key_collections,
         editable=False,
         help_text="ids of the collections that its maker's key was bound to; none: to none",
     )
@@ -131,7 +131,7 @@ class Job(models.Model):
     def is_unfinished(self) -> bool:
         return self.status in self.UNFINISHED
 
-    def note_failure(self, reason: str, item: "JobItem | None" = None) -> None:
+    def add_error(self, reason: str, item: "JobItem | None" = None) -> None:
         """Add to the errors that are shown with the job, unsaved; the items keep them all."""
         error = {"path": item.path if item else "", "reason": reason}
         if item and item.document_id and not item.path:

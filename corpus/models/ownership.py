@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from corpus.access.principal import current_bound_key_id, current_user_id
+from corpus.access.principal import current_restricted_key_id, current_user_id
 
 
 class OwnedModel(models.Model):
@@ -35,7 +35,7 @@ class BoundModel(OwnedModel):
     """
 
     made_with = models.BigIntegerField(
-        null=True, blank=True, default=current_bound_key_id, editable=False
+        null=True, blank=True, default=current_restricted_key_id, editable=False
     )
 
     class Meta:

@@ -14,7 +14,7 @@ class SiteQuerySet(models.QuerySet["Site"]):
         """Keep those whose time for a refresh has come."""
         return self.filter(due_at__lte=timezone.now())
 
-    def rest_s(self, host: str) -> float:
+    def remaining_delay_s(self, host: str) -> float:
         """Return how many seconds a host is still to be left in peace."""
         latest = self.filter(host=host).aggregate(at=Max("rests_until"))["at"]
         return max((latest - timezone.now()).total_seconds(), 0.0) if latest else 0.0

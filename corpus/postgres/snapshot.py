@@ -28,9 +28,9 @@ from corpus.postgres.standby import (
     REPLICA,
     Position,
     Reason,
-    ask_standing,
+    check_standby,
+    classify_error,
     read_position,
-    reason_of,
 )
 
 
@@ -71,7 +71,7 @@ class _Pause:
     reason: Reason = Reason.UNREACHABLE
 
 
-class _NotRead(Exception):
+class _ReplicaNotUsed(Exception):
     """The primary is to be read."""
 
     def __init__(self, reason: Reason) -> None:
@@ -83,7 +83,7 @@ _counting = Lock()
 _counts: Counter[Reason | None] = Counter()
 
 
-def read_evidence(read: Callable[[], Evidence]) -> Evidence:
+def read_in_snapshot(read: Callable[[], Evidence]) -> Evidence:
     """Return what ``read`` finds in one snapshot, which has all that was acknowledged until now.
 
     It is the replica's, if there is one and it is as new; else, or where it fails, ``read`` is
@@ -99,7 +99,7 @@ def read_evidence(read: Callable[[], Evidence]) -> Evidence:
     if REPLICA in connections and not connection.in_atomic_block:
         try:
             return _read_replica(read)
-        except _NotRead as exc:
+        except _ReplicaNotUsed as exc:
             _count(exc.reason)
     with one_snapshot():
         return read()
@@ -114,7 +114,7 @@ def count_reads() -> Mapping[Reason | None, int]:
         return dict(_counts)
 
 
-def why_paused() -> Reason | None:
+def pause_reason() -> Reason | None:
     """Return why the replica is not asked now; None if it is."""
     return _Pause.reason if monotonic() < _Pause.ends else None
 
@@ -123,21 +123,21 @@ def _read_replica(read: Callable[[], Evidence]) -> Evidence:
     """Return what ``read`` finds on the replica.
 
     Raises:
-        _NotRead: It is not to be read, or failed.
+        _ReplicaNotUsed: It is not to be read, or failed.
     """
-    if (paused := why_paused()) is not None:
-        raise _NotRead(paused)
+    if (paused := pause_reason()) is not None:
+        raise _ReplicaNotUsed(paused)
     needed = _read_needed()
     try:
-        standing = ask_standing(needed)
+        standing = check_standby(needed)
         if standing.reason is Reason.BEHIND:
-            raise _NotRead(Reason.BEHIND)
+            raise _ReplicaNotUsed(Reason.BEHIND)
         if standing.reason is not None:
             raise _begin_pause(standing.reason, standing.detail)
         with _in_place_of_primary(), one_snapshot():
             evidence = read()
     except (DatabaseError, InterfaceError) as exc:
-        pause = _begin_pause(reason_of(exc), str(exc))
+        pause = _begin_pause(classify_error(exc), str(exc))
         if isinstance(exc.__cause__, QueryCanceled):
             _count(pause.reason)
             raise
@@ -153,19 +153,19 @@ def _read_needed() -> Position:
     """Return what the replica is to have.
 
     Raises:
-        _NotRead: The primary does not tell: whatever it lacks, it is no fault of the replica.
+        _ReplicaNotUsed: The primary does not answer; this is no fault of the replica.
     """
     try:
         return read_position()
     except (DatabaseError, InterfaceError) as exc:
-        raise _NotRead(Reason.FAILED) from exc
+        raise _ReplicaNotUsed(Reason.FAILED) from exc
 
 
-def _begin_pause(reason: Reason, detail: str) -> _NotRead:
+def _begin_pause(reason: Reason, detail: str) -> _ReplicaNotUsed:
     _Pause.reason = reason
     _Pause.ends = monotonic() + PAUSE_S
     log.warning("replica_not_read", reason=reason.value, detail=detail)
-    return _NotRead(reason)
+    return _ReplicaNotUsed(reason)
 
 
 def _count(reason: Reason | None) -> None:

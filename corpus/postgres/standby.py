@@ -57,7 +57,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandbyState:
     """How the standby stands to a position of the primary.
 
     Attributes:
@@ -82,7 +82,7 @@ def read_position() -> Position:
         return Position(*cursor.fetchone())
 
 
-def ask_standing(needed: Position) -> Standing:
+def check_standby(needed: Position) -> StandbyState:
     """Return how the standby stands to a position; it is waited for for a moment.
 
     The position is to be older than the snapshot that is read then.
@@ -95,28 +95,28 @@ def ask_standing(needed: Position) -> Standing:
                 return found
             sleep(POLL_S)
     except (DatabaseError, InterfaceError) as exc:
-        return Standing(reason_of(exc), str(exc))
+        return StandbyState(classify_error(exc), str(exc))
 
 
-def _ask_once(needed: Position) -> Standing:
+def _ask_once(needed: Position) -> StandbyState:
     with connections[REPLICA].cursor() as cursor:
         cursor.execute(_STANDING, [needed.system, needed.timeline, needed.lsn, needed.at])
         *is_right, behind_bytes, behind = cursor.fetchone()
     for reason, holds in zip(_WRONG, is_right, strict=True):
         if not holds:
-            return Standing(reason)
+            return StandbyState(reason)
     if behind_bytes is not None and behind_bytes <= 0:
-        return Standing(None, behind_bytes=0, behind=timedelta(0))
+        return StandbyState(None, behind_bytes=0, behind=timedelta(0))
     # The last commit may have come after the position that it was compared with.
     newest = None if behind is None else max(behind, timedelta(0))
-    return Standing(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
+    return StandbyState(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
 
 
 # In the order of the columns.
 _WRONG = (Reason.NOT_A_STANDBY, Reason.OTHER_SYSTEM, Reason.OTHER_TIMELINE, Reason.UNSAFE_ROLE)
 
 
-def reason_of(error: Exception) -> Reason:
+def classify_error(error: Exception) -> Reason:
     """Return why the standby was not read, by the error that came of it."""
     code = getattr(error.__cause__, "sqlstate", None)
     return Reason.UNREACHABLE if code is None or code.startswith(_LOST) else Reason.FAILED

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from django.conf import settings
 
 from corpus.errors import PathIngestionOff, PathNotFound
-from corpus.roots.descent import mode_of
-from corpus.roots.names import root_names, uploads_folder
+from corpus.roots.safe_open import read_mode
+from corpus.roots.shown_paths import root_names, uploads_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def find_allowed(given: str, *, folder: bool) -> AllowedPath:
         raise PathIngestionOff("PKB_INGEST_ROOTS names no folder.")
     is_wanted = stat.S_ISDIR if folder else stat.S_ISREG
     for found in _meant_by(given, roots):
-        if is_wanted(_mode_of(found)):
+        if is_wanted(_read_mode(found)):
             return found
     raise PathNotFound(f"There is no such {'folder' if folder else 'file'} below an allowed root.")
 
@@ -72,9 +72,9 @@ def _meant_by(given: str, roots: list[Path]) -> Iterator[AllowedPath]:
             yield AllowedPath(root / path, root)
 
 
-def _mode_of(found: AllowedPath) -> int:
+def _read_mode(found: AllowedPath) -> int:
     """The type of what is there; 0 for nothing."""
     try:
-        return mode_of(found.path, root=found.root)
+        return read_mode(found.path, root=found.root)
     except (OSError, ValueError):
         return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 # What another machine writes to these, this one's kernel does not hear of.
-SILENT = {
+WITHOUT_CHANGE_EVENTS = {
     "9p", "afs", "afpfs", "beegfs", "ceph", "cifs", "davfs", "drvfs", "gpfs", "glusterfs", "lustre",
     "ncpfs", "nfs", "nfs4", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs",
     "webdav",
@@ -14,31 +14,31 @@ SILENT = {
 _IN_A_PROGRAM = "fuse."
 
 
-def tells_changes(path: Path) -> bool:
+def reports_changes(path: Path) -> bool:
     """Tell whether the kernel hears of every change of a folder and of what is mounted below it."""
     kinds = _kinds()
-    above = [place for place in kinds if path.is_relative_to(place)]
-    own = [max(above, key=lambda place: len(place.parts))] if above else []
-    return not any(is_silent(kinds[place]) for place in (*own, *mounted_in(path)))
+    above = [mount for mount in kinds if path.is_relative_to(mount)]
+    own = [max(above, key=lambda mount: len(mount.parts))] if above else []
+    return not any(lacks_change_events(kinds[mount]) for mount in (*own, *mount_points_in(path)))
 
 
-def mounted_in(path: Path) -> list[Path]:
-    """Return where something is mounted: the folder itself, and places below it."""
-    return sorted(place for place in _kinds() if place.is_relative_to(path))
+def mount_points_in(path: Path) -> list[Path]:
+    """Return where something is mounted: the folder itself, and mounts below it."""
+    return sorted(mount for mount in _kinds() if mount.is_relative_to(path))
 
 
-def unmounted_of(places: Iterable[str]) -> list[Path]:
-    """Keep the places where nothing is mounted now."""
-    wanted = [Path(place) for place in places]
+def filter_unmounted(mounts: Iterable[str]) -> list[Path]:
+    """Keep the mounts where nothing is mounted now."""
+    wanted = [Path(mount) for mount in mounts]
     mounted = _kinds() if wanted else {}
-    return [place for place in wanted if place not in mounted]
+    return [mount for mount in wanted if mount not in mounted]
 
 
-def is_silent(kind: str) -> bool:
+def lacks_change_events(kind: str) -> bool:
     """Tell whether a file system of this kind does not tell what changes in it."""
-    return kind.lower() in SILENT or kind.lower().startswith(_IN_A_PROGRAM)
+    return kind.lower() in WITHOUT_CHANGE_EVENTS or kind.lower().startswith(_IN_A_PROGRAM)
 
 
 def _kinds() -> dict[Path, str]:
-    """Return the kind of file system at each place where one is mounted."""
+    """Return the kind of file system at each mount where one is mounted."""
     return {Path(each.mountpoint): each.fstype for each in psutil.disk_partitions(all=True)}

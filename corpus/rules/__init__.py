@@ -28,11 +28,11 @@ from django.db.models.functions import Concat, Substr
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
-from corpus.lexical import Phrase, character_ngrams, saying
+from corpus.lexical import Phrase, character_ngrams, phrase_condition
 from corpus.models import Chunk, Collection, Document, Rule
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import DocumentQuerySet
-from corpus.roots.names import shown_address, shown_column, shown_path
+from corpus.roots.shown_paths import shown_column, shown_path, shown_uri
 from corpus.rules.conditions import FIELDS, like_pattern, validate_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules
 from corpus.tags import add_tags
@@ -149,7 +149,7 @@ def _find_own(rule_id: UUID) -> Rule:
 def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
     settled = validate_rule(given)
     if settled["collection"]:
-        Collection.objects.named(settled["collection"])
+        Collection.objects.get_named(settled["collection"])
     return settled
 
 
@@ -270,7 +270,7 @@ def _names_of(document: Document, *, is_whole: bool) -> list[Any]:
     """The same of one document, whose SQL is a tenth as long to make."""
     path, uri = document.file_path, document.source_uri
     paths = [path] if is_whole else [shown_path(path), "/".join(path.split("/")[-2:])]
-    names = [*paths, shown_address(uri, file_path=path), document.kept_file[_FOLDER_CHARS:]]
+    names = [*paths, shown_uri(uri, file_path=path), document.kept_file[_FOLDER_CHARS:]]
     return [Value(name, output_field=TextField()) for name in dict.fromkeys(names)]
 
 
@@ -319,5 +319,7 @@ def _title_condition(phrase: str, languages: Sequence[str]) -> Q:
 
 
 def _words_condition(phrase: str, languages: Sequence[str]) -> Q:
-    chunks = Chunk.objects.filter(saying(phrase, languages, Phrase), document=OuterRef("pk"))
+    chunks = Chunk.objects.filter(
+        phrase_condition(phrase, languages, Phrase), document=OuterRef("pk")
+    )
     return Q(Exists(chunks))

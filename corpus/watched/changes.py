@@ -11,11 +11,11 @@ import structlog
 import watchfiles
 from watchfiles import Change
 
-from corpus.ingestion.disk import find_folders, why_unkept
-from corpus.ingestion.selection import AS_USUAL
+from corpus.ingestion.file_scan import find_folders, rejection_reason
+from corpus.ingestion.selection import DEFAULT_SELECTION
 from corpus.loaders import supported_extensions
 from corpus.models import WatchedFolder
-from corpus.roots.file_systems import tells_changes
+from corpus.roots.file_systems import reports_changes
 
 log = structlog.get_logger(__name__)
 
@@ -105,7 +105,7 @@ class FolderWatcher(Thread):
 
     def _watch(self) -> None:
         """Note changes until other folders are to be watched."""
-        is_polled = self._must_poll or not tells_changes(self._path)
+        is_polled = self._must_poll or not reports_changes(self._path)
         changes = watchfiles.watch(
             *(path for path, _, _ in self._folders),
             watch_filter=self._is_relevant,
@@ -147,14 +147,18 @@ class FolderWatcher(Thread):
             return True
         here = Path(path).relative_to(self._path)
         ending = here.suffix.lower().lstrip(".")
-        return not here.name.startswith(".") and ending in self._endings and AS_USUAL.takes(here)
+        return (
+            not here.name.startswith(".")
+            and ending in self._endings
+            and DEFAULT_SELECTION.takes(here)
+        )
 
     def _is_folder(self, path: str) -> bool:
         """Tell of a folder that is watched, or that would be."""
         if path in self._names:
             return True
         here = Path(path).relative_to(self._path)
-        is_seen = not here.name.startswith(".") and AS_USUAL.enters(here)
+        is_seen = not here.name.startswith(".") and DEFAULT_SELECTION.enters(here)
         return is_seen and os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
 
 
@@ -164,7 +168,7 @@ def _identify_existing(folders: Iterable[Path]) -> Set[Watched]:
     for path in folders:
         # A name that is not UTF-8 stops the watching of all others.
         with suppress(OSError):
-            if why_unkept(path):
+            if rejection_reason(path):
                 continue
             status = path.lstat()
             found.add((path, status.st_dev, status.st_ino))

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from corpus.catalogue import create_collection
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Job, WatchedFolder
 from corpus.models.installations import Installation
@@ -30,7 +30,7 @@ def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder
     Raises:
         PathIngestionOff: Files are kept, and folders watched, on another host.
     """
-    Installation.objects.require_home()
+    Installation.objects.require_files_here()
     folder, _ = WatchedFolder.objects.get_or_create(
         collection=collection, path=str(found.path), defaults={"root": str(found.root)}
     )

@@ -8,8 +8,8 @@ from django.utils import timezone
 from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.catalogue import create_collection
 from corpus.errors import SourceNotFound
-from corpus.ingestion.mirrored import documents_of
-from corpus.jobs.history import forget_jobs
+from corpus.ingestion.source_sync import documents_of
+from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.source import find_source, start_source_sync, syncs_of
 from corpus.models import Collection, Job
 from corpus.sources.configuration import SourceSettings
@@ -67,7 +67,7 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
     found = find_source(name)
     if found is None or not _is_seen(_collection_of(found)):
         raise SourceNotFound(f"There is no source {name!r} in PKB_SOURCES.")
-    forget_jobs(syncs_of(name))
+    delete_old_jobs(syncs_of(name))
     collection = collection_of(found)
     return start_source_sync(found, collection, emptied=emptied, background=background)
 

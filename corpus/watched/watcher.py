@@ -14,10 +14,10 @@ from django.db import DatabaseError, connection, transaction
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
-from corpus.jobs.history import forget_jobs
+from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
 from corpus.models import Job, WatchedFolder
-from corpus.roots.file_systems import mounted_in
+from corpus.roots.file_systems import mount_points_in
 from corpus.watched.changes import FolderWatcher
 from corpus.watched.folders import WATCHER_LOCK, save_configured_folders, sync_options
 
@@ -163,8 +163,8 @@ def _start_sync(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
     if syncs.unfinished().exists():
         return None
     on_start()
-    forget_jobs(syncs.filter(arguments__quiet_s__gt=0))
-    mounted = map(str, mounted_in(Path(folder.path)))
+    delete_old_jobs(syncs.filter(arguments__quiet_s__gt=0))
+    mounted = map(str, mount_points_in(Path(folder.path)))
     folder.mounts = sorted({*folder.mounts, *mounted})
     folder.job = start_sync(folder.collection, sync_options(folder))
     folder.save(update_fields=["mounts", "job"])

@@ -12,13 +12,13 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
-from corpus.ingestion.sent_files import path_of
+from corpus.atomic_files import sync_to_disk
+from corpus.ingestion.uploaded_files import path_of
 from corpus.jobs.uploads import uploads_of
-from corpus.kept_files import sync_to_disk
 from corpus.models import Collection, Document
-from corpus.models.installations import ELSEWHERE, Installation
-from corpus.roots.home import mark_folder
-from corpus.roots.names import uploads_folder
+from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
+from corpus.roots.host_marker import marker_folder
+from corpus.roots.shown_paths import uploads_folder
 from pkb.backup.manifest import (
     FORMAT,
     MANIFEST,
@@ -64,8 +64,8 @@ def export_to(
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BackupError(f"{folder} is there and not empty.")
-    if not Installation.objects.is_home():
-        raise BackupError(ELSEWHERE)
+    if not Installation.objects.owns_files():
+        raise BackupError(FILES_ON_OTHER_HOST)
     selection = Selection(vectors, secrets, collection.pk if collection else None)
     with _own_folder(partial or folder.with_name(f".{folder.name}.partial")) as written:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
@@ -179,7 +179,7 @@ def _uploads(collection: Collection | None) -> list[Path]:
     top = uploads_folder()
     if collection is None:
         kept = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
-        return sorted(path for path in kept if path.parent != mark_folder())
+        return sorted(path for path in kept if path.parent != marker_folder())
     documents = Document.objects.filter(collection=collection)
     below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
     sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)

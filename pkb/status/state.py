@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from corpus.postgres.standby import REPLICA, Position, Reason, read_position
-from corpus.queue import SILENT_AFTER, Backlog, Worker, list_workers, read_backlog
+from corpus.queue import HEARTBEAT_TIMEOUT, Backlog, Worker, list_workers, read_backlog
 from pkb.backup.rotation import Backups, read_backups
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.preload import are_models_loaded
@@ -132,7 +132,7 @@ class State:
         if not self.alive_count:
             yield Finding(Problem.NO_WORKER, "No worker runs: nothing is done in the background.")
         waited = self.backlog.home_oldest or timedelta(0)
-        if self.alive_count and not self.home_alive_count and waited > SILENT_AFTER:
+        if self.alive_count and not self.home_alive_count and waited > HEARTBEAT_TIMEOUT:
             yield Finding(
                 Problem.HOME_UNSERVED,
                 "No worker runs on the host that keeps the files: what only that can do has waited"

@@ -104,7 +104,7 @@ class AnswerView(APIView):
         )
         shown = dict(AnswerShown(answered).data)
         if given["eval"]:
-            model = Collection.objects.named(given["collection"]).embedding_model
+            model = Collection.objects.get_named(given["collection"]).embedding_model
             shown["evaluation"] = evaluate_passages(
                 answered.passages, gold=given["gold"], model=model, route="answer"
             )

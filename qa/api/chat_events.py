@@ -86,7 +86,7 @@ class EventStreamWriter:
         with transaction.atomic():
             # The document's row is held until its words are kept: a deletion then finds the events.
             document_id = citation.passage.document_id or None
-            if document_id and not Document.objects.keep_in_place([document_id]):
+            if document_id and not Document.objects.lock_for_key_share([document_id]):
                 return  # deleted this moment: its words are neither told nor kept
             if text:  # a sentence with two sources is said once
                 self._write("chunk", content=text, document_id=document_id)

@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from corpus.models import PREVIEW_CHARS
-from corpus.roots.names import shown_address
+from corpus.roots.shown_paths import shown_uri
 from qa import models
 from qa.answer_question import AnsweredQuestion
 from qa.answer_store import draft_to_json
@@ -63,7 +63,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
         }
 
     def get_source_uri(self, citation: Any) -> str:
-        return shown_address(citation.source_uri, file_path=citation.file_path)
+        return shown_uri(citation.source_uri, file_path=citation.file_path)
 
     def get_preview(self, citation: Any) -> str:
         return citation.preview or ""

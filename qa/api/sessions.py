@@ -246,7 +246,7 @@ class ChatEventsView(APIView):
 
 
 def _ask(given: dict[str, Any]) -> Response:
-    Collection.objects.named(given["collection"])
+    Collection.objects.get_named(given["collection"])
     reply = ask_in_session(
         given["question"],
         session=open_session(given["session_id"]),
@@ -262,7 +262,7 @@ def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     with opening_slot():
         chat = ChatRequest(
             question=given["question"],
-            collection=Collection.objects.named(given["collection"]).address,
+            collection=Collection.objects.get_named(given["collection"]).qualified_name,
             context=build_context(api_key=given.get("api_key", "")),
             context_tokens=given.get("context_window", CONTEXT_TOKENS),
             selected_text=given.get("selected_text", ""),

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 
 from corpus.models import Chunk
-from corpus.postgres.snapshot import read_evidence
+from corpus.postgres.snapshot import read_in_snapshot
 from qa.models import Answer
 from qa.search.display import Place, add_quote_pages, find_place, read_slices
 from qa.search.hybrid import passage_of
@@ -80,7 +80,7 @@ def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
     if not places:
         return {}
     units = {_place(span): unit for span in spans if (unit := span.get("unit"))}
-    around, chunks, texts = read_evidence(lambda: _read_around(places, units))
+    around, chunks, texts = read_in_snapshot(lambda: _read_around(places, units))
     found = {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
         for number, key in around.items()

@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Session',
             fields=[
-                ('made_with', models.BigIntegerField(blank=True, default=corpus.access.principal.current_bound_key_id, editable=False, null=True)),
+                ('made_with', models.BigIntegerField(blank=True, default=corpus.access.principal.current_restricted_key_id, editable=False, null=True)),
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('is_kept', models.BooleanField(default=False, help_text='listed, and stays until it is deleted')),
                 ('name', models.CharField(blank=True, help_text='empty: it is called by its first question', max_length=200)),

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.atomic_files import digest_files, write_once
 from corpus.embedders.onnx import OnnxModel
 from corpus.errors import BackendError
-from corpus.kept_files import digest_files, write_once
 from qa.readers.quantized_graph import QuantizedGraph
 
 # Raise it when this module makes another graph of the same weights.

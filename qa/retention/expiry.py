@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.audit import purge_events
 from accounts.lockouts import purge_logins
-from corpus.ingestion.sent_files import sweep_files
+from corpus.ingestion.uploaded_files import delete_orphaned_uploads
 from corpus.models import Tombstone
 from qa import models
 from qa.models import ChatStream, Session
@@ -46,7 +46,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
         "tombstones": remove(Tombstone.objects.expired()),
         "cookies": remove(LoginSession.objects.filter(expire_date__lt=timezone.now())),
         "logins": purge_logins(dry_run=dry_run), "events": purge_events(dry_run=dry_run),
-        "files": sweep_files(dry_run=dry_run),
+        "files": delete_orphaned_uploads(dry_run=dry_run),
     }  # fmt: skip
 
 

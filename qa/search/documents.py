@@ -7,7 +7,7 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
-from corpus.postgres.snapshot import read_evidence
+from corpus.postgres.snapshot import read_in_snapshot
 from corpus.sentences import sentence_spans
 from qa.grounding.outline import Section
 from qa.grounding.support.words import read_words
@@ -42,11 +42,11 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
     """
     if candidates[0].is_selected:
         return [Section(min(candidates, key=lambda passage: passage.start_char), 0, 0)]
-    return read_evidence(lambda: _read_openings(query))
+    return read_in_snapshot(lambda: _read_openings(query))
 
 
 def _read_openings(query: Query) -> list[Section]:
-    collection = Collection.objects.named(query.collection)
+    collection = Collection.objects.get_named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
     # Sorted only where they are few.
     documents = list(rows.only("outline", "title").order_by()[: MOST_SECTIONS + 1])
@@ -69,7 +69,7 @@ def read_sections(named: Passage) -> list[Section]:
 
     None if that version of it is gone.
     """
-    return read_evidence(lambda: _read_sections(named))
+    return read_in_snapshot(lambda: _read_sections(named))
 
 
 def _read_sections(named: Passage) -> list[Section]:
@@ -97,7 +97,7 @@ def find_main(headings: Sequence[Heading]) -> list[Heading]:
 def _section_at(document: Document, start: int, text_start: int) -> Section | None:
     rows = Chunk.objects.with_document()
     # Where chunks share a sentence, the later one begins the section.
-    chunk = rows.filter(document=document).touching(start, start + 1).last()
+    chunk = rows.filter(document=document).overlapping(start, start + 1).last()
     if chunk is None:
         return None
     passage = passage_of(chunk, score=1.0, similarity=0.0)

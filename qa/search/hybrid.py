@@ -21,9 +21,9 @@ from corpus.embedders import embed_queries, get_embedder
 from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks, read_lexical_query
 from corpus.loaders.metadata import document_date
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
-from corpus.postgres.snapshot import read_evidence
-from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, most_compared
-from corpus.roots.names import shown_address
+from corpus.postgres.snapshot import read_in_snapshot
+from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, exact_scan_limit
+from corpus.roots.shown_paths import shown_uri
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed
 from qa.intent import find_phrases, find_sentences
@@ -111,7 +111,9 @@ class Legs:
             model = self._collection.embedding_model
             if self._few is not None:
                 rows = self._own(Embedding.objects.all(), self._few.hold("chunk_id"))
-                return _similarities(rows.at_distance(self._vectors, model=model)[: self._count])
+                return _similarities(
+                    rows.with_exact_distance(self._vectors, model=model)[: self._count]
+                )
             rows = self._visible(Embedding.objects.all())
             found = rows.find_nearest(self._vectors, model=model, count=self._count, among=among)
             return _similarities(found)
@@ -147,7 +149,7 @@ class Legs:
         rows = self._own(Chunk.objects.all(), few.hold("pk"))
         if few.count > CANDIDATE_BUDGET:
             words = words.among(few.count / max(words.chunk_count, few.count))
-            found = self._best(rows.having(words.candidates).ranked(words))
+            found = self._best(rows.matching_tsquery(words.candidates).ranked(words))
             if len(found) >= self._count or words.candidates == words.every_word:
                 return found
         return self._best(rows.ranked(words))
@@ -166,10 +168,12 @@ class Legs:
         """
         with span(Step.READ_CANDIDATES):
             rows = Chunk.objects.filter(pk__in=list(chunk_ids))
-            rows = rows.compared(self._vectors, question, model=self._collection.embedding_model)
+            rows = rows.with_distances(
+                self._vectors, question, model=self._collection.embedding_model
+            )
             values = ["pk", "distance", "question_distance"]
             if self._words is not None:
-                rows, values = rows.weighed(self._words), [*values, "bm25"]
+                rows, values = rows.with_bm25(self._words), [*values, "bm25"]
             return {pk: _compared(*each) for pk, *each in rows.values_list(*values)}
 
     @property
@@ -196,7 +200,9 @@ class Legs:
         """What tags and filters leave, where it is compared one by one; None without any."""
         if not self._is_filtered:
             return None
-        most = NAMED_FOR_COMPARED * most_compared(count_indexed(self._collection.embedding_model))
+        most = NAMED_FOR_COMPARED * exact_scan_limit(
+            count_indexed(self._collection.embedding_model)
+        )
         if self._query.filters:
             return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", most=most)
         # Without the chunks themselves, each on a page of its own.
@@ -206,7 +212,7 @@ class Legs:
     def _visible(self, rows: Rows) -> Rows:
         """Keep what the query's tags and filters leave; before anything is ranked."""
         rows = self._own(rows).tagged(self._query.tags)
-        return rows.satisfying(self._query.filters) if self._query.filters else rows
+        return rows.matching_filter(self._query.filters) if self._query.filters else rows
 
     def _own(self, rows: Rows, *conditions: Q) -> Rows:
         return rows.filter(*conditions, collection=self._collection)
@@ -277,7 +283,7 @@ class HybridRetriever:
             CollectionNotFound: There is no such collection.
             BackendError: The embedder failed.
         """
-        collection = Collection.objects.named(query.collection)
+        collection = Collection.objects.get_named(query.collection)
         started = perf_counter()
         embedder = get_embedder(collection.embedding_model)
         vectors = []
@@ -292,7 +298,7 @@ class HybridRetriever:
         ]
         search = partial(_MODES[mode], self, question=vectors[0][0])
         # What was found is read again: another version by then would be a gap, or a mix of both.
-        passages = read_evidence(lambda: _read_best(map(search, searches), limit))
+        passages = read_in_snapshot(lambda: _read_best(map(search, searches), limit))
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
@@ -363,7 +369,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         document_id=str(document.pk),
         content_sha256=document.content_sha256,
         title=document.title,
-        source_uri=shown_address(document.source_uri, file_path=document.file_path),
+        source_uri=shown_uri(document.source_uri, file_path=document.file_path),
         heading_path=tuple(chunk.heading_path),
         page=chunk.page,
         text=chunk.text,

@@ -32,7 +32,7 @@ class SelectedText:
             BackendError: The embedder failed.
         """
         started = perf_counter()
-        model = get_embedder(Collection.objects.named(query.collection).embedding_model)
+        model = get_embedder(Collection.objects.get_named(query.collection).embedding_model)
         passages = list(self._passages())
         vectors = embed_passages([passage.text for passage in passages], embedder=model)
         similarities = np.clip(vectors @ embed_queries([query.text], embedder=model)[0], 0.0, 1.0)

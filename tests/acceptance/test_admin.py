@@ -315,7 +315,7 @@ def fill(collection: Collection, name: str) -> None:
     document = Document.objects.create(
         collection=collection, title=name, raw_text=name, content_sha256=digest
     )
-    tag = Collection.objects.named("default").own_tags.create(name=name)
+    tag = Collection.objects.get_named("default").own_tags.create(name=name)
     document.tags.add(tag)
     chunk = Chunk.objects.create(
         document=document, collection=collection, ordinal=0, start_char=0, end_char=len(name),

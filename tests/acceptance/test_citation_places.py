@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
 def quoting(document: Document, quote: str) -> Citation:
     start, end = span_of(document, quote).values()
-    chunk = document.chunks.with_document().touching(start, end).get()
+    chunk = document.chunks.with_document().overlapping(start, end).get()
     passage = passage_of(chunk, score=0.9, similarity=0.9)
     return Citation(passage, quote, start, end, 0, len(quote), 0.9, "supported")
 

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from mcp.server.mcpserver.exceptions import ToolError
 from rest_framework.test import APIClient
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 from corpus.characters import MAX_DEPTH
 from corpus.models import Document
 from qa.api.mcp.server import as_tool
@@ -134,7 +134,7 @@ def test_a_pdf_s_title_with_a_nul_is_stored_without(ingest: Ingest) -> None:
         metadata={"au\x00thor": ["I\x1bda", float("inf")], "deep": nested(900)},
         tags=("sea\x00", "x" * 65),
     )
-    filled = Attributes().filled_by(loaded, media_type="application/pdf")
+    filled = Attributes().filled_from(loaded, media_type="application/pdf")
     assert (filled.title, filled.tags) == ("Coast guide", ("sea",))
     assert filled.metadata["author"] == ["Ida", None]
     document = Document.objects.get(pk=ingest(LIGHTHOUSE).document_id)
@@ -189,4 +189,4 @@ def test_a_tool_tells_that_the_database_is_away() -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     with ThreadPoolExecutor(1) as pool, pytest.raises(ToolError, match="try again soon"):
-        pool.submit(on_behalf(as_tool(fail))).result()
+        pool.submit(bind_principal(as_tool(fail))).result()

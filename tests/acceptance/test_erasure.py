@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
@@ -135,7 +135,7 @@ def test_every_way_of_deleting_is_complete(
 ) -> None:
     other = create_collection("other")
     job = upload(client, FILE, FILE_TEXT.encode(), collection="other")
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     document = Document.objects.get()
     ask(api, collection="other")
     ask(api, selected_text=LIGHTHOUSE)
@@ -171,14 +171,14 @@ def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
     uploads: Path,  # noqa: F811
 ) -> None:
     job = upload(client, "ottermol.pdf", b"%PDF-1.4 no")
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     by_admin(Document.objects.get())
     assert LogEntry.objects.exists()
     assert places_of("ottermol") == set()
     job.refresh_from_db()
     assert (job.status, job.failed, job.errors) == (Job.Status.FAILED, 1, [])
     retry_job(job.pk)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.status, job.done, job.failed) == (Job.Status.SUCCEEDED, 1, 0)
     assert list(find_violations()) == []

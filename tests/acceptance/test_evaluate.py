@@ -258,7 +258,7 @@ def test_questions_are_proposed_accepted_and_asked(ingest: Ingest) -> None:
 
 def test_a_question_whose_quote_is_gone_is_left_out(ingest: Ingest) -> None:
     ingest(BOAT, source_uri="note:ferry")
-    (question,) = propose_questions(Collection.objects.named("default"), count=9)
+    (question,) = propose_questions(Collection.objects.get_named("default"), count=9)
     decide_questions(Question.objects.all(), state=Question.State.ACCEPTED)
     assert read_accepted(question.collection)[1] == 0
     ingest(BAKERY, source_uri="note:ferry")
@@ -287,7 +287,7 @@ def test_a_language_model_writes_questions(
 
 def test_the_admin_accepts_and_rejects(admin_client: Any, ingest: Ingest) -> None:
     ingest(BOAT)
-    (question,) = propose_questions(Collection.objects.named("default"), count=1)
+    (question,) = propose_questions(Collection.objects.get_named("default"), count=1)
     for action, state in (("accept", "accepted"), ("reject", "rejected")):
         body = {"action": action, "_selected_action": [str(question.pk)]}
         assert admin_client.post("/admin/evaluation/question/", body).status_code == 302

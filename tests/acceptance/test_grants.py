@@ -218,7 +218,7 @@ def test_texts_go_to_another_users_collection_only_where_they_are_named(
     added = call(otto.key, "post", "/ingest", text=OTTOS)
     assert (added.status_code, added.json()["collection"]) == (201, "default")
     with acting_as(principal_of(ida.user)):
-        assert not Collection.objects.named("default").documents.exists()
+        assert not Collection.objects.get_named("default").documents.exists()
     named = call(otto.key, "post", "/ingest", text=OTTOS, collection="default@ida")
     assert (named.status_code, named.json()["collection"]) == (201, "default@ida")
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from structlog.contextvars import get_contextvars
 
 from corpus.errors import BackendError
-from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Document, Job
 from tests.factories import BAKERY, LIGHTHOUSE
@@ -55,7 +55,7 @@ def test_a_folder_is_taken_in_by_a_job(api: APIClient, root: Path) -> None:
     shown = api.get(response["Location"]).json()
     assert shown["id"] == body["job_id"]
     assert (shown["kind"], shown["status"], shown["total"]) == ("sync", "queued", 0)
-    advance_job(Job.objects.get().pk)
+    run_job_slice(Job.objects.get().pk)
     shown = api.get(f"/jobs/{body['job_id']}").json()
     assert (shown["status"], shown["total"], shown["done"], shown["failed"]) == (
         "succeeded", 2, 2, 0,
@@ -81,7 +81,7 @@ def test_one_id_leads_from_the_request_to_the_job_and_its_lines_in_the_log(
 
     # As a worker does, which has no request.
     structlog.contextvars.clear_contextvars()
-    advance_job(UUID(job_id), is_turn_over=note_bound)
+    run_job_slice(UUID(job_id), is_slice_over=note_bound)
     assert bound
     assert all((b["request_id"], b["job_id"]) == (request_id, job_id) for b in bound)
     assert get_contextvars() == {}
@@ -110,7 +110,7 @@ def test_unchanged_files_count_as_done_and_force_takes_them_in_again(
     for force, outcome in [(False, "added"), (False, "unchanged"), (True, "replaced")]:
         job_id = encode_batch(api, root / "notes", force_reindex=force).json()["job_id"]
         job = Job.objects.get(pk=job_id)
-        advance_job(job.pk)
+        run_job_slice(job.pk)
         job.refresh_from_db()
         assert (job.total, job.done) == (2, 2)
         assert {item.outcome for item in job.items.all()} == {outcome}
@@ -120,7 +120,7 @@ def test_ingest_takes_a_folder_with_tags(api: APIClient, root: Path) -> None:
     response = ingest(api, tags=["Coast"], source="disk", batch_size=1)
     assert response.status_code == 202
     assert response.json()["status"] == "queued"
-    advance_job(Job.objects.get().pk)
+    run_job_slice(Job.objects.get().pk)
     assert Document.objects.filter(tags__name="coast", source="disk").count() == 2
 
 
@@ -214,7 +214,7 @@ def test_a_link_swapped_in_before_the_worker_comes_is_not_followed(
     assert job.items.pending().count() == 2
     (root / "notes" / "b.txt").unlink()
     (root / "notes" / "b.txt").symlink_to(root.parent / "outside" / "secret.txt")
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     shown = api.get(f"/jobs/{job.pk}").json()
     assert (shown["status"], shown["done"], shown["failed"]) == ("failed", 1, 1)
     assert shown["errors"] == [
@@ -280,7 +280,7 @@ def test_jobs_are_listed_newest_first_in_pages(api: APIClient, root: Path) -> No
     page = api.get("/jobs", {"limit": 2}).json()
     rest = api.get(page["next"]).json()
     assert [job["id"] for job in [*page["results"], *rest["results"]]] == ids[::-1]
-    advance_job(Job.objects.get(pk=ids[0]).pk)
+    run_job_slice(Job.objects.get(pk=ids[0]).pk)
     found = api.get("/jobs", {"status": "succeeded", "kind": "sync"}).json()["results"]
     assert [job["id"] for job in found] == ids[:1]
     assert api.get("/jobs", {"status": "lost"}).status_code == 400
@@ -295,7 +295,7 @@ def test_retry_and_cancel_fit_the_state(api: APIClient, root: Path) -> None:
     assert api.post(f"/jobs/{job_id}/cancel").status_code == 409
     retried = api.post(f"/jobs/{job_id}/retry")
     assert (retried.status_code, retried.json()["status"]) == (202, "queued")
-    advance_job(Job.objects.get().pk)
+    run_job_slice(Job.objects.get().pk)
     assert api.get(f"/jobs/{job_id}").json()["status"] == "succeeded"
     assert api.post(f"/jobs/{job_id}/retry").status_code == 409
 
@@ -310,7 +310,7 @@ def test_an_unknown_job_is_404(api: APIClient, db: None) -> None:
 def test_a_failed_file_is_shown_with_its_reason(api: APIClient, root: Path) -> None:
     (root / "notes" / "empty.txt").write_bytes(b"")
     job_id = encode_batch(api).json()["job_id"]
-    advance_job(Job.objects.get().pk)
+    run_job_slice(Job.objects.get().pk)
     shown = api.get(f"/jobs/{job_id}").json()
     assert (shown["status"], shown["done"], shown["failed"]) == ("failed", 2, 1)
     (error,) = shown["errors"]
@@ -336,5 +336,5 @@ def test_a_document_without_all_its_vectors_says_so(
     assert {result["chunk_id"] for result in found} <= set(body["chunk_ids"])
     assert found
     (job,) = api.get("/jobs", {"kind": "embed"}).json()["results"]
-    advance_job(Job.objects.get(pk=job["id"]).pk)
+    run_job_slice(Job.objects.get(pk=job["id"]).pk)
     assert api.get(f"/documents/{body['document_id']}").json()["status"] == "completed"

@@ -16,10 +16,10 @@ from corpus.catalogue import create_collection, delete_collection
 from corpus.errors import PkbError
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit import start_edit
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.loaders import load_file
 from corpus.models import Chunk, Collection, Document, Job, TermCount
-from corpus.models.document_lists import SORTS, page_of
+from corpus.models.document_lists import SORTS, fetch_page
 from corpus.queue import RUN_JOB
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
@@ -84,15 +84,15 @@ def test_the_list_is_sorted_by_name_in_any_case(client: Client, collection: Coll
 def test_pages_in_either_direction_are_the_list(collection: Collection, sort: str) -> None:
     made(collection, 23)
     order = {"sort": sort.lstrip("-"), "descending": sort.startswith("-")}
-    whole = page_of(Document.objects.all(), **order, size=100)  # type: ignore[arg-type]
+    whole = fetch_page(Document.objects.all(), **order, size=100)  # type: ignore[arg-type]
     assert (len(whole.documents), whole.previous, whole.next) == (23, "", "")
-    pages = [page_of(Document.objects.all(), **order, size=5)]  # type: ignore[arg-type]
+    pages = [fetch_page(Document.objects.all(), **order, size=5)]  # type: ignore[arg-type]
     while pages[-1].next:
         after = pages[-1].next
-        pages.append(page_of(Document.objects.all(), **order, size=5, after=after))  # type: ignore[arg-type]
+        pages.append(fetch_page(Document.objects.all(), **order, size=5, after=after))  # type: ignore[arg-type]
     assert [d.pk for page in pages for d in page.documents] == [d.pk for d in whole.documents]
     for earlier, later in pairwise(pages):
-        back = page_of(Document.objects.all(), **order, size=5, before=later.previous)  # type: ignore[arg-type]
+        back = fetch_page(Document.objects.all(), **order, size=5, before=later.previous)  # type: ignore[arg-type]
         assert back.documents == earlier.documents
 
 
@@ -103,11 +103,11 @@ def test_a_page_is_read_from_an_index(collection: Collection, sort: str) -> None
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_document")
         cursor.execute("SET LOCAL enable_seqscan = off")
-    first = page_of(Document.objects.all(), sort=sort, descending=True, size=300)
+    first = fetch_page(Document.objects.all(), sort=sort, descending=True, size=300)
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        page_of(Document.objects.all(), sort=sort, descending=True, size=5, after=first.next)
+        fetch_page(Document.objects.all(), sort=sort, descending=True, size=5, after=first.next)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {asked.captured_queries[0]['sql']}")
         plan = "\n".join(row[0] for row in cursor.fetchall())
@@ -149,7 +149,7 @@ def test_a_document_shows_its_file_its_size_and_its_pages(
     client: Client,
     uploads: Path,  # noqa: F811
 ) -> None:
-    advance_job(upload(client, "Coast notes.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "Coast notes.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
     page = client.get("/ui/library").content.decode()
     assert titles(page) == ["Tides"]
     assert "Coast notes.md</span>" in page
@@ -182,7 +182,7 @@ def test_a_job_that_a_worker_left_to_the_page_waits_for_workers_again(
         return jobs
 
     monkeypatch.setattr("web.views.bulk.start_edit", start_and_leave)
-    monkeypatch.setattr("corpus.jobs.run.AT_ONCE_S", -1)
+    monkeypatch.setattr("corpus.jobs.run.RUN_NOW_S", -1)
     bulk(client, "tag", two, tags="coast")
     job = Job.objects.get()
     assert job.is_unfinished
@@ -206,7 +206,7 @@ def test_moved_documents_stay_what_they_are(client: Client, two: list[Document])
     create_collection("archive", chunking={"strategy": "sentence", "size": 40})
     bulk(client, "move", two, to="archive")
     assert set(Document.objects.values_list("collection__name", flat=True)) == {"default"}
-    assert advance_job(Job.objects.get().pk)
+    assert run_job_slice(Job.objects.get().pk)
     moved = list(Document.objects.order_by("title"))
     assert [each.pk for each in moved] == [each.pk for each in two]
     assert {each.collection.name for each in moved} == {"archive"}
@@ -225,7 +225,7 @@ def test_what_the_other_collection_holds_already_is_not_moved(
     stored = ingest_text_of(create_collection("archive"))(LIGHTHOUSE, title="The same")
     bulk(client, "move", two, to="archive")
     job = Job.objects.get()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.done, job.failed) == (1, 1)
     page = client.get("/ui/library").content.decode()
@@ -240,9 +240,9 @@ def test_an_upload_outlives_the_collection_that_it_left(
 ) -> None:
     create_collection("first")
     create_collection("second")
-    advance_job(upload(client, "a.md", LIGHTHOUSE.encode(), collection="first").pk)
+    run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode(), collection="first").pk)
     bulk(client, "move", list(Document.objects.all()), to="second")
-    assert advance_job(Job.objects.latest("created_at").pk)
+    assert run_job_slice(Job.objects.latest("created_at").pk)
     with django_capture_on_commit_callbacks(execute=True):
         delete_collection("first")
     assert client.get(f"/documents/{Document.objects.get().pk}/original").status_code == 200
@@ -253,7 +253,7 @@ def test_documents_are_embedded_anew_by_a_worker(client: Client, two: list[Docum
     bulk(client, "reembed", two)
     job = Job.objects.get()
     assert job.status == Job.Status.QUEUED
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert Document.objects.get(title="Bavoke").chunk_count > two[0].chunk_count
 
 
@@ -290,7 +290,7 @@ def test_finished_work_is_cleared_and_unfinished_is_not(
     client: Client,
     uploads: Path,  # noqa: F811
 ) -> None:
-    advance_job(upload(client, "done.md", LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "done.md", LIGHTHOUSE.encode()).pk)
     upload(client, "waiting.md", BAKERY.encode())
     assert "Clear finished" in client.get("/ui/library").content.decode()
     client.post("/ui/library/clear")
@@ -305,15 +305,15 @@ def test_a_duplicate_is_named_by_what_it_equals(
     client: Client,
     uploads: Path,  # noqa: F811
 ) -> None:
-    advance_job(upload(client, "a.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
-    advance_job(upload(client, "b.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "a.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "b.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
     document = Document.objects.get()
     page = client.get("/ui/library").content.decode()
     assert f'Same content as <a href="/ui/documents/{document.pk}">Tides</a>' in page
 
 
 def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:  # noqa: F811
-    advance_job(upload(client, "a.zip", b"PK\x05\x06" + b"\0" * 18).pk)
+    run_job_slice(upload(client, "a.zip", b"PK\x05\x06" + b"\0" * 18).pk)
     page = client.get("/ui/library").content.decode()
     assert "unpack it and add the files inside) is not supported.</span>" in page.replace(
         ' <span class="advice">', "</span>"

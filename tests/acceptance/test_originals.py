@@ -15,10 +15,10 @@ from corpus.catalogue import create_collection, delete_document
 from corpus.endpoints import Cost
 from corpus.errors import DuplicateDocument
 from corpus.ingestion import Attributes, ingest_file, reingest_document
-from corpus.ingestion.disk import read_file
-from corpus.ingestion.sent_files import SETTLED_S, keep_file
+from corpus.ingestion.file_scan import read_file
+from corpus.ingestion.uploaded_files import ORPHAN_AGE_S, save_upload
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
 from pkb.http.endpoints import find_endpoint
 from qa.retention import purge
@@ -59,7 +59,7 @@ def original(document: Document, **query: str) -> str:
 
 
 def test_an_upload_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:  # noqa: F811
-    advance_job(upload(client, "Käse.md", LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "Käse.md", LIGHTHOUSE.encode()).pk)
     reply = client.get(original(Document.objects.get()))
     assert reply.content == LIGHTHOUSE.encode()
     assert reply["Content-Type"] == "text/plain; charset=utf-8"
@@ -134,7 +134,7 @@ def test_a_link_in_its_place_is_not_followed(client: Client, tides: Document) ->
 
 
 def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> None:  # noqa: F811
-    advance_job(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
     document = Document.objects.get()
     assert client.get(original(document)).status_code == 200
     delete_document(document.pk)
@@ -242,10 +242,10 @@ def test_what_a_killed_process_left_behind_is_told_and_swept(
 ) -> None:
     upload(client, "waiting.md", BAKERY.encode())
     send(client, LIGHTHOUSE.encode())
-    left, fresh = (keep_file([b"left behind"], name="a.md").parent for _ in range(2))
+    left, fresh = (save_upload([b"left behind"], name="a.md").parent for _ in range(2))
     foreign = uploads / ("0" * 32)
     foreign.mkdir()
-    long_ago = time() - SETTLED_S - 1
+    long_ago = time() - ORPHAN_AGE_S - 1
     for folder in {*uploads.iterdir()} - {fresh}:
         os.utime(folder, (long_ago, long_ago))
     assert list(find_violations()) == [f"a file that was sent is of no document: {left.name}"]
@@ -259,7 +259,7 @@ def test_what_a_killed_process_left_behind_is_told_and_swept(
 
 
 def test_a_document_whose_kept_file_is_gone_is_told(client: Client, uploads: Path) -> None:  # noqa: F811
-    advance_job(upload(client, "a.md", BAKERY.encode()).pk)
+    run_job_slice(upload(client, "a.md", BAKERY.encode()).pk)
     send(client, LIGHTHOUSE.encode())
     for folder in uploads.iterdir():
         shutil.rmtree(folder)

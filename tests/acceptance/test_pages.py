@@ -11,7 +11,7 @@ from django.test import Client
 
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.jobs.kinds.collection_map import draw_map
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
@@ -38,7 +38,7 @@ def upload(client: Client, name: str, content: bytes, **fields: str) -> Job:
 def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
     job = upload(client, "Käse & <b>.md", LIGHTHOUSE.encode(), tags="Coast, North")
     assert "queued" in client.get("/ui/library").content.decode()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     page = client.get("/ui/library").content.decode()
     assert "state-ready" in page
     assert "<b>" not in page
@@ -50,7 +50,7 @@ def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
 def test_an_uploaded_file_goes_with_its_document(
     client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
-    advance_job(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
+    run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
     with django_capture_on_commit_callbacks(execute=True):
         delete_document(Document.objects.get().pk)
     assert list(uploads.iterdir()) == []
@@ -77,7 +77,7 @@ def test_all_uploads_go_with_their_collection(
     ],
 )
 def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
-    from corpus.ingestion.sent_files import _fit_name  # noqa: PLC0415
+    from corpus.ingestion.uploaded_files import _fit_name  # noqa: PLC0415
 
     assert _fit_name(Path(name).name if "/" in name else name) == kept
 
@@ -196,7 +196,7 @@ def test_a_worker_computes_a_map(client: Client, ingest: Ingest, collection: Col
     client.post("/ui/quality/map")
     client.post("/ui/quality/map")
     job = Job.objects.get(kind=Job.Kind.MAP)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert job.status == Job.Status.SUCCEEDED
     assert len(collection.map.points) == Document.objects.get().chunk_count

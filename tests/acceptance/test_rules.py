@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from corpus.catalogue import create_collection, delete_collection
 from corpus.endpoints import Cost
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoints import find_endpoint
@@ -84,7 +84,7 @@ def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest
     ]
     assert tags() == set()
     (job_id,) = api.post("/rules", {**TOWERS, "apply": True}, format="json").json()["job_ids"]
-    assert advance_job(Job.objects.get(pk=job_id).pk)
+    assert run_job_slice(Job.objects.get(pk=job_id).pk)
     assert tags() == {"tower"}
     assert (
         find_endpoint("POST", "/rules/try").cost
@@ -114,7 +114,7 @@ def test_an_upload_goes_where_a_rule_says_and_leaves_with_it(
     create_collection("coast")
     add_rule({"name": "a", "path": "*.md", "collection": "coast", "tags": ["note"]})
     job = upload(client, "Ottermole.md", LIGHTHOUSE.encode())
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     document = Document.objects.get()
     assert (document.collection.name, tags()) == ("coast", {"note"})
     assert JobItem.objects.get().document_id == document.pk
@@ -246,5 +246,5 @@ def test_rules_are_kept_tried_and_applied_in_the_admin(
     page = shown(admin_client, "/admin/corpus/rule/", action="try_them", **chosen)
     assert "1 documents, 1 lack a tag of it" in page
     shown(admin_client, "/admin/corpus/rule/", action="apply_them", **chosen)
-    assert advance_job(Job.objects.get().pk)
+    assert run_job_slice(Job.objects.get().pk)
     assert tags() == {"tower"}

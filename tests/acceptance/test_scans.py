@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from corpus.ingestion import ingest, ingest_file, reingest_document
-from corpus.ingestion.disk import read_file
+from corpus.ingestion.file_scan import read_file
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document

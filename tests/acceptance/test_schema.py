@@ -85,7 +85,7 @@ def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     # Postgres makes no index once the transaction holds new rows that refer to others.
     ensure_vector_index(model=EMBEDDER, dimension=64)
     Collection.objects.update(embedding_model=EMBEDDER, dimension=64)
-    collection = Collection.objects.named(DEFAULT_COLLECTION)
+    collection = Collection.objects.get_named(DEFAULT_COLLECTION)
     stored = ingest_text_of(collection)(LIGHTHOUSE, tags=("coast",))
     asked = answer_question(
         LIGHTHOUSE_QUESTION, collection=DEFAULT_COLLECTION, k=5, context=build_context()

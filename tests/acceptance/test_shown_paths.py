@@ -9,7 +9,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from qa.api.mcp.results import fetch_text, find_results
@@ -40,11 +40,11 @@ def filled(api: APIClient, place: Path, collection: Collection) -> Path:
     for folder in ("my notes", place / "other" / "inbox"):
         body = {"directory_path": str(folder), "index_name": "default"}
         reply = api.post("/encode_batch", body, format="json")
-        advance_job(Job.objects.get(pk=reply.json()["job_id"]).pk)
+        run_job_slice(Job.objects.get(pk=reply.json()["job_id"]).pk)
     sync_tree(place / "home", collection=collection)
     reply = api.post("/ingest", {"content_path": "my notes"}, format="json")
     (place / "inbox" / "my notes").rename(place / "inbox" / "letters")
-    advance_job(Job.objects.get(pk=reply.json()["id"]).pk)
+    run_job_slice(Job.objects.get(pk=reply.json()["id"]).pk)
     (place / "inbox" / "letters").rename(place / "inbox" / "my notes")
     assert Document.objects.filter(status="failed").count() == 1
     assert Job.objects.filter(status="failed").count() == 2

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from rest_framework.test import APIClient
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site
@@ -89,7 +89,7 @@ def test_a_wrong_site_is_not_kept(
 def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
     api: APIClient, client: Client, settings: Any
 ) -> None:
-    site, _ = add_site(URL, SiteLimits(), collection=Collection.objects.named("default"))
+    site, _ = add_site(URL, SiteLimits(), collection=Collection.objects.get_named("default"))
     settings.PKB_FETCH = "off"
     one = f"/sites/{site.pk}"
     replies = [
@@ -174,7 +174,7 @@ def test_the_library_keeps_refreshes_stops_and_removes_sites(site: Site, client:
     client.post(f"/ui/library/sites/{kept.pk}/refresh")
     kept.refresh_from_db()
     assert kept.job_id
-    assert advance_job(kept.job_id)
+    assert run_job_slice(kept.job_id)
     assert "1 of 1, 1 request," in section(client)
     assert f"Bring in {site.url}/a" in client.get(f"/ui/jobs/{kept.job_id}").content.decode()
     client.post(f"/ui/library/sites/{kept.pk}/remove", {"with_documents": "on"})

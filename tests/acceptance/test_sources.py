@@ -8,7 +8,7 @@ from django.test import Client
 from pydantic import SecretStr
 from rest_framework.test import APIClient
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Job
 from corpus.sources.paperless import Settings
 from tests.factories import LIGHTHOUSE
@@ -36,10 +36,10 @@ def test_a_source_is_listed_and_synced(api: APIClient, paperless: Paperless) -> 
     assert (begun.status_code, begun.json()["kind"]) == (202, "source")
     again = api.post("/sources/office/sync")
     assert again.json()["id"] == begun.json()["id"]
-    assert advance_job(Job.objects.get().pk)
+    assert run_job_slice(Job.objects.get().pk)
     (after,) = api.get("/sources").json()
     assert (after["document_count"], after["job"]["status"]) == (1, "succeeded")
-    assert Collection.objects.named("papers").documents.count() == 1
+    assert Collection.objects.get_named("papers").documents.count() == 1
     assert api.post("/sources/office/sync", {"emptied": True}, format="json").status_code == 202
     assert Job.objects.latest("created_at").arguments == {"source": "office", "emptied": True}
 
@@ -58,7 +58,7 @@ def test_the_library_shows_sources_with_a_button(client: Client, paperless: Pape
     begun = client.post("/ui/library/sources/office/sync")
     job = Job.objects.get()
     assert begun["Location"] == f"/ui/jobs/{job.pk}"
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     page = client.get("/ui/library").content.decode().split('id="sources"')[1]
     assert "office: it answers 500." in page
     assert "Mirror office" in client.get(begun["Location"]).content.decode()

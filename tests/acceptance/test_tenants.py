@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.authentication import principal_of
-from corpus.access.principal import NOBODY, SYSTEM, Principal, acting_as
+from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, acting_as
 from corpus.errors import PkbError
 from corpus.models import Document
 from pkb.http.endpoints import list_operations
@@ -185,7 +185,7 @@ def test_every_table_with_what_people_keep_is_policed() -> None:
 def test_who_is_nobody_sees_no_row_and_writes_none(ida: Tenant, otto: Tenant) -> None:
     kept = {table for table in policed() if count_rows(table)}
     assert len(kept) > 15
-    for principal in (NOBODY, principal_of(otto.user), Principal(user_id=10**9)):
+    for principal in (ANONYMOUS, principal_of(otto.user), Principal(user_id=10**9)):
         with acting_as(principal):
             assert {table: count_rows(table) for table in kept if count_rows(table)} == {}
             assert Document.objects.all().update(title="mine") == 0

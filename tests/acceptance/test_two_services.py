@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from accounts.keys import create_key
-from corpus.models.installations import OTHER_KEY, Installation
+from corpus.models.installations import KEY_CHANGED, Installation
 from tests.acceptance.test_chat_api import read
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import MODELS, database_url, served
@@ -88,9 +88,9 @@ def lets_in_whom_the_other_knows(second: httpx.Client) -> None:
 
 
 def test_a_process_with_another_secret_key_is_told(transactional_db: None) -> None:
-    assert Installation.objects.note_key()
+    assert Installation.objects.register_key()
     with override_settings(SECRET_KEY="another" * 10):
-        assert not Installation.objects.note_key()
+        assert not Installation.objects.register_key()
         # Whoever changed it is told once.
-        assert Installation.objects.note_key()
-    assert "docs/guides/hosts.md" in OTHER_KEY
+        assert Installation.objects.register_key()
+    assert "docs/guides/hosts.md" in KEY_CHANGED

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job, WatchedFolder
 from corpus.watched.folders import save_configured_folders
 from tests.factories import LIGHTHOUSE
@@ -66,11 +66,11 @@ def test_a_watched_folder_that_was_emptied_on_purpose_is_synced_by_hand(
     watch(client)
     key = WatchedFolder.objects.get().pk
     client.post(f"/ui/library/watched/{key}/sync")
-    assert advance_job(Job.objects.get().pk)
+    assert run_job_slice(Job.objects.get().pk)
     (notes / "a.md").unlink()
     assert Document.objects.exists()
     client.post(f"/ui/library/watched/{key}/sync")
-    assert advance_job(Job.objects.latest("created_at").pk)
+    assert run_job_slice(Job.objects.latest("created_at").pk)
     assert not Document.objects.exists()
 
 

@@ -25,7 +25,7 @@ from tests.attacks.target import Outcome
 from tests.own_service import ROOT, OwnService, own_service
 
 CROWD_S = 14.0
-AGAIN_AFTER_S = 0.05
+RETRY_DELAY_S = 0.05
 SECOND_EVERY_S = 0.2
 ALONE_COUNT = 40
 LEAST_LET_IN = 0.9
@@ -244,7 +244,7 @@ async def _crowd_until(port: int, crowd: Crowd, begins: Event, ends: Event) -> N
                 connection = connection if is_open else None
             except OSError:
                 connection = None
-            await asyncio.sleep(AGAIN_AFTER_S)
+            await asyncio.sleep(RETRY_DELAY_S)
 
     asking = [asyncio.create_task(ask(client)) for client in range(crowd.clients)]
     await asyncio.sleep(1)

@@ -6,9 +6,9 @@ import pytest
 from django.db.models.functions import Now
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from corpus.jobs.states import enqueue_left_behind
+from corpus.jobs.states import requeue_abandoned_jobs
 from corpus.models import Collection, Job
-from corpus.queue import enqueue_job, is_awaited
+from corpus.queue import enqueue_job, has_waiting_tasks
 
 
 @pytest.mark.django_db
@@ -19,7 +19,7 @@ def test_a_job_that_waits_since_the_clock_was_ahead_is_run_with_the_next_look(
     enqueue_job(job.pk, delay_s=5)
     task = ProcrastinateJob.objects.filter(status="todo", args={"job_id": str(job.pk)})
     assert task.update(scheduled_at=Now() + timedelta(hours=1)) == 1
-    assert not is_awaited()
-    enqueue_left_behind()
-    assert is_awaited()
+    assert not has_waiting_tasks()
+    requeue_abandoned_jobs()
+    assert has_waiting_tasks()
     assert task.count() == 1

@@ -15,7 +15,7 @@ from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.onnx_export import exported_graph
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Embedding, Job
 from tests.factories import LIGHTHOUSE
 from tests.processes import MODELS
@@ -62,7 +62,7 @@ def test_no_vector_of_a_broken_embedder_is_stored_and_a_whole_one_completes_the_
     assert (told.status_code, told.json()["error"]) == (502, "backend_error")
     put_in(settings, "corpus.embedders.hashed_words.HashingEmbedder", dimension=64)
     [job] = Job.objects.all()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert Document.objects.get().status == Document.Status.COMPLETED
     assert list(find_violations()) == []
 

@@ -9,7 +9,7 @@ from django.db import connection
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
 from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.factories import LIGHTHOUSE
@@ -36,7 +36,7 @@ def test_a_crawl_goes_on_where_the_worker_was_killed(settings: Any, cheap_model:
             answer(handler)
 
         site.pages["/2"] = wait_first
-        collection = Collection.objects.named("default")
+        collection = Collection.objects.get_named("default")
         kept, _ = add_site(f"{site.url}/", SiteLimits(), collection=collection)
         job = refresh_site(kept.pk)
         worker = manage(
@@ -54,7 +54,7 @@ def test_a_crawl_goes_on_where_the_worker_was_killed(settings: Any, cheap_model:
         assert 0 < Document.objects.count() < len(PATHS)
         is_killed.set()
         ProcrastinateJob.objects.all()._raw_delete("default")
-        wait_until(lambda: advance_job(job.pk) and not again(job))
+        wait_until(lambda: run_job_slice(job.pk) and not again(job))
     # What the worker was at is asked for again, and nothing else.
     assert sorted(site.asked) == sorted(["/robots.txt", "/sitemap.xml", *PATHS, "/2"])
     job.refresh_from_db()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds import sync
 from corpus.models import Collection
 from tests.drawing import examples
@@ -73,7 +73,7 @@ def start_sync(folder: Path, database: str) -> None:
     """Queue a sync, as the API does."""
     with connected_to(name_of(database)):
         sync.start_sync(
-            Collection.objects.named("default"), SyncOptions(paths=(str(folder),), mirror=True)
+            Collection.objects.get_named("default"), SyncOptions(paths=(str(folder),), mirror=True)
         )
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from corpus.catalogue import create_collection, delete_collection
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from tests.drawing import examples
 from tests.histories.doors import Doors
 from tests.histories.history import History
@@ -124,7 +124,7 @@ class Library(RuleBasedStateMachine):
 
 
 def advance(job_id: str) -> None:
-    assert advance_job(UUID(job_id))
+    assert run_job_slice(UUID(job_id))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from hypothesis import settings as drawn_with
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.errors import DuplicateDocument
 from corpus.jobs.kinds.reembed import switch_model
@@ -70,7 +70,7 @@ def on_another_connection(act: Callable[[], object]) -> object:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(on_behalf(and_close)).result(timeout=30)
+        return pool.submit(bind_principal(and_close)).result(timeout=30)
 
 
 def test_a_repeated_answer_says_the_same_and_is_kept_as_one_of_its_own(ingest: Ingest) -> None:

@@ -24,8 +24,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from corpus import invariants
-from corpus.access.principal import on_behalf
-from corpus.jobs.run import advance_job
+from corpus.access.principal import bind_principal
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
 from pkb.backup.export import export_to
@@ -66,7 +66,7 @@ def stored(home: Path, ingest: Ingest, collection: Collection) -> Collection:
     """Something in every kind of table; returns a second collection."""
     ingest(LIGHTHOUSE, title=AWKWARD, tags=("coast",), metadata={"note": AWKWARD, "none": None})
     job = start_upload([SimpleUploadedFile("bakery.txt", BAKERY.encode())], collection=collection)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     other = Collection.objects.create(
         name="other", embedding_model="hashing-64", dimension=64, chunk_size=200
     )
@@ -250,7 +250,7 @@ def cut_off(act: Callable[[], object], *, at: str) -> None:
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {at}")
-            begun = pool.submit(on_behalf(act_elsewhere))
+            begun = pool.submit(bind_principal(act_elsewhere))
             cursor.execute(waiting, [at])
             while (found := cursor.fetchone()) is None:
                 assert not begun.done(), begun.result()

@@ -17,7 +17,7 @@ from corpus.crawl.frontier import links_kept
 from corpus.ingestion import move_to_collection
 from corpus.invariants import find_violations
 from corpus.jobs import run as run_of_jobs
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, JobItem, SitePage
 from corpus.models import Site as KeptSite
@@ -48,7 +48,7 @@ def site(settings: Any) -> Iterator[Site]:
 
 def crawl(site: Site, path: str = "/", **limits: Any) -> Job:
     """Bring a site in, or bring it in anew."""
-    collection = Collection.objects.named("default")
+    collection = Collection.objects.get_named("default")
     kept, _ = add_site(site.url + path, SiteLimits(**limits), collection=collection)
     return run(refresh_site(kept.pk))
 
@@ -56,7 +56,7 @@ def crawl(site: Site, path: str = "/", **limits: Any) -> Job:
 def run(job: Job) -> Job:
     # As a worker does, which has taken it out of the queue.
     ProcrastinateJob.objects.all()._raw_delete("default")
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     return job
 
@@ -168,13 +168,13 @@ def test_requests_of_a_host_are_as_far_apart_as_it_asks(site: Site, settings: An
 def test_while_a_host_rests_others_have_the_worker(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_of_jobs, "REST_STEP_S", 0.01)
-    collection = Collection.objects.named("default")
+    monkeypatch.setattr(run_of_jobs, "DELAY_STEP_S", 0.01)
+    collection = Collection.objects.get_named("default")
     kept, _ = add_site(f"{site.url}/", SiteLimits(), collection=collection)
     job = refresh_site(kept.pk)
     KeptSite.objects.update(rests_until=timezone.now() + timedelta(hours=1))
     assert ProcrastinateJob.objects.exists()
-    assert (advance_job(job.pk), site.asked) == (False, [])
+    assert (run_job_slice(job.pk), site.asked) == (False, [])
     KeptSite.objects.update(rests_until=None)
     assert run(job).status == "succeeded"
 
@@ -312,7 +312,7 @@ def test_a_page_that_is_found_under_another_name_of_itself_is_taken_there(site: 
 
 
 def test_a_site_of_https_is_not_left_for_http(site: Site) -> None:
-    collection = Collection.objects.named("default")
+    collection = Collection.objects.get_named("default")
     kept, _ = add_site("https://coast.example/docs/", SiteLimits(), collection=collection)
     links = ["http://coast.example/docs/a", "/docs/b", "http://coast.example:8080/docs/c"]
     found = links_kept(kept, links, base=kept.address)
@@ -358,7 +358,7 @@ def test_a_page_alone_is_kept_in_step(site: Site) -> None:
 
 
 def test_a_site_is_brought_in_again_when_its_time_has_come(site: Site) -> None:
-    collection = Collection.objects.named("default")
+    collection = Collection.objects.get_named("default")
     add_site(f"{site.url}/", SiteLimits(every_hours=24), collection=collection)
     for _ in range(2):
         refresh_due_sites()
@@ -383,7 +383,7 @@ def test_a_site_that_is_removed_leaves_its_documents_unless_told(site: Site) -> 
     remove_site(kept.pk)
     job.refresh_from_db()
     assert (job.status, stored(site), SitePage.objects.count()) == ("cancelled", ALL, 0)
-    collection = Collection.objects.named("default")
+    collection = Collection.objects.get_named("default")
     kept, _ = add_site(f"{site.url}/a", SiteLimits(is_whole=False), collection=collection)
     remove_site(kept.pk, with_documents=True)
     assert stored(site) == ALL - {"/a"}
@@ -393,7 +393,9 @@ def test_a_collection_goes_with_its_sites(site: Site) -> None:
     other = create_collection("other")
     kept, _ = add_site(f"{site.url}/", SiteLimits(max_pages=2), collection=other)
     run(refresh_site(kept.pk))
-    move_to_collection(Document.objects.get(title="Bavoke"), Collection.objects.named("default"))
+    move_to_collection(
+        Document.objects.get(title="Bavoke"), Collection.objects.get_named("default")
+    )
     delete_collection("other")
     connection.check_constraints()
     assert (KeptSite.objects.count(), stored(site)) == (0, {"/a"})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corpus import public_web
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.factories import LIGHTHOUSE
@@ -55,9 +55,9 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
 
 
 def crawl(url: str) -> Job:
-    kept, _ = add_site(url, SiteLimits(), collection=Collection.objects.named("default"))
+    kept, _ = add_site(url, SiteLimits(), collection=Collection.objects.get_named("default"))
     job = refresh_site(kept.pk)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     return job
 

@@ -238,7 +238,7 @@ def by_words() -> QuerySet[Any]:
 
 
 def by_metadata() -> QuerySet[Any]:
-    return Document.objects.satisfying(
+    return Document.objects.matching_filter(
         parse_filter({"type": "eq", "key": "metadata.team", "value": "harbour"})
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document
 from corpus.sources import configuration
 from corpus.watched.sources import sync_source
@@ -35,7 +35,7 @@ def test_the_documented_source_is_mirrored(
     def sync(**days: str) -> dict[str, str]:
         rows = ({"day": day, "text": text, "changed": text[:9]} for day, text in days.items())
         journal.write_text("\n".join(map(json.dumps, rows)))
-        assert advance_job(sync_source("diary").pk)
+        assert run_job_slice(sync_source("diary").pk)
         return dict(Document.objects.values_list("title", "raw_text"))
 
     assert sync(monday=LIGHTHOUSE) == {"monday": LIGHTHOUSE}

@@ -13,8 +13,8 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from corpus.ingestion.files import SyncOptions
-from corpus.jobs.run import advance_job
+from corpus.ingestion.file_sync import SyncOptions
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, WatchedFolder
 from pkb.backup.export import export_to
@@ -199,7 +199,7 @@ def test_jobs_and_folders_of_elsewhere_read_nothing_here(
     assert not WatchedFolder.objects.exists()
     retry_job(Job.objects.get(status=Job.Status.FAILED).pk)
     for job in Job.objects.all():
-        assert advance_job(job.pk)
+        assert run_job_slice(job.pk)
         job.refresh_from_db()
         assert job.status == Job.Status.FAILED
         assert "outside of the folder" in job.errors[0]["reason"]

@@ -14,25 +14,25 @@ from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
 from corpus.errors import PathIngestionOff
-from corpus.ingestion import sent_files
-from corpus.ingestion.files import SyncOptions
-from corpus.ingestion.sent_files import drop_file, drop_noted
+from corpus.ingestion import uploaded_files
+from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.uploaded_files import delete_dropped_files, delete_upload
 from corpus.invariants.files import find_in_files
 from corpus.jobs.kinds.sync import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, DroppedFile, Job
-from corpus.models.installations import ELSEWHERE, Installation
+from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
 from corpus.queue import (
     DROP_FILES,
     FILL_PRIORITY,
     HOME_QUEUE,
     QUEUE,
     enqueue_job,
-    own_queues,
     read_backlog,
+    served_queues,
 )
 from corpus.roots.allowed import AllowedPath
-from corpus.roots.names import uploads_folder
+from corpus.roots.shown_paths import uploads_folder
 from corpus.watched.folders import watch_folder
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError
@@ -53,7 +53,7 @@ def on_host(settings: Any, tmp_path: Path, cheap_model: None, empty_queue: None)
         settings.DATA_DIR.mkdir(exist_ok=True)
 
     go("first")
-    assert Installation.objects.claim_home()
+    assert Installation.objects.claim_files()
     return go
 
 
@@ -77,9 +77,9 @@ def test_jobs_that_read_files_are_for_workers_of_the_host_that_has_them(
     enqueue_job(Job.objects.create(kind=Job.Kind.EDIT, collection=collection).pk)
     assert (waiting(HOME_QUEUE), waiting(QUEUE)) == (["corpus.run_job"], ["corpus.run_job"])
     # What nobody here can do is told as waiting all the same.
-    assert own_queues() == [QUEUE, HOME_QUEUE]
+    assert served_queues() == [QUEUE, HOME_QUEUE]
     on_host("second")
-    assert own_queues() == [QUEUE]
+    assert served_queues() == [QUEUE]
     assert read_backlog().waiting_count == 2
 
 
@@ -89,7 +89,7 @@ def test_elsewhere_texts_come_in_and_no_file_is_kept(
     assert send_file().kept_file
     Document.objects.all().delete()
     on_host("second")
-    assert not Installation.objects.claim_home()
+    assert not Installation.objects.claim_files()
     document = send_file()
     assert (document.kept_file, document.status) == ("", "completed")
     file = SimpleUploadedFile("coast.txt", LIGHTHOUSE.encode())
@@ -117,11 +117,11 @@ def test_a_document_that_is_deleted_elsewhere_loses_its_file_at_home(
         delete_document(document.pk)
     assert waiting(HOME_QUEUE) == [DROP_FILES]
     # What another host finds of it is nothing, and no reason to forget it.
-    assert drop_noted(should_stop=never)
+    assert delete_dropped_files(should_stop=never)
     on_host("first")
     DroppedFile.objects.bulk_create([DroppedFile(folder=name) for name in ("../first", "host")])
     assert kept.is_file()
-    assert drop_noted(should_stop=never)
+    assert delete_dropped_files(should_stop=never)
     assert not kept.parent.exists()
     assert (uploads_folder() / "host" / "mark").is_file()
     assert not DroppedFile.objects.exists()
@@ -134,7 +134,7 @@ def never() -> bool:
 def test_whatever_is_deleted_elsewhere_is_one_task_and_lost_by_no_kill(
     on_host: Go, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    monkeypatch.setattr(sent_files, "DROPPED_AT_ONCE", 2)
+    monkeypatch.setattr(uploaded_files, "DROPPED_AT_ONCE", 2)
     sent = [send_file(f"House {number} has {number} windows to the sea.") for number in range(5)]
     folders = sorted((uploads_folder() / each.kept_file).parent for each in sent)
     on_host("second")
@@ -150,14 +150,14 @@ def test_whatever_is_deleted_elsewhere_is_one_task_and_lost_by_no_kill(
     with monkeypatch.context() as killed:
         killed.setattr("shutil.rmtree", removing(folders[1]))
         with pytest.raises(KeyboardInterrupt):
-            drop_noted(should_stop=never)
+            delete_dropped_files(should_stop=never)
     assert [each.is_dir() for each in folders] == [False, False, True, True, True]
     assert DroppedFile.objects.count() == 5
     # A turn ends with what was looked at by then.
     turns = iter([False, True])
-    assert not drop_noted(should_stop=lambda: next(turns))
+    assert not delete_dropped_files(should_stop=lambda: next(turns))
     assert DroppedFile.objects.count() == 3
-    assert drop_noted(should_stop=never)
+    assert delete_dropped_files(should_stop=never)
     assert not any(each.exists() for each in folders)
     assert not DroppedFile.objects.exists()
 
@@ -200,8 +200,8 @@ def test_hosts_that_share_the_folder_of_uploads_are_one(
 ) -> None:
     on_host("second")
     (tmp_path / "second" / "uploads").symlink_to(tmp_path / "first" / "uploads")
-    assert Installation.objects.claim_home()
-    assert own_queues() == [QUEUE, HOME_QUEUE]
+    assert Installation.objects.claim_files()
+    assert served_queues() == [QUEUE, HOME_QUEUE]
 
 
 def test_files_move_to_another_host_when_it_is_said(on_host: Go) -> None:
@@ -209,7 +209,7 @@ def test_files_move_to_another_host_when_it_is_said(on_host: Go) -> None:
     on_host("second")
     with pytest.raises(CommandError) as told:
         run("home")
-    assert str(told.value) == ELSEWHERE
+    assert str(told.value) == FILES_ON_OTHER_HOST
     run("home", "--here")
     on_host("first")
     with pytest.raises(CommandError):
@@ -226,8 +226,8 @@ def test_what_is_dropped_is_a_sent_file_and_no_path_that_leads_out_again(
         path.parent.mkdir(parents=True)
         path.touch()
     for path in (other, sent.parent / ".." / ".." / "notes" / "a.txt", sent.parent / ".." / "a"):
-        drop_file(path)
+        delete_upload(path)
     assert other.exists()
     assert sent.exists()
-    drop_file(sent)
+    delete_upload(sent)
     assert not sent.parent.exists()

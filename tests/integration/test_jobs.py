@@ -14,15 +14,15 @@ from psycopg.conninfo import make_conninfo
 
 from corpus.embedders import get_embedder
 from corpus.errors import BackendError, JobNotFound, JobStateConflict
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.sync import start_sync
-from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, held, runner
-from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, job_lock, register_runner
+from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import (
+    cancel_abandoned_jobs,
     cancel_job,
-    close_left_behind,
-    enqueue_left_behind,
+    requeue_abandoned_jobs,
     retry_job,
 )
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
@@ -51,7 +51,7 @@ def waiting(job: Job) -> int:
 def test_a_job_runs_to_its_end(folder: Path, collection: Collection) -> None:
     job = start(folder, collection)
     assert (job.status, job.started_at, waiting(job)) == (Job.Status.QUEUED, None, 1)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.status, job.stage) == (Job.Status.SUCCEEDED, Job.Stage.ENDED)
     assert (job.total, job.done, job.failed) == (4, 4, 0)
@@ -63,19 +63,19 @@ def test_a_job_runs_to_its_end(folder: Path, collection: Collection) -> None:
 
 def test_a_finished_job_is_not_run_again(folder: Path, collection: Collection) -> None:
     job = start(folder, collection)
-    advance_job(job.pk)
-    assert advance_job(job.pk)
-    assert advance_job(uuid4())
+    run_job_slice(job.pk)
+    assert run_job_slice(job.pk)
+    assert run_job_slice(uuid4())
     assert job.items.count() == 4
 
 
 def test_a_turn_that_is_over_leaves_the_rest(folder: Path, collection: Collection) -> None:
     job = start(folder, collection)
     turns = iter([False, True])
-    assert not advance_job(job.pk, is_turn_over=lambda: next(turns))
+    assert not run_job_slice(job.pk, is_slice_over=lambda: next(turns))
     job.refresh_from_db()
     assert (job.status, job.done) == (Job.Status.RUNNING, 1)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
 
 
 def test_an_item_is_claimed_once_while_its_runner_lives(
@@ -83,11 +83,11 @@ def test_an_item_is_claimed_once_while_its_runner_lives(
 ) -> None:
     job = start(folder, collection)
     begin_job(job.pk)
-    with runner() as first, runner() as second:
+    with register_runner() as first, register_runner() as second:
         claims = [claim_item(job.pk, number=number) for number in (first, second, first, second)]
         assert len({item.pk for item in claims if item is not None}) == 4
         assert claim_item(job.pk, number=first) is None
-    with runner() as third:
+    with register_runner() as third:
         again = claim_item(job.pk, number=third)
         assert again is not None
         assert again.attempts == 2
@@ -98,7 +98,7 @@ def test_an_item_begun_three_times_is_quarantined(folder: Path, collection: Coll
     begin_job(job.pk)
     poison = job.items.order_by("pk")[0]
     job.items.filter(pk=poison.pk).update(attempts=MAX_ATTEMPTS)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     poison.refresh_from_db()
     assert poison.status == JobItem.Status.QUARANTINED
@@ -111,13 +111,13 @@ def test_an_item_begun_three_times_is_quarantined(folder: Path, collection: Coll
 def test_retry_takes_up_what_failed_only(folder: Path, collection: Collection) -> None:
     (folder / "4.txt").write_bytes(b"")
     job = start(folder, collection)
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     (folder / "4.txt").write_text("It is mended now, and has a text worth keeping.")
     retried = retry_job(job.pk)
     assert (retried.status, retried.done, retried.failed) == (Job.Status.QUEUED, 4, 0)
     assert waiting(job) == 1
     assert list(find_violations()) == []
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.status, job.total, job.done) == (Job.Status.SUCCEEDED, 5, 5)
     assert list(find_violations()) == []
@@ -133,13 +133,13 @@ def test_a_cancelled_job_stops_between_files_and_can_be_retried(
             cancel_job(job.pk) if Job.objects.unfinished().filter(pk=job.pk) else None
         return False
 
-    assert advance_job(job.pk, should_stop=cancel_after_one)
+    assert run_job_slice(job.pk, should_stop=cancel_after_one)
     job.refresh_from_db()
     assert (job.status, job.done) == (Job.Status.CANCELLED, 1)
     assert Document.objects.count() == 1
     assert list(find_violations()) == []
     retry_job(job.pk)
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == (Job.Status.SUCCEEDED, 4)
 
@@ -148,7 +148,7 @@ def test_what_does_not_fit_the_state_is_a_conflict(folder: Path, collection: Col
     job = start(folder, collection)
     with pytest.raises(JobStateConflict):
         retry_job(job.pk)
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     for verb in (retry_job, cancel_job):
         with pytest.raises(JobStateConflict):
             verb(job.pk)
@@ -160,8 +160,8 @@ def test_a_job_left_behind_is_queued_again_once(folder: Path, collection: Collec
     job = start(folder, collection)
     begin_job(job.pk)
     ProcrastinateJob.objects.all()._raw_delete("default")  # the queue's row went with its worker
-    enqueue_left_behind()
-    enqueue_left_behind()
+    requeue_abandoned_jobs()
+    requeue_abandoned_jobs()
     assert waiting(job) == 1
 
 
@@ -192,9 +192,9 @@ def test_a_job_that_somebody_holds_is_left_to_them(
     job = start(folder, collection)
     key = int.from_bytes(job.pk.bytes[:8], signed=True)
     elsewhere.execute("SELECT pg_advisory_lock(%s)", [key])
-    with held(job.pk) as is_mine:
+    with job_lock(job.pk) as is_mine:
         assert not is_mine
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert job.status == Job.Status.QUEUED
 
@@ -203,7 +203,7 @@ def test_the_job_of_a_killed_command_is_ended(folder: Path, collection: Collecti
     job = start(folder, collection, background=False)
     begin_job(job.pk)
     assert Document.objects.filter(status="pending").count() == 4
-    close_left_behind()
+    cancel_abandoned_jobs()
     job.refresh_from_db()
     assert job.status == Job.Status.CANCELLED
     assert not Document.objects.exists()
@@ -216,12 +216,12 @@ def test_a_file_that_kills_the_command_each_time_is_put_aside(
     for _ in range(MAX_ATTEMPTS):
         job = start(folder, collection, background=False)
         begin_job(job.pk)
-        with runner() as number:
+        with register_runner() as number:
             item = claim_item(job.pk, number=number)
             assert item is not None
             job.items.exclude(pk=item.pk).delete()
             Job.objects.filter(pk=job.pk).update(total=1)
-        close_left_behind()
+        cancel_abandoned_jobs()
     last = start(folder, collection, background=False)
     begin_job(last.pk)
     assert max(last.items.values_list("attempts", flat=True)) >= 1
@@ -230,7 +230,7 @@ def test_a_file_that_kills_the_command_each_time_is_put_aside(
 def test_a_collection_takes_its_jobs_along(folder: Path, collection: Collection) -> None:
     job = start(folder, collection)
     collection.delete()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert not Job.objects.exists()
 
 
@@ -273,7 +273,7 @@ def test_a_document_without_vectors_is_stored_and_completed_by_a_job(
     assert (job.kind, waiting(job)) == (Job.Kind.EMBED, 1)
     assert list(find_violations()) == []
     embedder.is_down = False
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     document.refresh_from_db()
     assert document.status == Document.Status.COMPLETED
     assert Embedding.objects.count() == stored.chunk_count
@@ -289,7 +289,7 @@ def test_the_vectors_of_batches_that_worked_are_kept(
     assert stored.embedded_count == Embedding.objects.count() == 2
     inputs = set(Embedding.objects.values_list("input_sha256", flat=True))
     embedder.is_down = False
-    advance_job(Job.objects.get().pk)
+    run_job_slice(Job.objects.get().pk)
     assert Embedding.objects.count() == stored.chunk_count > 2
     # The job makes the same inputs from the stored rows: nothing is encoded a second time.
     again = ingest(long_text(6) + " One more.", source_uri="note:2")
@@ -303,14 +303,14 @@ def test_a_model_that_stays_away_fails_the_job_and_retry_mends_it(
     ingest(LIGHTHOUSE)
     job = Job.objects.get()
     for _ in range(MAX_ATTEMPTS - 1):
-        assert not advance_job(job.pk)
-    assert advance_job(job.pk)
+        assert not run_job_slice(job.pk)
+    assert run_job_slice(job.pk)
     document = Document.objects.get()
     assert (document.status, document.error) == (Document.Status.FAILED, "the model is gone")
     assert list(find_violations()) == []
     embedder.is_down = False
     retry_job(job.pk)
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     document.refresh_from_db()
     assert document.status == Document.Status.COMPLETED
     assert document.error == ""

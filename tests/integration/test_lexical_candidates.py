@@ -121,12 +121,12 @@ def test_what_a_filter_leaves_is_ranked_as_if_all_of_it_were_scored(
     halves = Chunk.objects.ranked(every).filter(tags__name="first")
     expected = list(halves.values_list("document__title", flat=True)[:4])
     retriever = HybridRetriever(alpha=0.5, candidate_count=4)
-    for budget, most_compared in [(100, 100), (8, 100), (2, 100), (2, 0)]:
+    for budget, exact_scan_limit in [(100, 100), (8, 100), (2, 100), (2, 0)]:
         monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", budget)
         monkeypatch.setattr(hybrid, "CANDIDATE_BUDGET", budget)
-        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", most_compared)
+        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_scan_limit)
         found = retriever.retrieve(query, limit=4, mode="lexical").passages
-        assert [passage.title for passage in found] == expected, (budget, most_compared)
+        assert [passage.title for passage in found] == expected, (budget, exact_scan_limit)
 
 
 def test_what_a_filter_leaves_is_found_once(rows: Collection) -> None:
@@ -160,7 +160,7 @@ def test_the_order_is_that_of_all_chunks_with_the_words(rows: Collection) -> Non
 def read_narrow(query: LexicalQuery) -> LexicalQuery:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical, "CANDIDATE_BUDGET", 2)
-        return read("stone river granary", Collection.objects.named("rows"))
+        return read("stone river granary", Collection.objects.get_named("rows"))
 
 
 def test_pages_are_taken_to_be_in_memory_on_any_server(collection: Collection) -> None:
@@ -182,7 +182,7 @@ def test_a_word_counts_as_often_as_it_stands_in_a_chunk(collection: Collection) 
             end_char=len(text), text=text, token_count=number + 3,
         )  # fmt: skip
     query = read("quarry o'clock", collection)
-    found = Chunk.objects.weighed(query).order_by("ordinal").values_list("bm25", flat=True)  # type: ignore[misc]
+    found = Chunk.objects.with_bm25(query).order_by("ordinal").values_list("bm25", flat=True)  # type: ignore[misc]
     assert query.words == ("quarri",)
     for number, score in zip(times, found, strict=True):
         length = 1 - B + B * (number + 3) / query.mean_tokens

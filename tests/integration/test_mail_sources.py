@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job
 from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail import imap, maildir, mbox
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 def sync(settings: Any, source: SourceSettings, **options: Any) -> Job:
     settings.PKB_SOURCES = [source]
     job = sync_source(source.name, **options)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     return job
 

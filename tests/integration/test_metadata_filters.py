@@ -48,7 +48,7 @@ def comparisons(draw: Any) -> dict[str, Any]:
 
 
 def store(found: list[dict[str, Any]]) -> None:
-    collection = Collection.objects.named("default")
+    collection = Collection.objects.get_named("default")
     Document.objects.bulk_create(
         Document(collection=collection, metadata=metadata) for metadata in found
     )
@@ -66,7 +66,7 @@ def plainly_found(comparison: dict[str, Any]) -> set[Any]:
 
 
 def found(comparison: dict[str, Any]) -> set[Any]:
-    rows = Document.objects.satisfying(parse_filter(comparison))
+    rows = Document.objects.matching_filter(parse_filter(comparison))
     return set(rows.values_list("pk", flat=True))
 
 
@@ -99,7 +99,7 @@ def test_equality_is_looked_up_in_the_index(collection: Collection, op: str, val
         cursor.execute("ANALYZE corpus_document")
         cursor.execute("SET LOCAL enable_seqscan = off")
     wanted = parse_filter({"type": op, "key": "a", "value": value})
-    plan = Document.objects.satisfying(wanted).explain(analyze=True)
+    plan = Document.objects.matching_filter(wanted).explain(analyze=True)
     assert "Bitmap Index Scan on document_metadata" in plan
     # Had the index been read as a whole, every row would be compared again.
     assert "Rows Removed by Index Recheck" not in plan

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from pydantic import SecretStr
 
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Chunk, Document, Job, JobItem
 from corpus.sources import web_client
@@ -36,7 +36,7 @@ def configure(settings: Any, served: Paperless, **changed: Any) -> None:
 
 def sync(**options: Any) -> Job:
     job = sync_source("office", **options)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     return job
 
@@ -248,7 +248,7 @@ def test_one_document_that_cannot_be_read_keeps_its_last_version(paperless: Pape
     assert stored()["2"].startswith("Letter of the 2.")
     assert Document.objects.get(source_uri__endswith="/2").status == "completed"
     paperless.broken.clear()
-    assert advance_job(retry_job(job.pk).pk)
+    assert run_job_slice(retry_job(job.pk).pk)
     assert outcomes(job) == ["replaced", "replaced", "unchanged"]
     assert stored()["2"].startswith(BAKERY[:20])
     assert list(find_violations()) == []
@@ -302,7 +302,7 @@ def test_a_job_that_was_broken_off_goes_on_to_the_exact_mirror(paperless: Paperl
     fill(paperless, 4)
     job = sync_source("office")
     turns = iter([False, True])
-    assert not advance_job(job.pk, is_turn_over=lambda: next(turns))
+    assert not run_job_slice(job.pk, is_slice_over=lambda: next(turns))
     assert 0 < len(stored()) < 4
     assert list(find_violations()) == []
     # Another process, which has listed nothing.
@@ -310,7 +310,7 @@ def test_a_job_that_was_broken_off_goes_on_to_the_exact_mirror(paperless: Paperl
 
     source._close(job.pk)
     del paperless.documents[4], paperless.files[4]
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job = sync()
     assert sorted(stored()) == ["1", "2", "3"]
     assert list(find_violations()) == []
@@ -354,7 +354,7 @@ def test_a_source_that_is_due_is_synced_once(paperless: Paperless, settings: Any
     start_due_syncs()
     start_due_syncs()
     job = Job.objects.get()
-    advance_job(job.pk)
+    run_job_slice(job.pk)
     start_due_syncs()
     assert Job.objects.count() == 1
     Job.objects.update(created_at=job.created_at.replace(year=job.created_at.year - 1))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import DataError, connection, transaction
 
-from corpus.access.principal import NOBODY, acting_as
+from corpus.access.principal import ANONYMOUS, acting_as
 from corpus.models import Collection
 from corpus.postgres.prepared import fetch_prepared
 
@@ -58,14 +58,14 @@ def test_it_goes_on_after_a_transaction_that_failed() -> None:
 def test_each_call_is_for_who_acts_then() -> None:
     seen = "SELECT current_setting('pkb.principal')"
     assert fetch_prepared(seen, []) == [("*",)]
-    with acting_as(NOBODY):
+    with acting_as(ANONYMOUS):
         assert fetch_prepared(seen, []) == [("",)]
     assert fetch_prepared(seen, []) == [("*",)]
 
 
 @pytest.mark.parametrize("address", ["default", "default@"])
 def test_a_collection_to_write_is_the_one_that_is_found(address: str) -> None:
-    found, written = Collection.objects.named(address), Collection.objects.named_to_write(address)
+    found, written = Collection.objects.get_named(address), Collection.objects.get_writable(address)
     columns = [field.attname for field in Collection._meta.concrete_fields]
     assert [getattr(found, name) for name in columns] == [
         getattr(written, name) for name in columns

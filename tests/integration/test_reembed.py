@@ -18,8 +18,8 @@ from corpus.ingestion.vectors import complete_document
 from corpus.invariants import find_violations
 from corpus.jobs.kinds import reembed
 from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
-from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, runner
-from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
+from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Document, Embedding, Job
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
@@ -83,7 +83,7 @@ def run(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 def finish(job: Job | None) -> None:
     assert job is not None
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
 
 
 def model_of(collection: Collection) -> tuple[str, int, str, int | None]:
@@ -158,7 +158,7 @@ def test_switch_refuses_while_vectors_lack(notes: Collection) -> None:
 def test_switch_refuses_where_it_cannot_keep_up(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembed, "bring_vectors", lambda document, model: 0)
+    monkeypatch.setattr(reembed, "add_missing_vectors", lambda document, model: 0)
     with pytest.raises(ModelNotReady, match="chunks of 'notes'"):
         switch_model(notes, NEW)
     assert model_of(notes) == (OLD, 64, "", None)
@@ -185,7 +185,7 @@ def test_a_failed_job_is_taken_up_by_retry(
         job = start_reembed(notes, NEW)
         assert job is not None
     job.items.update(attempts=MAX_ATTEMPTS)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.status, job.failed) == ("failed", 3)
     assert set(notes.documents.values_list("status", flat=True)) == {"completed"}
@@ -198,7 +198,7 @@ def test_a_job_that_was_begun_is_gone_on_with(notes: Collection, encoded: list[s
     job = start_reembed(notes, NEW)
     assert job is not None
     begin_job(job.pk)
-    with runner() as number:
+    with register_runner() as number:
         assert claim_item(job.pk, number=number) is not None
     assert start_reembed(notes, NEW) == job
     assert run("--model", NEW)[0] == 0
@@ -214,7 +214,7 @@ def test_a_cancelled_job_leaves_what_it_brought(notes: Collection) -> None:
     job = start_reembed(notes, NEW)
     assert job is not None
     turns = iter([False, True])
-    advance_job(job.pk, is_turn_over=lambda: next(turns))
+    run_job_slice(job.pk, is_slice_over=lambda: next(turns))
     cancel_job(job.pk)
     assert 0 < count_lacking(notes, NEW) < count_chunks(notes)
     assert set(notes.documents.values_list("status", flat=True)) == {"completed"}

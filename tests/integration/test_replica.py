@@ -11,13 +11,13 @@ from django.conf import settings as configured
 from django.db import InternalError, OperationalError, connection, connections
 from pydantic import SecretStr
 
-from corpus.access.principal import NOBODY, Principal, acting_as
+from corpus.access.principal import ANONYMOUS, Principal, acting_as
 from corpus.catalogue import delete_document
 from corpus.models import Collection, Document
 from corpus.postgres import snapshot as module
 from corpus.postgres import standby as standby_module
-from corpus.postgres.snapshot import count_reads, read_evidence
-from corpus.postgres.standby import REPLICA, Reason, ask_standing, read_position
+from corpus.postgres.snapshot import count_reads, read_in_snapshot
+from corpus.postgres.standby import REPLICA, Reason, check_standby, read_position
 from corpus.vector_index import ensure_vector_index
 from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION, OWNER
@@ -78,7 +78,7 @@ def standby(
     with django_db_blocker.unblock(), databases_of(*servers):
         ensure_vector_index(model="hashing-64", dimension=64)
         Collection.objects.update(embedding_model="hashing-64", dimension=64)
-        ingest_text_of(Collection.objects.named("default"))(LIGHTHOUSE)
+        ingest_text_of(Collection.objects.get_named("default"))(LIGHTHOUSE)
         yield servers[1]
         Document.objects.all().delete()
     module._Pause.ends = 0.0
@@ -136,7 +136,7 @@ def is_on_standby() -> bool:
 
 def test_a_search_reads_the_standby_and_what_is_acknowledged(standby: EmbeddedPostgres) -> None:
     assert find() == (1, True)
-    assert read_evidence(is_on_standby)
+    assert read_in_snapshot(is_on_standby)
     # Only meanwhile, and only outside of a transaction that may have written.
     assert not is_on_standby()
     delete_document(Document.objects.get().pk)
@@ -177,7 +177,7 @@ def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres
     standby.stop()
     try:
         assert find() == (1, False)
-        assert module.why_paused() is Reason.UNREACHABLE
+        assert module.pause_reason() is Reason.UNREACHABLE
         shown = standby_shown()
         assert (shown["reason"], shown["behind_bytes"]) == ("unreachable", None)
     finally:
@@ -194,17 +194,17 @@ def test_a_server_that_is_no_standby_is_not_read(
     settings.PKB_REPLICA_WAIT_MS = 0
     primary, _ = servers
     with django_db_blocker.unblock(), databases_of(primary, primary):
-        assert ask_standing(read_position()).reason is Reason.NOT_A_STANDBY
+        assert check_standby(read_position()).reason is Reason.NOT_A_STANDBY
 
 
 def test_rows_are_shown_to_their_own_on_the_standby_too(standby: EmbeddedPostgres) -> None:
     def count() -> tuple[int, bool]:
         return Document.objects.count(), is_on_standby()
 
-    assert read_evidence(count) == (1, True)
-    for stranger in (NOBODY, Principal(user_id=10**9)):
+    assert read_in_snapshot(count) == (1, True)
+    for stranger in (ANONYMOUS, Principal(user_id=10**9)):
         with acting_as(stranger):
-            assert read_evidence(count) == (0, True)
+            assert read_in_snapshot(count) == (0, True)
 
 
 def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
@@ -214,8 +214,8 @@ def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
     connections[REPLICA].settings_dict["USER"] = SUPERUSER
     connections[REPLICA].close()
     try:
-        assert not read_evidence(is_on_standby)
-        assert module.why_paused() is Reason.UNSAFE_ROLE
+        assert not read_in_snapshot(is_on_standby)
+        assert module.pause_reason() is Reason.UNSAFE_ROLE
         assert find() == (1, False)
     finally:
         connections[REPLICA].settings_dict["USER"] = APPLICATION
@@ -228,7 +228,7 @@ def test_a_standby_of_what_the_primary_was_before_a_restore_is_not_read(
     restored = needed.replace("left(pg_walfile_name", "'00000009' || left(pg_walfile_name")
     monkeypatch.setattr(standby_module, "_NEEDED", restored)
     assert find() == (1, False)
-    assert module.why_paused() is Reason.OTHER_TIMELINE
+    assert module.pause_reason() is Reason.OTHER_TIMELINE
 
 
 def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
@@ -238,7 +238,7 @@ def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
         with pytest.raises(InternalError, match="read-only"):
             cursor.execute("DELETE FROM corpus_document")
     # Rows that came from it are the primary's.
-    document = read_evidence(Document.objects.get)
+    document = read_in_snapshot(Document.objects.get)
     document.title = "Coast"
     document.save(update_fields=["title"])
     assert Document.objects.get().title == "Coast"
@@ -268,12 +268,12 @@ def test_a_statement_that_took_too_long_on_the_standby_is_not_begun_anew_on_the_
             cursor.execute("SELECT pg_sleep(5)")
 
     with pytest.raises(OperationalError) as told:
-        read_evidence(take_long)
+        read_in_snapshot(take_long)
     assert asked == [True]
     # The next search need not take as long: it reads the primary.
-    assert module.why_paused() is Reason.FAILED
+    assert module.pause_reason() is Reason.FAILED
     with pytest.raises(OperationalError) as of_primary:
-        read_evidence(take_long)
+        read_in_snapshot(take_long)
     assert asked == [True, False]
     assert str(told.value) == str(of_primary.value)
     assert told.value.__cause__.__class__ is of_primary.value.__cause__.__class__
@@ -291,9 +291,9 @@ def test_what_a_lost_connection_cut_short_is_read_on_the_primary(
                 cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return "read"
 
-    assert read_evidence(be_cut_off_there) == "read"
+    assert read_in_snapshot(be_cut_off_there) == "read"
     assert asked == [True, False]
-    assert module.why_paused() is Reason.UNREACHABLE
+    assert module.pause_reason() is Reason.UNREACHABLE
 
 
 def test_a_primary_that_does_not_tell_where_it_is_is_read_itself(
@@ -302,6 +302,6 @@ def test_a_primary_that_does_not_tell_where_it_is_is_read_itself(
     monkeypatch.setattr(standby_module, "_NEEDED", "SELECT pg_not_there()")
     assert find() == (1, False)
     # It is no fault of the standby.
-    assert module.why_paused() is None
+    assert module.pause_reason() is None
     shown = standby_shown()
     assert (shown["is_used"], shown["behind_bytes"]) == (False, None)

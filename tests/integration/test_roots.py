@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.sync import plan_sync, start_sync
-from corpus.jobs.run import advance_job, begin_job
+from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
-from corpus.roots.names import matching, shown_address, shown_path
+from corpus.roots.shown_paths import matching, shown_path, shown_uri
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +68,7 @@ def test_a_link_put_in_place_before_the_worker_reads_is_not_followed(
 ) -> None:
     job = listed(root, collection, is_asked_over_http=is_asked_over_http)
     swap(root, swapped)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert not Chunk.objects.filter(text__contains="vault").exists()
     seen = outcomes(job)
     broken = "a.md" if swapped == "notes/a.md" else "b.txt"
@@ -83,11 +83,11 @@ def test_the_mirrored_folder_itself_is_not_followed_as_a_link(
 ) -> None:
     job = listed(root, collection)
     swap(root, "notes")
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     reason = ("failed", "Symbolic links are not followed.")
     assert outcomes(job) == {"a.md": reason, "b.txt": reason}
     later = start_sync(collection, SyncOptions.from_json(job.arguments))
-    assert advance_job(later.pk)
+    assert run_job_slice(later.pk)
     later.refresh_from_db()
     assert later.errors == [{"path": "", "reason": "There is no inside/notes."}]
     assert not Chunk.objects.exists()
@@ -121,9 +121,9 @@ def test_a_root_that_is_not_allowed_any_more_is_not_read(
     begun = listed(root, collection)
     queued = start_sync(collection, SyncOptions.from_json(begun.arguments))
     settings.PKB_INGEST_ROOTS = []
-    assert advance_job(begun.pk)
+    assert run_job_slice(begun.pk)
     assert {outcome for outcome, _ in outcomes(begun).values()} == {"failed"}
-    assert advance_job(queued.pk)
+    assert run_job_slice(queued.pk)
     queued.refresh_from_db()
     assert queued.errors == [{"path": "", "reason": "There is no notes."}]
     assert not Chunk.objects.exists()
@@ -138,7 +138,7 @@ def test_a_folder_renamed_after_listing_loses_nothing(root: Path, collection: Co
     job = start_sync(collection, options)
     begin_job(job.pk)
     (root / "notes" / "deep").rename(root / "notes" / "moved")
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert outcomes(job)["b.txt"] == ("failed", "No such file or directory")
     assert identities() == before
     again = sync_tree(root / "notes", collection=collection)
@@ -167,7 +167,7 @@ def test_a_folder_renamed_while_it_is_walked_loses_nothing(
 
     plan_sync(job, should_stop=rename_once)
     job.refresh_from_db()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert outcomes(job)["deep"] == ("failed", "No such file or directory")
     assert identities() == before
     again = sync_tree(root / "notes", collection=collection)
@@ -183,7 +183,7 @@ def test_a_file_that_went_while_a_job_ran_goes_with_the_next(
     job = start_sync(collection, SyncOptions(paths=(str(root / "notes"),), mirror=True))
     begin_job(job.pk)
     (root / "notes" / "a.md").unlink()
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     assert identities() == before
     again = sync_tree(root / "notes", collection=collection)
     assert outcomes(again)["a.md"] == ("removed", "")
@@ -210,7 +210,7 @@ def test_what_is_compared_is_what_is_shown(
         uri = Path(path).as_uri() if path else "file:///srv/inbox/given.md"
         row = Document.objects.create(collection=collection, file_path=path, source_uri=uri)
         shown = {
-            "file_path": shown_path(path), "source_uri": shown_address(uri, file_path=path),
+            "file_path": shown_path(path), "source_uri": shown_uri(uri, file_path=path),
         }  # fmt: skip
         for column, value in shown.items():
             found = Document.objects.filter(matching(column, "exact", value))

@@ -12,7 +12,7 @@ from corpus.errors import InvalidInput, RuleIsSet
 from corpus.ingestion import Attributes, ingest_file, ingest_text, reingest_document
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit import start_tagging
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Rule
 from corpus.rules import (
@@ -195,7 +195,7 @@ def test_a_rule_is_applied_to_what_is_there_by_a_job(ingest: Ingest) -> None:
     ingest(BAKERY)
     applied = rule(words="lighthouse", tags=["tower"])
     (job,) = start_tagging(applied)
-    assert advance_job(job.pk)
+    assert run_job_slice(job.pk)
     job.refresh_from_db()
     assert (job.total, job.done) == (1, 1)
     assert [tags_of(each.document_id) for each in towers] == [{"tower"}, {"old", "tower"}]
@@ -220,7 +220,9 @@ def test_a_new_document_goes_into_the_collection_of_a_rule(
     add_rule({"name": "a", "words": ["lighthouse"], "collection": "coast", "tags": ["tower"]})
 
     def send(text: str, into: Collection = collection, **attributes: Any) -> Any:
-        return ingest_text(text, collection=into, attributes=Attributes(**attributes), place=True)
+        return ingest_text(
+            text, collection=into, attributes=Attributes(**attributes), apply_routing=True
+        )
 
     there = ingest(BAKERY, source_uri="a")
     assert send(LIGHTHOUSE).collection == "coast"

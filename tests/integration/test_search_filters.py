@@ -257,7 +257,7 @@ def test_the_nearest_that_pass_come_first(
     """Against all vectors compared here: all of them, or by the index nearly all."""
     vector = EMBEDDER.embed_query("stone brewery")
     rows = Embedding.objects.filter(collection=crowd)
-    left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
+    left = rows.matching_filter(parse_filter(leaf("lte", "share", most)))
     distances = sorted(float(1 - row.vector @ vector) for row in left)
     vectors = vector[None]
     among = left.count()
@@ -292,7 +292,7 @@ def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
     vectors = EMBEDDER.embed_query("stone brewery")[None]
 
     def find(most: int) -> str:
-        left = rows.satisfying(parse_filter(leaf("lte", "share", most)))
+        left = rows.matching_filter(parse_filter(leaf("lte", "share", most)))
         among = left.count()
         with CaptureQueriesContext(connection) as asked:
             left.find_nearest(vectors, model=EMBEDDER.name, count=5, among=among)

@@ -38,7 +38,7 @@ def two_collections(ingest: Ingest) -> list[str]:
         ingest(BAKERY),
         other(BAKERY, tags=("coast",)),
     ]
-    Collection.objects.named("default").own_tags.create(name="unused")
+    Collection.objects.get_named("default").own_tags.create(name="unused")
     return [each.document_id for each in stored]
 
 
@@ -62,13 +62,15 @@ def names_of(model: type[Collection] | type[Tag]) -> list[str]:
 def counted() -> tuple[dict[str, tuple[int, int]], dict[str, tuple[int, int]]]:
     shown = ("name", "document_count", "chunk_count")
     return (
-        {name: tuple(n) for name, *n in Collection.objects.counted().values_list(*shown)},
-        {name: tuple(n) for name, *n in Tag.objects.counted_by_name().values_list(*shown)},
+        {name: tuple(n) for name, *n in Collection.objects.with_counts().values_list(*shown)},
+        {name: tuple(n) for name, *n in Tag.objects.counts_by_name().values_list(*shown)},
     )
 
 
 def test_collections_and_tags_are_counted_as_their_rows_are(two_collections: list[str]) -> None:
-    Document.objects.create(collection=Collection.objects.named("other"), source_uri="file:///a")
+    Document.objects.create(
+        collection=Collection.objects.get_named("other"), source_uri="file:///a"
+    )
     collections, tags = counted()
     assert (collections, tags) == plainly_counted()
     assert collections["default"][0] == 3
@@ -81,9 +83,9 @@ def test_collections_and_tags_are_counted_as_their_rows_are(two_collections: lis
 
 
 COUNTING = {
-    "tags": lambda: list(Tag.objects.counted()),
-    "tags by name": lambda: list(Tag.objects.counted_by_name()),
-    "collections": lambda: list(Collection.objects.counted()),
+    "tags": lambda: list(Tag.objects.with_counts()),
+    "tags by name": lambda: list(Tag.objects.counts_by_name()),
+    "collections": lambda: list(Collection.objects.with_counts()),
     "all": count_stored,
 }
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Cast
 from rest_framework.test import APIClient
 
 from corpus.filters import FilterError, parse_filter
-from corpus.ingestion.disk import read_file
+from corpus.ingestion.file_scan import read_file
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.times import EARLIEST, LATEST, is_storable_time

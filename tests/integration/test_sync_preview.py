@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, Job

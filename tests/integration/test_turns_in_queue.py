@@ -16,10 +16,18 @@ from accounts.authentication import principal_of
 from corpus import tasks
 from corpus.access.principal import SYSTEM, Principal, acting_as
 from corpus.catalogue import create_collection
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import Collection, Job
-from corpus.queue import FILL, HOME_QUEUE, QUEUE, RUN_JOB, enqueue_filling, enqueue_job, is_awaited
+from corpus.queue import (
+    FILL,
+    HOME_QUEUE,
+    QUEUE,
+    RUN_JOB,
+    enqueue_job,
+    enqueue_token_vectors,
+    has_waiting_tasks,
+)
 from tests.factories import BAKERY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue", "cheap_model")]
@@ -70,7 +78,7 @@ def test_makers_take_turns_as_long_as_their_jobs_go_on(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Each turn is over before a file of it was taken in: no job ends.
-    monkeypatch.setattr(tasks, "TURN_S", -1.0)
+    monkeypatch.setattr(tasks, "SLICE_S", -1.0)
     send("eve", 5)
     send("bob", 2)
     ran = [run_slice() for _ in range(6)]
@@ -82,7 +90,7 @@ def test_makers_take_turns_as_long_as_their_jobs_go_on(
 def test_a_job_that_rests_has_no_turns_to_make_up_for(
     send: Send, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "TURN_S", -1.0)
+    monkeypatch.setattr(tasks, "SLICE_S", -1.0)
     [resting] = send("eve", 1)
     send("bob", 1)
     ProcrastinateJob.objects.filter(args={"job_id": str(resting.pk)})._raw_delete("default")
@@ -100,9 +108,9 @@ def test_jobs_that_nobody_made_are_the_owners(send: Send) -> None:
 
 
 def test_token_vectors_stay_behind_whoever_has_many_jobs(send: Send) -> None:
-    enqueue_filling(Collection.objects.earliest("pk").pk)
-    assert not is_awaited()
+    enqueue_token_vectors(Collection.objects.earliest("pk").pk)
+    assert not has_waiting_tasks()
     send("eve", 30)
-    assert is_awaited()
+    assert has_waiting_tasks()
     assert [run_slice() for _ in range(30)] == ["eve"] * 30
     assert run_slice() == FILL

@@ -10,7 +10,7 @@ import pytest
 from django.db import OperationalError, connection, connections
 from numpy.typing import NDArray
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection
 from corpus.embedders import get_embedder
 from corpus.models import Embedding
@@ -69,7 +69,7 @@ def no_index(db: None) -> Iterator[None]:
 def test_writers_go_on_while_an_index_is_made() -> None:
     with ThreadPoolExecutor(1) as pool, other_connection() as first, other_connection() as second:
         first.execute(LOCK)  # the index waits for this writer
-        making = pool.submit(on_behalf(make_index))
+        making = pool.submit(bind_principal(make_index))
         wait_until(lambda: states() == [False])
         second.execute(LOCK)
         assert not making.done()
@@ -82,7 +82,7 @@ def test_writers_go_on_while_an_index_is_made() -> None:
 @pytest.mark.usefixtures("no_index")
 def test_many_who_ask_at_once_make_one() -> None:
     with ThreadPoolExecutor(4) as pool:
-        made = [pool.submit(on_behalf(make_index)) for _ in range(4)]
+        made = [pool.submit(bind_principal(make_index)) for _ in range(4)]
         for each in made:
             each.result(timeout=60)
     assert states() == [True]
@@ -94,9 +94,9 @@ def test_one_that_was_cut_off_is_made_anew() -> None:
         with other_connection() as writer:
             writer.execute(LOCK)
             with pytest.raises(OperationalError):
-                pool.submit(on_behalf(make_index), 500).result(timeout=60)
+                pool.submit(bind_principal(make_index), 500).result(timeout=60)
         assert states() == [False]
-        pool.submit(on_behalf(make_index)).result(timeout=60)
+        pool.submit(bind_principal(make_index)).result(timeout=60)
     assert states() == [True]
 
 

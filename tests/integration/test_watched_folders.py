@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 
 from corpus.invariants import find_violations
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job, WatchedFolder
 from corpus.roots.allowed import AllowedPath
 from corpus.watched import changes, watcher
@@ -66,7 +66,7 @@ def watching(watched: WatchedFolder, settings: Any) -> Iterator[None]:
 def work() -> bool:
     """Run the jobs that are queued, as a worker would."""
     for job in Job.objects.unfinished():
-        advance_job(job.pk)
+        run_job_slice(job.pk)
     return False
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_written_while_another_sync_runs_waits(
     # Listed as it was, and written when its turn comes.
     turns = iter([False])
     job = Job.objects.unfinished().get()
-    assert not advance_job(job.pk, is_turn_over=lambda: next(turns, True))
+    assert not run_job_slice(job.pk, is_slice_over=lambda: next(turns, True))
     late = Path(job.items.pending().get().path)
     late.write_text("Half a sen")
     work()
@@ -157,7 +157,7 @@ def test_what_changes_while_a_sync_runs_is_taken_in_by_one_after_it(
     old(folder / "a.md", LIGHTHOUSE)
     wait_until(lambda: Job.objects.unfinished().exists())
     job = Job.objects.unfinished().get()
-    advance_job(job.pk, should_stop=lambda: bool(job.items.count()))  # it is listed
+    run_job_slice(job.pk, should_stop=lambda: bool(job.items.count()))  # it is listed
     old(folder / "b.md", BAKERY)
     time.sleep(QUIET_S / 2)
     old(folder / "c.md", f"{BAKERY} And on Sundays, too.")
@@ -258,7 +258,7 @@ def test_a_folder_without_events_is_looked_at(
     folder: Path, watched: WatchedFolder, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.PKB_INGEST_ROOTS = [folder]
-    monkeypatch.setattr(changes, "tells_changes", lambda path: False)
+    monkeypatch.setattr(changes, "reports_changes", lambda path: False)
     monkeypatch.setattr(changes, "POLL_EVERY_S", 0.1)
     with watch_in_background():
         wait_until(lambda: WatchedFolder.objects.get().state == "polled")

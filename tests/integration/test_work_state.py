@@ -11,11 +11,11 @@ from django.test import Client
 from corpus.models import Installation
 from corpus.postgres.standby import REPLICA
 from corpus.queue import (
-    enqueue_dropping,
-    enqueue_filling,
+    add_home_worker,
+    enqueue_file_deletion,
     enqueue_job,
+    enqueue_token_vectors,
     list_workers,
-    note_home_worker,
     read_backlog,
 )
 from pkb.dashboard import describe_state
@@ -71,7 +71,7 @@ def test_the_oldest_of_what_waits_is_told_from_when_it_could_have_begun(
     assert read_backlog().oldest is None
     enqueue_job(JOB)
     # Behind all: it may wait for as long as it likes.
-    enqueue_filling(1)
+    enqueue_token_vectors(1)
     # Not to be begun yet.
     enqueue_job(UUID(int=1), delay_s=600)
     execute("UPDATE procrastinate_events SET at = now() - interval '2 hours'")
@@ -112,8 +112,8 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
 def test_work_for_the_host_that_keeps_the_files_is_told_where_no_worker_of_it_lives() -> None:
     mine, elsewhere = register(90), register(2)
     for number in (10**12, mine):
-        note_home_worker(number)
-    enqueue_dropping()
+        add_home_worker(number)
+    enqueue_file_deletion()
     execute("UPDATE procrastinate_events SET at = now() - interval '1 minute'")
     body = Client().get("/status").json()
     assert [(each["id"], each["is_home"]) for each in body["workers"]] == [

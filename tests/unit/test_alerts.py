@@ -18,7 +18,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from prometheus_client import generate_latest
 
 from corpus import telemetry
-from corpus.queue import SILENT_AFTER
+from corpus.queue import HEARTBEAT_TIMEOUT
 from pkb.status import state
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -91,7 +91,7 @@ def test_alerts_have_the_bounds_of_the_status() -> None:
 
     assert bound("PkbQueueWaits") == state.LONGEST_WAIT.total_seconds()
     assert bound("PkbDiskFills") == state.MIN_FREE_SHARE
-    assert bound("PkbHomeUnserved") == SILENT_AFTER.total_seconds()
+    assert bound("PkbHomeUnserved") == HEARTBEAT_TIMEOUT.total_seconds()
     assert bound("PkbStandbyBehind") == state.LONGEST_LAG.total_seconds()
     assert f"> {state.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.rulers import CharacterRuler, Ruler, TokenRuler
+from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 
@@ -42,25 +42,25 @@ class Case(NamedTuple):
     overlap: int
     overlap_sentences: int
 
-    def ruler(self) -> Ruler:
+    def counter(self) -> LengthCounter:
         if self.unit == "characters":
-            return CharacterRuler()
+            return CharacterCounter()
         if self.unit == "cl100k_tokens":
-            return TokenRuler(find_cl100k_spans(self.text), count_cl100k_tokens)
-        return self.embedder_ruler()
+            return TokenCounter(find_cl100k_spans(self.text), count_cl100k_tokens)
+        return self.embedder_counter()
 
-    def embedder_ruler(self) -> Ruler:
+    def embedder_counter(self) -> LengthCounter:
         spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", self.text)]
-        return TokenRuler(spans, lambda text: len(re.findall(r"\w+|[^\w\s]", text)))
+        return TokenCounter(spans, lambda text: len(re.findall(r"\w+|[^\w\s]", text)))
 
     def split(self, strategy: str) -> list[Span]:
-        embedder = self.embedder_ruler()
+        embedder = self.embedder_counter()
         return split_text(
             self.text,
             outline=self.outline,
             rule=ChunkingRule(strategy, self.size, self.overlap, self.overlap_sentences),
-            ruler=embedder if self.unit == "tokens" else self.ruler(),
-            embedder_ruler=embedder,
+            counter=embedder if self.unit == "tokens" else self.counter(),
+            embedder_counter=embedder,
             embedder_limit=lambda path: EMBEDDER_LIMIT - len(path),
         )
 
@@ -84,9 +84,9 @@ def test_every_character_is_in_a_chunk(strategy: str, case: Case) -> None:
 @every_strategy
 @given(case=cases())
 def test_no_chunk_is_over_its_limit(strategy: str, case: Case) -> None:
-    ruler, embedder = case.ruler(), case.embedder_ruler()
+    counter, embedder = case.counter(), case.embedder_counter()
     for span in case.split(strategy):
-        assert ruler.count(span.start, span.end) <= case.size
+        assert counter.count(span.start, span.end) <= case.size
         tokens = embedder.count(span.start, span.end)
         assert tokens <= EMBEDDER_LIMIT - len(span.heading_path)
 
@@ -106,10 +106,10 @@ def test_chunks_are_in_order_trimmed_and_none_is_inside_another(strategy: str, c
 @every_strategy
 @given(case=cases())
 def test_neighbours_share_no_more_than_was_asked_for(strategy: str, case: Case) -> None:
-    ruler = case.ruler()
+    counter = case.counter()
     for before, after in pairwise(case.split(strategy)):
         if case.overlap and after.start < before.end:
-            assert ruler.count(after.start, before.end) <= case.overlap
+            assert counter.count(after.start, before.end) <= case.overlap
 
 
 @pytest.mark.parametrize("strategy", ["sentence", "recursive", "semantic"])
@@ -124,7 +124,7 @@ def test_neighbours_share_all_that_was_asked_for(strategy: str, count: int, over
 @pytest.mark.parametrize("strategy", ["structure", "auto"])
 @given(case=cases())
 def test_no_large_section_is_joined_to_another(strategy: str, case: Case) -> None:
-    embedder = case.embedder_ruler()
+    embedder = case.embedder_counter()
     starts = [h.start for h in case.outline.headings if h.level <= 3]
     for span in case.split(strategy):
         inside = [start for start in starts if span.start < start < span.end]

@@ -4,16 +4,16 @@ from itertools import pairwise
 import pytest
 
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.names import MOST_NAMES
-from corpus.ingestion.chunkers.rulers import CharacterRuler, TokenRuler
+from corpus.ingestion.chunkers.budget import CharacterCounter, TokenCounter
+from corpus.ingestion.chunkers.scopes import MOST_NAMES
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.loaders.base import Block
 
 LIMIT = 20
 
 
-def ruler_of(text: str) -> TokenRuler:
-    return TokenRuler([match.span() for match in re.finditer(r"\w+|[^\w\s]", text)])
+def ruler_of(text: str) -> TokenCounter:
+    return TokenCounter([match.span() for match in re.finditer(r"\w+|[^\w\s]", text)])
 
 
 def split(
@@ -25,13 +25,13 @@ def split(
     overlap: int = 0,
     sentences: int = 1,
 ) -> list[Span]:
-    ruler = ruler_of(text)
+    counter = ruler_of(text)
     return split_text(
         text,
         outline=outline or Outline(),
         rule=ChunkingRule(strategy, size, overlap, sentences),
-        ruler=ruler,
-        embedder_ruler=ruler,
+        counter=counter,
+        embedder_counter=counter,
         embedder_limit=lambda path: 256,
     )
 
@@ -218,16 +218,16 @@ def test_a_chunk_has_the_innermost_of_many_names() -> None:
 
 def test_names_leave_room_for_themselves() -> None:
     text, outline = outlined(Block("# A", 1, "A"), Block("Word. " * 90, under=("Label",)))
-    ruler = ruler_of(text)
+    counter = ruler_of(text)
     spans = split_text(
         text,
         outline=outline,
         rule=ChunkingRule("structure", 100, 0, 0),
-        ruler=ruler,
-        embedder_ruler=ruler,
+        counter=counter,
+        embedder_counter=counter,
         embedder_limit=lambda path: 40 if "Label" in path else 100,
     )
-    assert max(ruler.count(s.start, s.end) for s in spans) <= 40
+    assert max(counter.count(s.start, s.end) for s in spans) <= 40
 
 
 def test_a_table_that_fits_is_not_cut() -> None:
@@ -256,13 +256,13 @@ def test_a_listing_without_end_loses_nothing() -> None:
 
 def test_recursive_splitting_cuts_no_finer_than_it_must() -> None:
     text = "aaa bbb\n\nccc. ddd ee\nfff. ggg hhh iii jjj kkk"
-    ruler = CharacterRuler()
+    counter = CharacterCounter()
     spans = split_text(
         text,
         outline=Outline(),
         rule=ChunkingRule("recursive", 16, 0, 0),
-        ruler=ruler,
-        embedder_ruler=ruler,
+        counter=counter,
+        embedder_counter=counter,
         embedder_limit=lambda path: 256,
     )
     assert [text[s.start : s.end] for s in spans] == [
@@ -287,14 +287,14 @@ def test_white_space_gives_no_chunk() -> None:
 def test_tokens_that_lie_inside_others_are_never_more_than_allowed(
     spans: list[tuple[int, int]],
 ) -> None:
-    ruler = TokenRuler(spans)
+    counter = TokenCounter(spans)
     for limit in (1, 2, 3):
-        assert ruler.count(0, ruler.cut(0, 6, limit)) <= limit or ruler.cut(0, 6, limit) == 1
-        assert ruler.count(ruler.back(0, 6, limit), 6) <= limit
+        assert counter.count(0, counter.cut(0, 6, limit)) <= limit or counter.cut(0, 6, limit) == 1
+        assert counter.count(counter.back(0, 6, limit), 6) <= limit
 
 
 def test_characters_are_cut_by_their_number() -> None:
-    ruler = CharacterRuler()
-    assert (ruler.count(2, 7), ruler.count_text("abc")) == (5, 3)
-    assert (ruler.cut(0, 9, 4), ruler.cut(0, 3, 4), ruler.cut(0, 9, 0)) == (4, 3, 1)
-    assert (ruler.back(0, 9, 4), ruler.back(7, 9, 4)) == (5, 7)
+    counter = CharacterCounter()
+    assert (counter.count(2, 7), counter.count_text("abc")) == (5, 3)
+    assert (counter.cut(0, 9, 4), counter.cut(0, 3, 4), counter.cut(0, 9, 0)) == (4, 3, 1)
+    assert (counter.back(0, 9, 4), counter.back(7, 9, 4)) == (5, 7)

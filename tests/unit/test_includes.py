@@ -6,8 +6,8 @@ import pytest
 
 from corpus.errors import TooLarge
 from corpus.ingestion import includes
-from corpus.ingestion.disk import FileContent
-from corpus.ingestion.includes import read_whole
+from corpus.ingestion.file_scan import FileContent
+from corpus.ingestion.includes import read_with_includes
 
 SECRET = "A secret that stands outside of the root."
 
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 def whole(root: Path, name: str, text: str, *, max_bytes: int = 10_000) -> FileContent:
     (root / name).write_text(text)
-    return read_whole(root / name, root=root, max_bytes=max_bytes)
+    return read_with_includes(root / name, root=root, max_bytes=max_bytes)
 
 
 def text_of(root: Path, name: str, text: str, *, max_bytes: int = 10_000) -> str:
@@ -105,4 +105,4 @@ def test_a_change_of_an_included_file_is_one_of_the_file(root: Path) -> None:
 
 def test_bytes_that_are_no_text_are_left_to_their_loader(root: Path) -> None:
     (root / "a.md").write_bytes(b"include\x00\xff\xfe\x00\x01")
-    assert read_whole(root / "a.md", root=root, max_bytes=99).content.startswith(b"include")
+    assert read_with_includes(root / "a.md", root=root, max_bytes=99).content.startswith(b"include")

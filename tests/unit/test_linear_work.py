@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, split_text
-from corpus.ingestion.chunkers.rulers import TokenRuler
+from corpus.ingestion.chunkers.budget import TokenCounter
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.base import Block
 from corpus.sentences import sentence_spans
@@ -144,13 +144,13 @@ def cut(strategy: str) -> Callable[[str], object]:
 
     def work(text: str) -> object:
         spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
-        ruler = TokenRuler(spans, lambda piece: len(piece.split()))
+        counter = TokenCounter(spans, lambda piece: len(piece.split()))
         return split_text(
             text,
             outline=Outline(),
             rule=rule,
-            ruler=ruler,
-            embedder_ruler=ruler,
+            counter=counter,
+            embedder_counter=counter,
             embedder_limit=lambda path: 200,
         )
 

@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 import pytest
 
-from corpus.ingestion.selection import KINDS_TOLD, Selection, count_kinds, tell_kind, tell_skipped
+from corpus.ingestion.selection import MAX_KINDS, Selection, count_kinds, file_kind, skipped_message
 
 
 @pytest.mark.parametrize(
@@ -60,14 +60,14 @@ def test_a_folder_is_passed_over_with_all_that_is_in_it(
     ],
 )
 def test_what_is_passed_over_is_called_by_its_ending_or_name(path: str, kind: str) -> None:
-    assert tell_kind(PurePath(path)) == kind
-    assert tell_kind(PurePath("a/node_modules"), is_folder=True) == "node_modules/"
+    assert file_kind(PurePath(path)) == kind
+    assert file_kind(PurePath("a/node_modules"), is_folder=True) == "node_modules/"
 
 
 def test_kinds_are_told_most_frequent_first_and_rare_ones_together() -> None:
     skipped = Counter(png=5, gz=2, Makefile=1)
-    assert tell_skipped(count_kinds(skipped)) == "8 skipped (png 5, gz 2, Makefile 1)"
-    assert tell_skipped({}) == ""
-    many = Counter({f"kind{number}": 2 for number in range(KINDS_TOLD)} | {"a": 1, "b": 1})
+    assert skipped_message(count_kinds(skipped)) == "8 skipped (png 5, gz 2, Makefile 1)"
+    assert skipped_message({}) == ""
+    many = Counter({f"kind{number}": 2 for number in range(MAX_KINDS)} | {"a": 1, "b": 1})
     told = count_kinds(many)
-    assert (len(told), told["other"]) == (KINDS_TOLD + 1, 2)
+    assert (len(told), told["other"]) == (MAX_KINDS + 1, 2)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from corpus.roots.names import root_names, shown_address, shown_path
+from corpus.roots.shown_paths import root_names, shown_path, shown_uri
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def test_a_path_is_shown_from_its_root_on(path: str, shown: str) -> None:
 def test_of_a_file_below_no_root_the_name_is_shown(settings: Any) -> None:
     settings.PKB_INGEST_ROOTS = []
     assert shown_path("/home/ida/inbox/a.md") == "a.md"
-    assert shown_address("file:///home/ida/a%20b.md", file_path="/home/ida/a b.md") == "a%20b.md"
+    assert shown_uri("file:///home/ida/a%20b.md", file_path="/home/ida/a b.md") == "a%20b.md"
 
 
 def test_a_number_is_given_to_no_name_that_is_there(settings: Any) -> None:
@@ -50,14 +50,14 @@ def test_a_number_is_given_to_no_name_that_is_there(settings: Any) -> None:
 
 def test_an_address_of_a_file_stays_encoded() -> None:
     path = Path("/srv/inbox/my letters/ü 1.md")
-    shown = shown_address(path.as_uri(), file_path=str(path))
+    shown = shown_uri(path.as_uri(), file_path=str(path))
     assert shown == "my%20letters/%C3%BC%201.md"
-    assert shown_address(shown, file_path=str(path)) == shown
+    assert shown_uri(shown, file_path=str(path)) == shown
 
 
 def test_an_address_below_the_root_of_all_is_shown_whole() -> None:
     path = Path("/opt/ä/a.md")
-    assert shown_address(path.as_uri(), file_path=str(path)) == "root/opt/%C3%A4/a.md"
+    assert shown_uri(path.as_uri(), file_path=str(path)) == "root/opt/%C3%A4/a.md"
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_an_address_below_the_root_of_all_is_shown_whole() -> None:
     [("file:///srv/inbox/a.md", ""), ("note:1", ""), ("", ""), ("https://a.example/b", "/srv/b")],
 )
 def test_an_address_that_a_client_gave_is_shown_as_given(uri: str, file_path: str) -> None:
-    assert shown_address(uri, file_path=file_path) == uri
+    assert shown_uri(uri, file_path=file_path) == uri

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from corpus.postgres.standby import REPLICA, Position, Reason, Standing
+from corpus.postgres.standby import REPLICA, Position, Reason, StandbyState
 from corpus.queue import Backlog, Worker
 from corpus.telemetry import Count, Gauge
 from pkb.backup.rotation import Backups
@@ -30,7 +30,7 @@ def worker(silent_s: float, number: int = 1, *, is_home: bool = True) -> Worker:
 
 def standby(reason: Reason | None = None, *, paused: Reason | None = None) -> Standby:
     lag = timedelta(seconds=5 if reason else 0)
-    standing = Standing(reason, behind_bytes=700 if reason else 0, behind=lag)
+    standing = StandbyState(reason, behind_bytes=700 if reason else 0, behind=lag)
     return Standby(standing, paused, {None: 8, Reason.BEHIND: 2})
 
 
@@ -87,7 +87,7 @@ def test_where_all_is_well_there_is_no_problem() -> None:
             "does not answer",
         ),
         (
-            replace(WELL, standby=Standby(Standing(Reason.BEHIND, behind=HOUR), None, {})),
+            replace(WELL, standby=Standby(StandbyState(Reason.BEHIND, behind=HOUR), None, {})),
             Problem.STANDBY_BEHIND,
             "1\xa0hour",
         ),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from corpus.roots.file_systems import is_silent
+from corpus.roots.file_systems import lacks_change_events
 from corpus.watched.changes import MAX_WAIT_S, PendingChanges
 from pkb.env import Env
 from pkb.watched_folders import parse_watched_folders
@@ -79,4 +79,4 @@ def test_a_folder_that_never_rests_is_synced_all_the_same() -> None:
     + [(kind, True) for kind in ("nfs4", "cifs", "CIFS", "fuse.sshfs", "9p", "virtiofs")],
 )
 def test_network_drives_are_known_by_their_kind(kind: str, silent: bool) -> None:
-    assert is_silent(kind) == silent
+    assert lacks_change_events(kind) == silent

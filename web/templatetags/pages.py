@@ -14,8 +14,8 @@ from corpus.jobs.kinds.edit import Act
 from corpus.loaders.ocr import OCR
 from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem, Site, WatchedFolder
-from corpus.roots.file_systems import unmounted_of
-from corpus.roots.names import shown_path
+from corpus.roots.file_systems import filter_unmounted
+from corpus.roots.shown_paths import shown_path
 from web.failures import Advice, find_advice, shorten
 from web.rendered_text import MARKDOWN, visible_text
 from web.tables import WITH_TABLES
@@ -276,7 +276,7 @@ def place(path: str) -> str:
 @register.filter
 def watch_state(folder: WatchedFolder) -> str:
     """How the worker watches a folder, in words."""
-    unmounted = unmounted_of(folder.mounts)
+    unmounted = filter_unmounted(folder.mounts)
     if unmounted and folder.state != WatchedFolder.State.MISSING:
         return f"{shown_path(str(unmounted[0]))} is not mounted; its documents stay"
     return _WATCH_STATES[WatchedFolder.State(folder.state)]

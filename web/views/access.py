@@ -23,7 +23,7 @@ def access(request: HttpRequest, name: str) -> HttpResponse:
         except InvalidInput as exc:
             shown = {"said": request.POST, "problem": exc.detail}
         else:
-            return redirect("web:access", collection.address)
+            return redirect("web:access", collection.qualified_name)
     shown |= {
         "collection": collection,
         "grants": list_grants(collection),
@@ -37,7 +37,7 @@ def share(request: HttpRequest, name: str) -> HttpResponse:
     """Let every user read a collection, or no longer."""
     collection = get_owned_collection(name)
     set_public(collection, **PublishForm.read(request.POST))
-    return redirect("web:access", collection.address)
+    return redirect("web:access", collection.qualified_name)
 
 
 @require_POST
@@ -45,4 +45,4 @@ def revoke(request: HttpRequest, name: str, grant_id: int) -> HttpResponse:
     """Take a grant back."""
     collection = get_owned_collection(name)
     revoke_grant(collection, grant_id)
-    return redirect("web:access", collection.address)
+    return redirect("web:access", collection.qualified_name)

@@ -40,7 +40,7 @@ def _first_asked(recent: Iterable[Document]) -> str:
     default = Collection.objects.find(DEFAULT_COLLECTION)
     if default is not None and default.documents.stored().exists():
         return DEFAULT_COLLECTION
-    return next((document.collection.address for document in recent), DEFAULT_COLLECTION)
+    return next((document.collection.qualified_name for document in recent), DEFAULT_COLLECTION)
 
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
@@ -50,7 +50,7 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
         given["collection"] = collection
     return {
         "given": given,
-        "collections": Collection.objects.counted().select_related("owner"),
+        "collections": Collection.objects.with_counts().select_related("owner"),
         "tags": Tag.objects.names_in_use(),
     }
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from corpus.jobs.kinds.edit import Act, start_edit
-from corpus.jobs.run import advance_at_once
+from corpus.jobs.run import run_jobs_now
 from corpus.models import Document
 from qa import models
 from web.forms import BulkForm
@@ -27,7 +27,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
         return render(request, "web/delete_documents.html", _deletion(given))
     jobs = start_edit(given["id"], act, tags=given["tags"], collection=given["to"])
     if act in QUICK:
-        advance_at_once(jobs)
+        run_jobs_now(jobs)
     return redirect(f"{reverse('web:library')}?{QueryDict(given['back']).urlencode()}")
 
 

@@ -44,7 +44,7 @@ def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     session = find_session(session_id)
     said = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
     answers = list(said.reverse()[:MOST_TURNS])[::-1]
-    last = answers[-1].collection.address if answers else ""
+    last = answers[-1].collection.qualified_name if answers else ""
     shown = {
         **composer(request, collection=last),
         "chat": session,

@@ -69,7 +69,7 @@ class Reading:
         if self.marked is None:
             return None
         start = self.marked[0]
-        rows = Chunk.objects.filter(document=self.document).touching(start, start + 1)
+        rows = Chunk.objects.filter(document=self.document).overlapping(start, start + 1)
         return rows.only("heading_path").first()
 
     @property
@@ -133,7 +133,7 @@ def read_window(
     """Read about ``size`` characters from ``start`` on, and the chunks that touch them."""
     start, text = _read_lines(document, start, size, held=marked[0] if marked else None)
     end = start + len(text)
-    chunks = list(Chunk.objects.shown().filter(document=document).touching(start, end))
+    chunks = list(Chunk.objects.shown().filter(document=document).overlapping(start, end))
     spans = [LabelledSpan(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
     marks = [
         Mark(

@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from corpus.catalogue import open_collection
-from corpus.ingestion.files import SyncOptions
+from corpus.catalogue import get_or_create_collection
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.sync import start_sync
 from corpus.models import WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root
@@ -23,7 +23,7 @@ def sync_folder(request: HttpRequest) -> HttpResponse:
     options = SyncOptions(
         paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=given["tags"]
     )
-    job = start_sync(open_collection(given["collection"]), options)
+    job = start_sync(get_or_create_collection(given["collection"]), options)
     return redirect("web:job", job.pk)
 
 
@@ -31,7 +31,7 @@ def sync_folder(request: HttpRequest) -> HttpResponse:
 def watch_folder(request: HttpRequest) -> HttpResponse:
     """Have a folder of the server mirrored whenever it changes."""
     given = FolderForm.read(request.POST)
-    collection = open_collection(given["collection"])
+    collection = get_or_create_collection(given["collection"])
     begin_watching(_find(given["content_path"]), collection=collection)
     return redirect("web:library")
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.access.principal import current_user_id
-from corpus.catalogue import create_collection, open_collection
+from corpus.catalogue import create_collection, get_or_create_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
 from corpus.endpoints import Body, Cost, Endpoint, endpoint
@@ -17,11 +17,11 @@ from corpus.jobs.uploads import start_upload
 from corpus.lexical import LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, WatchedFolder
-from corpus.models.document_lists import COUNTED, count_some, page_of
+from corpus.models.document_lists import COUNT_LIMIT, count_up_to_limit, fetch_page
 from corpus.querysets import DocumentQuerySet
-from corpus.roots.names import root_names
+from corpus.roots.shown_paths import root_names
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
-from corpus.user_bounds import read_use
+from corpus.user_quotas import read_usage
 from corpus.watched.folders import is_watcher_running
 from corpus.watched.sources import source_states
 from web.forms import (
@@ -62,7 +62,7 @@ def library(request: HttpRequest) -> HttpResponse:
     given = LibraryFilter.read(request.GET)
     documents = filtered(given)
     sort = given["sort"] or NEWEST_FIRST
-    page = page_of(
+    page = fetch_page(
         documents,
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
@@ -79,20 +79,20 @@ def library(request: HttpRequest) -> HttpResponse:
         "columns": columns(sort),
         "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
-        "collections": collections.counted(),
+        "collections": collections.with_counts(),
         "into": collections.writable() or [DEFAULT_COLLECTION],
         "chosen": find_chosen(given["collection"]),
         "tags": Tag.objects.names_in_use(),
         "page": page,
-        "count": count_some(documents),
-        "counted": COUNTED,
+        "count": count_up_to_limit(documents),
+        "counted": COUNT_LIMIT,
         "jobs": jobs,
         "is_working": any(job.is_unfinished for job in jobs),
         "has_finished": not all(job.is_unfinished for job in jobs),
         "roots": root_names(),
         "watched": watched,
         "sources": source_states(),
-        "use": read_use(current_user_id()),
+        "use": read_usage(current_user_id()),
         "is_watching": bool(watched) and is_watcher_running(),
         **addresses(),
         "new_collection": new_collection_choices(),
@@ -189,7 +189,7 @@ def formats(request: HttpRequest) -> HttpResponse:
 def upload(request: HttpRequest) -> HttpResponse:
     """Keep files, and begin to take them in."""
     given = UploadForm.read(request.POST)
-    collection = open_collection(given["collection"])
+    collection = get_or_create_collection(given["collection"])
     job = start_upload(request.FILES.getlist("file"), collection=collection, tags=given["tags"])
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"job_id": str(job.pk)}, status=202)
@@ -202,8 +202,10 @@ def paste(request: HttpRequest) -> HttpResponse:
     """Take in a text at once, and show it."""
     given = PasteForm.read(request.POST)
     attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
-    collection = open_collection(given["collection"])
-    stored = ingest_text(given["text"], collection=collection, attributes=attributes, place=True)
+    collection = get_or_create_collection(given["collection"])
+    stored = ingest_text(
+        given["text"], collection=collection, attributes=attributes, apply_routing=True
+    )
     return redirect("web:document", stored.document_id)
 
 
@@ -211,4 +213,4 @@ def paste(request: HttpRequest) -> HttpResponse:
 def add_collection(request: HttpRequest) -> HttpResponse:
     """Make an empty collection."""
     collection = create_collection(**CollectionForm.read(request.POST))
-    return redirect(f"{reverse('web:library')}?collection={collection.address}")
+    return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")

@@ -115,12 +115,12 @@ UNANSWERED_SHOWN = 12
 @require_safe
 def quality(request: HttpRequest) -> HttpResponse:
     """How well answers hold: evaluations, feedback, what was not answered, the map."""
-    collection = Collection.objects.named(MapForm.read(request.GET)["collection"])
+    collection = Collection.objects.get_named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
     shown = {
-        "given": {"collection": collection.address},
-        "collections": Collection.objects.counted().select_related("owner"),
+        "given": {"collection": collection.qualified_name},
+        "collections": Collection.objects.with_counts().select_related("owner"),
         "unanswered": rows[:UNANSWERED_SHOWN],
         "map": read_map(collection),
         "is_mapping": maps.exists(),
@@ -148,6 +148,6 @@ def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
 @require_POST
 def compute_map(request: HttpRequest) -> HttpResponse:
     """Have a worker compute the map anew."""
-    collection = Collection.objects.named(MapForm.read(request.POST)["collection"])
+    collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
     start_map(collection)
-    return redirect(f"{reverse('web:quality')}?collection={collection.address}")
+    return redirect(f"{reverse('web:quality')}?collection={collection.qualified_name}")

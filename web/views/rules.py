@@ -11,7 +11,7 @@ from corpus.access.principal import Scope
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit import start_tagging
-from corpus.jobs.run import advance_at_once
+from corpus.jobs.run import run_jobs_now
 from corpus.models import Collection, Rule
 from corpus.rules import (
     SHOWN,
@@ -55,7 +55,7 @@ def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
     except (InvalidInput, CollectionNotFound, RuleExists) as exc:
         return _show(request, kept, given, problem=exc)
     jobs = start_tagging(saved) if act == "apply" else []
-    advance_at_once(jobs)
+    run_jobs_now(jobs)
     return redirect("web:job", jobs[0].pk) if len(jobs) == 1 else redirect("web:rules")
 
 

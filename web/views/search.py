@@ -105,7 +105,7 @@ def search(request: HttpRequest) -> HttpResponse:
     shown = {
         "given": given,
         "modes": MODES,
-        "collections": Collection.objects.counted().select_related("owner"),
+        "collections": Collection.objects.with_counts().select_related("owner"),
         "tags": Tag.objects.names_in_use(),
         "found": search_page(given) if given["q"] else None,
     }

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from corpus.catalogue import open_collection
+from corpus.catalogue import get_or_create_collection
 from corpus.sites import SiteLimits, add_site, check_fetching, refresh_site, remove_site
 from web.forms import RemoveSiteForm, SiteForm
 
@@ -22,7 +22,7 @@ def keep(request: HttpRequest) -> HttpResponse:
         max_pages=given["max_pages"],
         every_hours=given["every_hours"],
     )
-    collection = open_collection(given["collection"])
+    collection = get_or_create_collection(given["collection"])
     site, _ = add_site(given["url"], limits, collection=collection, tags=given["tags"])
     refresh_site(site.pk)
     return redirect("web:library")

@@ -128,7 +128,9 @@ class DocumentEntry(_Entry):
             text=version.text,
             outline=OutlineEntry.of(version.outline),
             content_sha256=version.content_sha256,
-            chunks=tuple(ChunkEntry.of(c, ordinal=place) for place, c in enumerate(version.chunks)),
+            chunks=tuple(
+                ChunkEntry.of(c, ordinal=ordinal) for ordinal, c in enumerate(version.chunks)
+            ),
         )
 
     def to_attributes(self, *, source: str, settings_sha256: str) -> Attributes:
@@ -249,14 +251,14 @@ def _what_is_wrong(entry: DocumentEntry) -> str:
 
 def _wrong_chunks(entry: DocumentEntry) -> Iterator[str]:
     covered = 0
-    for place, chunk in enumerate(entry.chunks):
+    for ordinal, chunk in enumerate(entry.chunks):
         span = entry.text[chunk.start_char : chunk.end_char]
-        if chunk.ordinal != place:
-            yield f"chunk {place} has the ordinal {chunk.ordinal}."
+        if chunk.ordinal != ordinal:
+            yield f"chunk {ordinal} has the ordinal {chunk.ordinal}."
         if not chunk.text or span != chunk.text:
-            yield f"chunk {place} is not the text from {chunk.start_char} to {chunk.end_char}."
+            yield f"chunk {ordinal} is not the text from {chunk.start_char} to {chunk.end_char}."
         if entry.text[covered : chunk.start_char].strip():
-            yield f"text before chunk {place} is in no chunk."
+            yield f"text before chunk {ordinal} is in no chunk."
         covered = max(covered, chunk.end_char)
     if entry.text[covered:].strip():
         yield "the end of its text is in no chunk."

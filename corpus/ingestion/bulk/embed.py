@@ -11,7 +11,7 @@ from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
-from corpus.ingestion.store import Version, refuse_duplicate, store_document
+from corpus.ingestion.store import Version, reject_duplicate, store_document
 from corpus.ingestion.vectors import Encoded, encode, queue_completion
 from corpus.models import Collection, Document
 
@@ -70,7 +70,7 @@ def _look_up(
         return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
     replacing = known if known is not None and known.content_sha256 else None
     try:
-        refuse_duplicate(collection, entry.content_sha256, replacing=replacing)
+        reject_duplicate(collection, entry.content_sha256, replacing=replacing)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
     return _Pending(entry, entry.to_version(), replacing)

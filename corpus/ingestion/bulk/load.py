@@ -10,8 +10,8 @@ from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunks import cut_chunks
-from corpus.ingestion.disk import Found, printable, reason_of
-from corpus.ingestion.includes import read_whole
+from corpus.ingestion.file_scan import FoundFile, error_reason, printable
+from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import loader_limits
 from corpus.ingestion.normal_form import join_blocks
 from corpus.ingestion.store import Attributes, Version
@@ -20,7 +20,7 @@ from corpus.models import Collection
 
 
 def cut_files(
-    files: Iterable[Found], *, root: Path, collection: Collection, tags: tuple[str, ...]
+    files: Iterable[FoundFile], *, root: Path, collection: Collection, tags: tuple[str, ...]
 ) -> Iterator[DocumentEntry | FailedEntry]:
     """Yield what became of each file below ``root``; a failed one does not stop the rest."""
     for found in files:
@@ -29,7 +29,7 @@ def cut_files(
                 raise found.error
             yield cut_file(found.path, root=root, collection=collection, tags=tags)
         except (PkbError, OSError) as exc:
-            yield FailedEntry(path=str(printable(found.path)), reason=reason_of(exc))
+            yield FailedEntry(path=str(printable(found.path)), reason=error_reason(exc))
 
 
 def cut_file(
@@ -45,14 +45,14 @@ def cut_file(
         OSError: It cannot be read.
     """
     limits = loader_limits()
-    file = read_whole(path, root=root, max_bytes=limits.max_file_bytes)
+    file = read_with_includes(path, root=root, max_bytes=limits.max_file_bytes)
     loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
     text, outline = join_blocks(loaded.blocks)
     if not text:
         raise EmptyDocument(f"{file.path.name} holds no text.")
     if len(text) > limits.max_chars:
         raise TextTooLong(f"{len(text):,} characters; at most {limits.max_chars:,} are taken.")
-    attributes = Attributes.of_file(file, tags=tags).filled_by(loaded, media_type=media_type)
+    attributes = Attributes.of_file(file, tags=tags).filled_from(loaded, media_type=media_type)
     chunks = cut_chunks(
         text,
         title=attributes.title,

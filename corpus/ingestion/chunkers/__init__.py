@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from corpus.ingestion.chunkers.budget import ChunkBudget, LengthCounter
 from corpus.ingestion.chunkers.recursive import split_recursively
-from corpus.ingestion.chunkers.rulers import Room, Ruler
-from corpus.ingestion.chunkers.sections import HeadingPath, RoomUnder, Span
+from corpus.ingestion.chunkers.sections import BudgetUnder, HeadingPath, Span
 from corpus.ingestion.chunkers.semantic import split_semantically
 from corpus.ingestion.chunkers.sentence import split_sentences
 from corpus.ingestion.chunkers.structure import split_structure
@@ -16,15 +16,15 @@ from corpus.ingestion.normal_form import Outline
 class Chunker(Protocol):
     """Cuts a text into spans that fit, in order; every visible character is in one."""
 
-    def __call__(self, text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
-        """Cut ``text``; ``room`` tells what a chunk under given headings may hold."""
+    def __call__(self, text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+        """Cut ``text``; ``budget`` tells what a chunk under given headings may hold."""
         ...
 
 
-def split_by_kind(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
+def split_by_kind(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
     """Keep the structure of a text that has headings or labels; make sentence windows of others."""
     split = split_structure if outline.headings or outline.labels else split_sentences
-    return split(text, outline=outline, room=room)
+    return split(text, outline=outline, budget=budget)
 
 
 CHUNKERS: Mapping[str, Chunker] = {
@@ -63,8 +63,8 @@ def split_text(
     *,
     outline: Outline,
     rule: ChunkingRule,
-    ruler: Ruler,
-    embedder_ruler: Ruler,
+    counter: LengthCounter,
+    embedder_counter: LengthCounter,
     embedder_limit: Callable[[HeadingPath], int],
 ) -> list[Span]:
     """Cut ``text`` into spans that neither ``rule`` nor the embedder finds too long.
@@ -72,7 +72,7 @@ def split_text(
     Every character that is no white space is in a span.
 
     Args:
-        ruler: Measures in the unit of the rule.
+        counter: Measures in the unit of the rule.
         embedder_limit: Most tokens of the embedder that text under these headings may have.
 
     Returns:
@@ -80,14 +80,14 @@ def split_text(
     """
     knows_sentences = rule.strategy not in {"recursive", "semantic"}
 
-    def room(path: HeadingPath) -> Room:
-        return Room(
-            ruler=ruler,
+    def budget(path: HeadingPath) -> ChunkBudget:
+        return ChunkBudget(
+            counter=counter,
             size=rule.size,
             overlap=rule.overlap,
             overlap_sentences=rule.overlap_sentences if knows_sentences else 0,
-            embedder_ruler=embedder_ruler,
+            embedder_counter=embedder_counter,
             embedder_limit=embedder_limit(path),
         )
 
-    return list(CHUNKERS[rule.strategy](text, outline=outline, room=room))
+    return list(CHUNKERS[rule.strategy](text, outline=outline, budget=budget))

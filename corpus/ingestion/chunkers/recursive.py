@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.rulers import Room, SpanPair
+from corpus.ingestion.chunkers.budget import ChunkBudget, SpanPair
 from corpus.ingestion.chunkers.sections import (
-    RoomUnder,
+    BudgetUnder,
     Span,
+    attach_headings,
     cut_hard,
     find_sections,
     pack,
-    place_spans,
-    tightest_room,
+    smallest_budget,
 )
 from corpus.ingestion.normal_form import Outline
 from corpus.sentences import trim_spans
@@ -19,27 +19,27 @@ from corpus.sentences import trim_spans
 SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
-def split_recursively(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
+def split_recursively(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
     """Split at empty lines, what is too long at line ends, then sentences, words, anywhere.
 
     The pieces are then packed as full as they go.
     """
     sections = find_sections(text, outline)
-    tightest = tightest_room(sections, room)
+    tightest = smallest_budget(sections, budget)
     pieces = list(_split(text, (0, len(text)), tightest))
-    packed = pack(text, pieces, boundaries=[start for start, _ in pieces], room=tightest)
-    return place_spans(packed, sections, outline)
+    packed = pack(text, pieces, boundaries=[start for start, _ in pieces], budget=tightest)
+    return attach_headings(packed, sections, outline)
 
 
-def _split(text: str, span: SpanPair, room: Room, depth: int = 0) -> Iterator[SpanPair]:
+def _split(text: str, span: SpanPair, budget: ChunkBudget, depth: int = 0) -> Iterator[SpanPair]:
     for start, end in trim_spans(text, [span]):
-        if room.fits(start, end):
+        if budget.fits(start, end):
             yield start, end
         elif depth == len(SEPARATORS):
-            yield from cut_hard(text, (start, end), room.without_overlap)
+            yield from cut_hard(text, (start, end), budget.without_overlap)
         else:
             for piece in _between(text, (start, end), SEPARATORS[depth]):
-                yield from _split(text, piece, room, depth + 1)
+                yield from _split(text, piece, budget, depth + 1)
 
 
 def _between(text: str, span: SpanPair, separator: str) -> Iterator[SpanPair]:

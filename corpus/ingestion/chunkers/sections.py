@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from corpus.ingestion.chunkers.rulers import SMALL_TOKENS, Room, Ruler, SpanPair
+from corpus.ingestion.chunkers.budget import SMALL_TOKENS, ChunkBudget, LengthCounter, SpanPair
 from corpus.ingestion.normal_form import BLOCK_SEPARATOR, Heading, Outline
 from corpus.sentences import sentence_spans, trim_spans
 
 HeadingPath = tuple[str, ...]
-RoomUnder = Callable[[HeadingPath], Room]
+BudgetUnder = Callable[[HeadingPath], ChunkBudget]
 # Headings down to this level begin a section.
 SECTION_LEVEL = 3
 
@@ -77,11 +77,11 @@ def find_sections(text: str, outline: Outline) -> list[Section]:
     return sections
 
 
-def merge_small_sections(sections: Iterable[Section], ruler: Ruler) -> Iterator[Section]:
+def merge_small_sections(sections: Iterable[Section], counter: LengthCounter) -> Iterator[Section]:
     """Let a small section grow into its own child, or the next one under the same parent."""
     pending: Section | None = None
     for section in sections:
-        if pending and _may_merge(pending, section, ruler):
+        if pending and _may_merge(pending, section, counter):
             pending = _joined(pending, section)
             continue
         if pending:
@@ -91,8 +91,8 @@ def merge_small_sections(sections: Iterable[Section], ruler: Ruler) -> Iterator[
         yield pending
 
 
-def _may_merge(first: Section, second: Section, ruler: Ruler) -> bool:
-    if ruler.count(first.start, first.end) >= SMALL_TOKENS:
+def _may_merge(first: Section, second: Section, counter: LengthCounter) -> bool:
+    if counter.count(first.start, first.end) >= SMALL_TOKENS:
         return False
     is_child = second.path[: len(first.path)] == first.path
     return is_child or second.path[:-1] == first.path[:-1]
@@ -105,7 +105,7 @@ def _joined(first: Section, second: Section) -> Section:
     return Section(first.start, second.end, first.path[:-1])
 
 
-def place_spans(
+def attach_headings(
     pieces: Iterable[SpanPair], sections: Sequence[Section], outline: Outline
 ) -> Iterator[Span]:
     """Say of each piece what stands above its beginning."""
@@ -120,9 +120,9 @@ def page_at(outline: Outline, start: int) -> int | None:
     return outline.pages[at - 1][1] if at else None
 
 
-def tightest_room(sections: Iterable[Section], room: RoomUnder) -> Room:
-    """Return the room of the section whose headings leave the least."""
-    return min((room(section.path) for section in sections), key=lambda r: r.embedder_limit)
+def smallest_budget(sections: Iterable[Section], budget: BudgetUnder) -> ChunkBudget:
+    """Return the budget of the section whose headings leave the least."""
+    return min((budget(section.path) for section in sections), key=lambda r: r.embedder_limit)
 
 
 def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:
@@ -173,11 +173,11 @@ def pack(
     *,
     boundaries: Sequence[int],
     block_ends: Mapping[int, int] = MappingProxyType({}),
-    room: Room,
+    budget: ChunkBudget,
 ) -> Iterator[SpanPair]:
     """Join neighbouring pieces while they fit; each chunk begins inside the one before it.
 
-    It begins up to ``room.overlap`` units before the end of that one, at a boundary where one
+    It begins up to ``budget.overlap`` units before the end of that one, at a boundary where one
     is near enough, else at a word, and only as far back as its first new piece still fits.
 
     Args:
@@ -191,14 +191,14 @@ def pack(
     for start, end in pieces:
         if begin < 0:
             begin = start
-        elif not room.fits(begin, block_ends.get(start, end)) and (
-            not room.fits(begin, end) or room.is_worth_a_chunk(begin, last_end)
+        elif not budget.fits(begin, block_ends.get(start, end)) and (
+            not budget.fits(begin, end) or budget.is_worth_a_chunk(begin, last_end)
         ):
             yield begin, last_end
             begin = (
                 start
-                if start in block_ends and not room.overlap
-                else _begin_inside(text, (begin, last_end), (start, end), boundaries, room)
+                if start in block_ends and not budget.overlap
+                else _begin_inside(text, (begin, last_end), (start, end), boundaries, budget)
             )
         last_end = end
     if begin >= 0:
@@ -206,17 +206,17 @@ def pack(
 
 
 def _begin_inside(
-    text: str, before: SpanPair, piece: SpanPair, boundaries: Sequence[int], room: Room
+    text: str, before: SpanPair, piece: SpanPair, boundaries: Sequence[int], budget: ChunkBudget
 ) -> int:
     """Return where the chunk that goes on with ``piece`` begins."""
-    least = max(before[0] + 1, room.back(before[0], piece[1]))
-    if room.overlap:
-        least = max(least, room.overlap_back(before[0], before[1]))
+    least = max(before[0] + 1, budget.back(before[0], piece[1]))
+    if budget.overlap:
+        least = max(least, budget.overlap_back(before[0], before[1]))
         return _first_boundary(boundaries, least, before[1]) or (
             _first_word(text, least, before[1]) or piece[0]
         )
     # The beginning of as many sentences before its end as are shared.
-    ahead = bisect_left(boundaries, before[1]) - room.overlap_sentences
+    ahead = bisect_left(boundaries, before[1]) - budget.overlap_sentences
     least = max(least, boundaries[ahead] if 0 <= ahead < len(boundaries) else 0)
     return _first_boundary(boundaries, least, before[1]) or piece[0]
 
@@ -231,12 +231,12 @@ def _first_word(text: str, least: int, end: int) -> int | None:
     return found.start() if found else None
 
 
-def widen(text: str, pieces: Sequence[SpanPair], *, room: Room) -> Iterator[SpanPair]:
-    """Let each piece begin up to ``room.overlap`` units earlier, at a word."""
+def widen(text: str, pieces: Sequence[SpanPair], *, budget: ChunkBudget) -> Iterator[SpanPair]:
+    """Let each piece begin up to ``budget.overlap`` units earlier, at a word."""
     begin, last_end = -1, -1
     for start, end in pieces:
-        if begin >= 0 and room.overlap:
-            least = max(room.overlap_back(begin + 1, last_end), room.back(begin, end))
+        if begin >= 0 and budget.overlap:
+            least = max(budget.overlap_back(begin + 1, last_end), budget.back(begin, end))
             begin = _first_word(text, least, last_end) or start
         else:
             begin = start
@@ -244,7 +244,7 @@ def widen(text: str, pieces: Sequence[SpanPair], *, room: Room) -> Iterator[Span
         last_end = end
 
 
-def find_units(text: str, block: TextBlock, room: Room) -> Iterator[SpanPair]:
+def find_units(text: str, block: TextBlock, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Return the sentences of a block, or its lines; one that does not fit is cut."""
     if block.by_line:
         spans = [m.span() for m in _LINE.finditer(text, block.start, block.end)]
@@ -252,17 +252,17 @@ def find_units(text: str, block: TextBlock, room: Room) -> Iterator[SpanPair]:
         found = sentence_spans(text[block.start : block.end])
         spans = [(block.start + start, block.start + end) for start, end in found]
     for start, end in trim_spans(text, spans):
-        if room.fits(start, end):
+        if budget.fits(start, end):
             yield start, end
         else:
-            yield from cut_hard(text, (start, end), room.without_overlap)
+            yield from cut_hard(text, (start, end), budget.without_overlap)
 
 
-def cut_hard(text: str, span: SpanPair, room: Room) -> Iterator[SpanPair]:
+def cut_hard(text: str, span: SpanPair, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Cut between words, and inside of a word only where it does not fit by itself."""
     start, end = span
-    while not room.fits(start, end):
-        cut = room.cut(start, end)
+    while not budget.fits(start, end):
+        cut = budget.cut(start, end)
         if not text[cut - 1].isspace() and not text[cut].isspace():
             # The cut is within a word: before it, unless the piece is that word alone.
             words = text[start:cut].rsplit(None, 1)

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import cast
 
-from corpus.ingestion.chunkers.rulers import MAX_CHARS_PER_TOKEN, Room, SpanPair
+from corpus.ingestion.chunkers.budget import MAX_CHARS_PER_TOKEN, ChunkBudget, SpanPair
 from corpus.ingestion.chunkers.sections import (
-    RoomUnder,
+    BudgetUnder,
     Span,
+    attach_headings,
     cut_hard,
     find_sections,
-    place_spans,
-    tightest_room,
+    smallest_budget,
     widen,
 )
 from corpus.ingestion.normal_form import Outline
@@ -21,10 +21,10 @@ from corpus.sentences import trim_spans
 _LONG_GAP = re.compile(r"\s{64,}")
 
 
-def split_semantically(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
-    """Split by semchunk into pieces that leave room for the overlap, then widen them."""
+def split_semantically(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+    """Split by semchunk into pieces that leave budget for the overlap, then widen them."""
     sections = find_sections(text, outline)
-    tightest = tightest_room(sections, room)
+    tightest = smallest_budget(sections, budget)
     inner = tightest.without_overlap
     pieces = [
         piece
@@ -32,19 +32,19 @@ def split_semantically(text: str, *, outline: Outline, room: RoomUnder) -> Itera
         for span in trim_spans(text, [(start, end)])
         for piece in cut_hard(text, span, inner)
     ]
-    return place_spans(widen(text, pieces, room=tightest), sections, outline)
+    return attach_headings(widen(text, pieces, budget=tightest), sections, outline)
 
 
-def _split(text: str, room: Room) -> Iterator[SpanPair]:
+def _split(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     from semchunk.semchunk import chunk  # noqa: PLC0415  (only where a collection asks for it)
 
-    longest = room.size * MAX_CHARS_PER_TOKEN
+    longest = budget.size * MAX_CHARS_PER_TOKEN
 
     def count(piece: str) -> int:
-        return room.size + 1 if len(piece) > longest else room.count_text(piece)
+        return budget.size + 1 if len(piece) > longest else budget.count_text(piece)
 
     for start, end in _between_gaps(text):
-        found = chunk(text[start:end], room.size, count, memoize=False, offsets=True)
+        found = chunk(text[start:end], budget.size, count, memoize=False, offsets=True)
         _, offsets = cast("tuple[list[str], list[SpanPair]]", found)
         yield from ((start + first, start + last) for first, last in offsets)
 

@@ -2,28 +2,28 @@
 
 from collections.abc import Iterator
 
-from corpus.ingestion.chunkers.rulers import SpanPair
+from corpus.ingestion.chunkers.budget import SpanPair
 from corpus.ingestion.chunkers.sections import (
-    RoomUnder,
+    BudgetUnder,
     Span,
+    attach_headings,
     find_blocks,
     find_sections,
     find_units,
     pack,
-    place_spans,
-    tightest_room,
+    smallest_budget,
 )
 from corpus.ingestion.normal_form import Outline
 
 
-def split_sentences(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
+def split_sentences(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
     """Pack sentences, over the ends of paragraphs and sections while whole paragraphs fit.
 
     Lines of tables and listings count as sentences; a sentence that does not fit is cut
     between words.
     """
     sections = find_sections(text, outline)
-    tightest = tightest_room(sections, room)
+    tightest = smallest_budget(sections, budget)
     units: list[SpanPair] = []
     block_ends: dict[int, int] = {}
     for block in find_blocks(text, 0, len(text)):
@@ -31,5 +31,5 @@ def split_sentences(text: str, *, outline: Outline, room: RoomUnder) -> Iterator
         block_ends[found[0][0]] = block.end
         units += found
     boundaries = [start for start, _ in units]
-    pieces = pack(text, units, boundaries=boundaries, block_ends=block_ends, room=tightest)
-    return place_spans(pieces, sections, outline)
+    pieces = pack(text, units, boundaries=boundaries, block_ends=block_ends, budget=tightest)
+    return attach_headings(pieces, sections, outline)

@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from corpus.ingestion.chunkers.names import NamesAbove, Scope, find_scopes, path_under
-from corpus.ingestion.chunkers.rulers import Room, SpanPair
+from corpus.ingestion.chunkers.budget import ChunkBudget, SpanPair
+from corpus.ingestion.chunkers.scopes import OpenScopes, Scope, find_scopes, path_under
 from corpus.ingestion.chunkers.sections import (
-    RoomUnder,
+    BudgetUnder,
     Section,
     Span,
     find_blocks,
@@ -19,7 +19,7 @@ from corpus.ingestion.chunkers.sections import (
 from corpus.ingestion.normal_form import Outline
 
 
-def split_structure(text: str, *, outline: Outline, room: RoomUnder) -> Iterator[Span]:
+def split_structure(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
     """Pack the blocks of each section; a block that does not fit is cut between sentences.
 
     Small sections are merged first (``merge_small_sections``). Tables and listings are cut
@@ -29,43 +29,43 @@ def split_structure(text: str, *, outline: Outline, room: RoomUnder) -> Iterator
     """
     scopes = find_scopes(outline, len(text))
     ends = {scope.start: scope.end for scope in reversed(scopes)}
-    above = NamesAbove(scopes)
-    ruler = room(()).embedder_ruler
-    for section in merge_small_sections(find_sections(text, outline), ruler):
-        tightest = _tightest_room(section, scopes, room)
+    above = OpenScopes(scopes)
+    counter = budget(()).embedder_counter
+    for section in merge_small_sections(find_sections(text, outline), counter):
+        tightest = _smallest_budget(section, scopes, budget)
         for start, end in _split_section(text, section, ends, tightest):
             path, level = path_under(section.path, above.at(start), since=section.start)
             yield Span(start, end, path, level or section.level, page_at(outline, start))
 
 
-def _tightest_room(section: Section, scopes: Sequence[Scope], room: RoomUnder) -> Room:
-    """Return the room under the names of the section that leave the least."""
+def _smallest_budget(section: Section, scopes: Sequence[Scope], budget: BudgetUnder) -> ChunkBudget:
+    """Return the budget under the names of the section that leave the least."""
     first, last = (
-        bisect_left(scopes, place, key=lambda scope: scope.start)
-        for place in (section.start, section.end)
+        bisect_left(scopes, position, key=lambda scope: scope.start)
+        for position in (section.start, section.end)
     )
     inside = scopes[first:last]
-    above = NamesAbove(inside)
+    above = OpenScopes(inside)
     paths = {
         path_under(section.path, above.at(scope.start + 1), since=section.start)[0]
         for scope in inside
     }
-    rooms = (room(path) for path in {section.path, *paths})
+    rooms = (budget(path) for path in {section.path, *paths})
     return min(rooms, key=lambda each: each.embedder_limit)
 
 
 def _split_section(
-    text: str, section: Section, ends: Mapping[int, int], room: Room
+    text: str, section: Section, ends: Mapping[int, int], budget: ChunkBudget
 ) -> Iterator[SpanPair]:
     pieces: list[SpanPair] = []
     block_ends: dict[int, int] = {}
     boundaries: list[int] = []
     name_start = -1
     for block in find_blocks(text, section.start, section.end):
-        units = list(find_units(text, block, room))
+        units = list(find_units(text, block, budget))
         boundaries += [start for start, _ in units]
-        found = [(block.start, block.end)] if room.fits(block.start, block.end) else units
-        if name_start >= 0 and room.fits(name_start, found[0][1]):
+        found = [(block.start, block.end)] if budget.fits(block.start, block.end) else units
+        if name_start >= 0 and budget.fits(name_start, found[0][1]):
             pieces.pop()
             found[0] = name_start, found[0][1]
         pieces += found
@@ -73,4 +73,4 @@ def _split_section(
         block_ends[begin] = max(block.end, min(ends.get(begin, 0), section.end))
         names_next = block.end < ends.get(block.start, 0)
         name_start = found[-1][0] if names_next else -1
-    return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, room=room)
+    return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, budget=budget)

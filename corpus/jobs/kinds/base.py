@@ -29,7 +29,7 @@ class JobKind(Protocol):
         """
         return
 
-    def rest_s(self, job: Job) -> float:
+    def delay_before_next_s(self, job: Job) -> float:
         """Return how many seconds are to go by before the next item may be begun."""
         return 0.0
 

@@ -10,7 +10,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, CollectionMap, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
-from corpus.user_bounds import require_job_room
+from corpus.user_quotas import check_job_quota
 
 # More dots than this neither a person tells apart nor a browser draws at once.
 MAX_POINTS = 2_000
@@ -41,7 +41,7 @@ def start_map(collection: Collection) -> Job:
     """
     job = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection).first()
     if job is None:
-        require_job_room()
+        check_job_quota()
         job = Job.objects.create(kind=Job.Kind.MAP, collection=collection, total=1, is_listed=True)
         JobItem.objects.create(job=job, key=collection.name)
         enqueue_job(job.pk)
@@ -54,10 +54,10 @@ def draw_map(collection: Collection) -> CollectionMap:
     # Ids are random: the first ones are a sample, and the same one each time.
     sample = list(rows.order_by("chunk_id").values_list("chunk_id", "vector")[:MAX_POINTS])
     vectors = np.array([vector for _, vector in sample], dtype=np.float32)
-    places, share = project(vectors.reshape(len(sample), -1))
+    projected, share = project(vectors.reshape(len(sample), -1))
     points = [
         {"chunk_id": str(chunk_id), "x": float(x), "y": float(y)}
-        for (chunk_id, _), (x, y) in zip(sample, places, strict=True)
+        for (chunk_id, _), (x, y) in zip(sample, projected, strict=True)
     ]
     drawn, _ = CollectionMap.objects.update_or_create(
         collection=collection,
@@ -85,10 +85,10 @@ def project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     # A component's sign is arbitrary; its largest weight is made positive.
     largest = np.abs(right[:DIMENSIONS]).argmax(axis=1)
     signs = np.sign(right[np.arange(DIMENSIONS), largest])
-    places = left[:, :DIMENSIONS] * strengths[:DIMENSIONS] * signs
-    spread = np.ptp(places, axis=0)
-    lowest = places.min(axis=0)
-    unit = np.where(spread > 0, (places - lowest) / np.where(spread > 0, spread, 1), 0.5)
+    projected = left[:, :DIMENSIONS] * strengths[:DIMENSIONS] * signs
+    spread = np.ptp(projected, axis=0)
+    lowest = projected.min(axis=0)
+    unit = np.where(spread > 0, (projected - lowest) / np.where(spread > 0, spread, 1), 0.5)
     total = float((strengths**2).sum())
     share = float((strengths[:DIMENSIONS] ** 2).sum()) / total if total else 0.0
     return unit.round(DECIMALS), share

@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 from corpus.crawl.frontier import begin
 from corpus.crawl.pages import visit
 from corpus.errors import BackendError, CollectionNotFound, PkbError
-from corpus.ingestion.files import failure_of
+from corpus.ingestion.file_sync import failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Document, Job, JobItem, Site
 from corpus.queue import enqueue_job
-from corpus.user_bounds import require_job_room
+from corpus.user_quotas import check_job_quota
 
 
 class CrawlKind(JobKind):
@@ -29,11 +29,11 @@ class CrawlKind(JobKind):
             begin(job, site)
         Job.objects.filter(pk=job.pk).update(is_listed=True)
 
-    def rest_s(self, job: Job) -> float:
+    def delay_before_next_s(self, job: Job) -> float:
         if not job.items.pending().exists():
             return 0.0
         host = Site.objects.filter(pk=job.arguments["site"]).values_list("host", flat=True).first()
-        return Site.objects.rest_s(host) if host else 0.0
+        return Site.objects.remaining_delay_s(host) if host else 0.0
 
     def run(self, item: JobItem) -> ItemResult:
         site = _site_of(item.job)
@@ -44,7 +44,7 @@ class CrawlKind(JobKind):
         except (BackendError, CollectionNotFound):
             raise
         except PkbError as exc:
-            return failure_of(exc)
+            return failed_result(exc)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         return Document.objects.none()
@@ -70,7 +70,7 @@ def start_crawl(site: Site, *, background: bool = True) -> Job:
         TooManyJobs: Workers are to, and who acts has as many unfinished ones as they may.
     """
     if background:
-        require_job_room()
+        check_job_quota()
     job = Job.objects.create(
         kind=Job.Kind.CRAWL,
         collection_id=site.collection_id,

@@ -11,14 +11,14 @@ from django.db.models import QuerySet
 
 from corpus.errors import BackendError, Conflict, PkbError
 from corpus.ingestion import move_to_collection, reingest_document
-from corpus.ingestion.disk import reason_of
+from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Job, JobItem, Rule
 from corpus.queue import enqueue_job
 from corpus.rules import matching_documents, without_tags
 from corpus.tags import add_tags, remove_tags
-from corpus.user_bounds import require_job_room
+from corpus.user_quotas import check_job_quota
 
 # Of one job: what a person selects in a list.
 MAX_DOCUMENTS = 500
@@ -49,7 +49,7 @@ class EditKind(JobKind):
         except BackendError:
             raise
         except PkbError as exc:
-            return ItemResult(Outcome.FAILED, str(document.pk), reason=reason_of(exc))
+            return ItemResult(Outcome.FAILED, str(document.pk), reason=error_reason(exc))
         return ItemResult(outcome, str(document.pk), document.chunk_count)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
@@ -108,7 +108,7 @@ def start_edit(
     """
     arguments = {"act": act.value, "tags": list(tags), "collection": collection}
     if collection:
-        Collection.objects.named(collection)
+        Collection.objects.get_named(collection)
     by_collection: defaultdict[int, list[UUID]] = defaultdict(list)
     found = Document.objects.filter(pk__in=list(documents)).order_by("pk")
     for key, collection_id in found.values_list("pk", "collection_id"):
@@ -123,7 +123,7 @@ def start_tagging(rule: Rule) -> list[Job]:
 
 
 def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -> Job:
-    require_job_room()
+    check_job_quota()
     job = Job.objects.create(
         kind=Job.Kind.EDIT,
         collection_id=collection_id,

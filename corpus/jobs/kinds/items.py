@@ -27,7 +27,7 @@ def count_listed(job: Job, items: list[JobItem]) -> None:
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     done = sum(item.status == JobItem.Status.DONE for item in items)
     for item in failed:
-        job.note_failure(item.reason, item)
+        job.add_error(item.reason, item)
     Job.objects.filter(pk=job.pk).update(
         total=F("total") + len(items),
         done=F("done") + done,

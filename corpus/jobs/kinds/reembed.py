@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from corpus.embedders import Embedder, embedders, get_embedder
 from corpus.errors import InvalidInput, ModelNotReady
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.vectors import bring_vectors
+from corpus.ingestion.vectors import add_missing_vectors
 from corpus.jobs.kinds.base import JobKind
 from corpus.models import Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
@@ -37,7 +37,7 @@ class ReembedKind(JobKind):
         document = Document.objects.only("id").filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
-        count = bring_vectors(document, model=item.job.arguments["model"])
+        count = add_missing_vectors(document, model=item.job.arguments["model"])
         return ItemResult(Outcome.EMBEDDED, str(document.pk), encoded_count=count)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
@@ -79,7 +79,9 @@ def _embedder(model: str) -> Embedder:
 
 
 def _make_job(collection: Collection, model: str) -> Job | None:
-    lacking = collection.documents.lacking(model).order_by("pk").values_list("pk", flat=True)
+    lacking = (
+        collection.documents.lacking_vectors(model).order_by("pk").values_list("pk", flat=True)
+    )
     return _queue(Job.Kind.REEMBED, collection, list(lacking), model=model)
 
 
@@ -99,7 +101,7 @@ def _queue(
 
 def count_lacking(collection: Collection, model: str) -> int:
     """Return how many chunks have no vector by the model."""
-    return collection.chunks.lacking(model).count()
+    return collection.chunks.lacking_vectors(model).count()
 
 
 def switch_model(collection: Collection, model: str) -> None:
@@ -116,10 +118,10 @@ def switch_model(collection: Collection, model: str) -> None:
     dimension = _embedder(model).dimension
     ensure_vector_index(model=model, dimension=dimension)
     for _ in range(ROUNDS):
-        for document in collection.documents.lacking(model).only("id"):
-            bring_vectors(document, model=model)
+        for document in collection.documents.lacking_vectors(model).only("id"):
+            add_missing_vectors(document, model=model)
         if _switch_if_complete(collection.pk, model, dimension):
-            _drop_forgotten(collection.pk)
+            _delete_unused_vectors(collection.pk)
             return
     raise ModelNotReady(
         f"{count_lacking(collection, model)} chunks of {collection.name!r} have no vector by "
@@ -133,7 +135,7 @@ def _switch_if_complete(collection_id: int, model: str, dimension: int) -> bool:
     locked = Collection.objects.select_for_update().get(pk=collection_id)
     if locked.embedding_model == model:
         return True
-    if locked.chunks.lacking(model).exists():
+    if locked.chunks.lacking_vectors(model).exists():
         return False
     locked.previous_model, locked.previous_dimension = locked.embedding_model, locked.dimension
     locked.embedding_model, locked.dimension = model, dimension
@@ -177,13 +179,13 @@ def queue_lacking(collection: Collection) -> Job | None:
     Returns:
         That job; None where nothing lacks.
     """
-    lacking = collection.documents.lacking(collection.embedding_model)
+    lacking = collection.documents.lacking_vectors(collection.embedding_model)
     keys = list(lacking.filter(status=Document.Status.COMPLETED).values_list("pk", flat=True))
     collection.documents.filter(pk__in=keys).update(status=Document.Status.PROCESSING)
     return _queue(Job.Kind.EMBED, collection, keys)
 
 
-def _drop_forgotten(collection_id: int) -> None:
+def _delete_unused_vectors(collection_id: int) -> None:
     """Delete the vectors of models that are neither the collection's nor its previous one."""
     collection = Collection.objects.get(pk=collection_id)
     kept = {collection.embedding_model, collection.previous_model}

@@ -18,16 +18,16 @@ from corpus.errors import (
     PkbError,
     SourceUnavailable,
 )
-from corpus.ingestion.disk import MAX_URI_CHARS, reason_of
-from corpus.ingestion.files import failure_of, judge, settings_sha256
-from corpus.ingestion.mirrored import (
+from corpus.ingestion.file_scan import MAX_URI_CHARS, error_reason
+from corpus.ingestion.file_sync import failed_result, ingest_fingerprint, known_result
+from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.source_sync import (
     Mirror,
     documents_of,
     ingest_entry,
-    marks_of,
-    note_refusal,
+    record_rejection,
+    source_ref_of,
 )
-from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.base import JobKind
 from corpus.jobs.kinds.items import count_listed, new_item, remove_document
 from corpus.models import Collection, Document, Job, JobItem
@@ -35,7 +35,7 @@ from corpus.models.job_querysets import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.sources.base import Source
 from corpus.sources.configuration import SourceSettings
-from corpus.user_bounds import require_job_room
+from corpus.user_quotas import check_job_quota
 
 # A listing that was begun so often and did not end will not end the next time either.
 MAX_STARTS = 5
@@ -48,7 +48,7 @@ BATCH_SIZE = 500
 
 
 @dataclass
-class _Opened:
+class _OpenSource:
     """A source as a job uses it; ``versions`` are those that this process listed."""
 
     settings: SourceSettings
@@ -57,7 +57,7 @@ class _Opened:
     failures: int = 0
 
 
-_opened: dict[UUID, _Opened] = {}
+_open_sources: dict[UUID, _OpenSource] = {}
 
 
 class SourceKind(JobKind):
@@ -81,7 +81,7 @@ class SourceKind(JobKind):
         for start in range(0, len(planned), BATCH_SIZE):
             if should_stop():
                 return
-            _write_down(job, planned[start : start + BATCH_SIZE])
+            _create_items(job, planned[start : start + BATCH_SIZE])
         Job.objects.filter(pk=job.pk).update(is_listed=True)
 
     def run(self, item: JobItem) -> ItemResult:
@@ -89,7 +89,7 @@ class SourceKind(JobKind):
             opened = _open(item.job)
             mirror = _mirror(item, opened.settings)
         except SourceUnavailable as exc:
-            return failure_of(exc)
+            return failed_result(exc)
         version = opened.versions.get(item.key, "")
         try:
             reading = opened.source.read(item.key)
@@ -100,13 +100,13 @@ class SourceKind(JobKind):
         except SourceUnavailable as exc:
             opened.failures += 1
             if opened.failures >= MAX_FAILURES:
-                _give_up_rest(item, reason_of(exc))
-            return failure_of(exc)
+                _give_up_rest(item, error_reason(exc))
+            return failed_result(exc)
         except PkbError as exc:
             # There may be room for the same version another day.
             version = "" if isinstance(exc, NoRoomLeft) else version
-            note_refusal(item.key, reason_of(exc), version=version, mirror=mirror)
-            return failure_of(exc)
+            record_rejection(item.key, error_reason(exc), version=version, mirror=mirror)
+            return failed_result(exc)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         # None waits: what is stored stays as it is until a new version is.
@@ -114,16 +114,16 @@ class SourceKind(JobKind):
 
     def finish(self, job: Job) -> None:
         try:
-            self._read_again(job)
-            _remove_gone(job)
+            self._reread_duplicates(job)
+            _delete_vanished(job)
         except SourceUnavailable as exc:
             job.refresh_from_db(fields=["errors"])
-            job.note_failure(f"Nothing was removed. {reason_of(exc)}")
+            job.add_error(f"Nothing was removed. {error_reason(exc)}")
             job.save(update_fields=["errors"])
         finally:
             _close(job.pk)
 
-    def _read_again(self, job: Job) -> None:
+    def _reread_duplicates(self, job: Job) -> None:
         """Read what had the content of another document, if that has another content by now."""
         doubles = job.items.filter(status=JobItem.Status.DONE, outcome=Outcome.UNCHANGED)
         for item in doubles.exclude(reason="").select_related("job__collection"):
@@ -171,7 +171,7 @@ def start_source_sync(
             running.save(update_fields=["arguments"])
         return running
     if background:
-        require_job_room()
+        check_job_quota()
     job = Job.objects.create(
         kind=Job.Kind.SOURCE,
         collection=collection,
@@ -240,7 +240,7 @@ def plan_entries(
             f" documents ({len(known)}) stay. If it was emptied on purpose: manage.py sync_source"
             f" {found.name} --emptied"
         )
-    fingerprint = settings_sha256(collection, tags=found.tags)
+    fingerprint = ingest_fingerprint(collection, tags=found.tags)
     lost = _lost_holders(known.values(), versions)
     planned = []
     for uri, version in versions.items():
@@ -250,7 +250,7 @@ def plan_entries(
             planned.append(Planned(uri, before.document.pk if before else None, None))
         else:
             document = before.document
-            result = judge(document.file_hash, document, fingerprint)
+            result = known_result(document.file_hash, document, fingerprint)
             planned.append(Planned(uri, document.pk, result))
     return sorted(planned, key=lambda each: each.document_id is None)
 
@@ -261,12 +261,12 @@ def _known_entries(name: str, collection: Collection) -> dict[str, _Known]:
     )
     known = {}
     for row in rows.iterator():
-        marks = marks_of(row.metadata)
-        if marks["entry"] == row.source_uri:
+        source_ref = source_ref_of(row.metadata)
+        if source_ref["entry"] == row.source_uri:
             listed = row.metadata.get("attachments")
             carried = [each for each in listed if isinstance(each, dict)] if listed else []
             holders = tuple(str(each["document_id"]) for each in carried if "document_id" in each)
-            known[row.source_uri] = _Known(row, marks["version"], holders)
+            known[row.source_uri] = _Known(row, source_ref["version"], holders)
             row.metadata = {}
     return known
 
@@ -278,13 +278,13 @@ def _lost_holders(known: Iterable[_Known], versions: Mapping[str, str]) -> set[s
     there = {
         str(pk)
         for pk, metadata in rows
-        if not (entry := marks_of(metadata)["entry"]) or entry in versions
+        if not (entry := source_ref_of(metadata)["entry"]) or entry in versions
     }
     return wanted - there
 
 
 @transaction.atomic
-def _write_down(job: Job, batch: Iterable[Planned]) -> None:
+def _create_items(job: Job, batch: Iterable[Planned]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_uri = {planned.uri: planned for planned in batch}
     # Listed before the job was broken off.
@@ -303,7 +303,7 @@ def _mirror(item: JobItem, found: SourceSettings) -> Mirror:
     return Mirror(
         source=found.name,
         collection=job.collection,
-        fingerprint=settings_sha256(job.collection, tags=found.tags),
+        fingerprint=ingest_fingerprint(job.collection, tags=found.tags),
         tags=found.tags,
         is_listed=lambda uri: job.items.filter(path=uri).exists(),
         on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
@@ -327,7 +327,7 @@ def _give_up_rest(item: JobItem, reason: str) -> None:
     Job.objects.filter(pk=job.pk).update(failed=F("failed") + count)
 
 
-def find_gone(job: Job) -> Iterator[tuple[UUID, str]]:
+def find_deleted_entries(job: Job) -> Iterator[tuple[UUID, str]]:
     """Yield documents, with their addresses, whose entries the source does not list any more.
 
     It is listed once more for that: one that lost its place while pages were turned is there.
@@ -348,28 +348,28 @@ def _documents_without(
 ) -> Iterator[tuple[UUID, str, str]]:
     rows = documents_of(name, collection_id=collection_id)
     for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata"):
-        if (entry := marks_of(metadata)["entry"]) not in entries:
+        if (entry := source_ref_of(metadata)["entry"]) not in entries:
             yield pk, uri, entry
 
 
-def _remove_gone(job: Job) -> None:
-    for pk, uri in find_gone(job):
+def _delete_vanished(job: Job) -> None:
+    for pk, uri in find_deleted_entries(job):
         remove_document(job, pk, uri, source_uri=uri)
 
 
-def _open(job: Job) -> _Opened:
+def _open(job: Job) -> _OpenSource:
     """Return the source of a job, open as long as the job has its turns in this process."""
-    if job.pk not in _opened:
+    if job.pk not in _open_sources:
         found = find_source(job.arguments["source"])
         if found is None:
             raise SourceUnavailable(_UNKNOWN)
-        while len(_opened) >= MAX_OPENED:
-            _close(next(iter(_opened)))
-        _opened[job.pk] = _Opened(found, open_source(found))
-    return _opened[job.pk]
+        while len(_open_sources) >= MAX_OPENED:
+            _close(next(iter(_open_sources)))
+        _open_sources[job.pk] = _OpenSource(found, open_source(found))
+    return _open_sources[job.pk]
 
 
 def _close(job_id: UUID) -> None:
-    opened = _opened.pop(job_id, None)
+    opened = _open_sources.pop(job_id, None)
     if opened is not None:
         opened.source.close()

@@ -17,23 +17,23 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import MD5
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.disk import (
-    Found,
-    StillWritten,
+from corpus.ingestion.file_scan import (
+    FileStillChanging,
+    FoundFile,
     find_files,
-    is_bare,
+    is_empty_folder,
     printable,
-    why_unkept,
+    rejection_reason,
 )
-from corpus.ingestion.files import (
+from corpus.ingestion.file_sync import (
     GONE,
     SyncOptions,
-    failure_of,
-    judge,
-    settings_sha256,
+    failed_result,
+    ingest_fingerprint,
+    known_result,
     sync_file,
 )
-from corpus.ingestion.includes import read_whole
+from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.ingestion.selection import count_kinds
@@ -43,10 +43,10 @@ from corpus.models import Collection, Document, Job, JobItem
 from corpus.models.installations import Installation
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
-from corpus.roots.descent import OUTSIDE, is_folder, mode_of
-from corpus.roots.file_systems import unmounted_of
-from corpus.roots.names import shown_path
-from corpus.user_bounds import require_job_room
+from corpus.roots.file_systems import filter_unmounted
+from corpus.roots.safe_open import OUTSIDE, is_folder, read_mode
+from corpus.roots.shown_paths import shown_path
+from corpus.user_quotas import check_job_quota
 
 # What the files of a folder that wait are called among those that are passed over.
 BEING_WRITTEN = "being written"
@@ -69,7 +69,7 @@ class SyncKind(JobKind):
             return f"There is no {shown_path(str(missing[0]))}."
         if job.start_count > MAX_STARTS:
             return "Listing the files was broken off again and again."
-        return _why_nothing_goes(options, collection_id=job.collection_id)
+        return _reason_to_keep_all(options, collection_id=job.collection_id)
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
         plan_sync(job, should_stop=should_stop)
@@ -89,7 +89,7 @@ class SyncKind(JobKind):
         except CollectionNotFound:
             raise
         except (PkbError, OSError) as exc:
-            return failure_of(exc)
+            return failed_result(exc)
 
     def give_up(self, item: JobItem, reason: str) -> None:
         mark_failed(
@@ -105,7 +105,7 @@ class SyncKind(JobKind):
         )
 
     def finish(self, job: Job) -> None:
-        remove_gone(job)
+        delete_vanished(job)
 
 
 @transaction.atomic
@@ -117,8 +117,8 @@ def start_sync(collection: Collection, options: SyncOptions, *, background: bool
         TooManyJobs: Workers are to do it, and who acts has as many unfinished ones as they may.
     """
     if background:
-        Installation.objects.require_home()
-        require_job_room()
+        Installation.objects.require_files_here()
+        check_job_quota()
     job = Job.objects.create(
         kind=Job.Kind.SYNC,
         collection=collection,
@@ -142,7 +142,7 @@ def _is_there(path: Path, options: SyncOptions) -> bool:
     if not _may_read(options):
         return False
     try:
-        mode = mode_of(path, root=options.allowed_root or path.parent)
+        mode = read_mode(path, root=options.allowed_root or path.parent)
     except GONE:
         return False
     except OSError:
@@ -151,11 +151,11 @@ def _is_there(path: Path, options: SyncOptions) -> bool:
     return not stat.S_ISLNK(mode)
 
 
-def _why_nothing_goes(options: SyncOptions, *, collection_id: int) -> str:
+def _reason_to_keep_all(options: SyncOptions, *, collection_id: int) -> str:
     """Say why documents stay whose files are gone, or nothing."""
     for folder in _kept_if_bare(options):
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
-        if (count := below.exclude(file_path="").count()) and _is_bare(folder, options):
+        if (count := below.exclude(file_path="").count()) and _is_empty(folder, options):
             return (
                 f"{shown_path(str(folder))} is empty, as a folder is that is not mounted: its"
                 f" documents ({count}) stay. If it was emptied on purpose, sync it once by hand."
@@ -167,12 +167,12 @@ def _kept_if_bare(options: SyncOptions) -> list[Path]:
     return options.named if options.mirror and options.quiet_s else []
 
 
-def _is_bare(folder: Path, options: SyncOptions) -> bool:
-    return is_bare(folder, root=options.allowed_root or folder)
+def _is_empty(folder: Path, options: SyncOptions) -> bool:
+    return is_empty_folder(folder, root=options.allowed_root or folder)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedFile:
     """A file with its hash, or with what came of it or of a folder that cannot be read.
 
     Attributes:
@@ -200,7 +200,7 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
         options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
     )
     while not should_stop():
-        batch = [look_at(found, options) for found in islice(files, options.batch_size)]
+        batch = [inspect_file(found, options) for found in islice(files, options.batch_size)]
         _plan_batch(job, options, [listed for listed in batch if not listed.is_written])
         written += sum(listed.is_written for listed in batch)
         if len(batch) < options.batch_size:
@@ -211,29 +211,29 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
     Job.objects.filter(pk=job.pk).update(is_listed=True, skipped={**count_kinds(skipped), **told})
 
 
-def look_at(found: Found, options: SyncOptions) -> Listed:
+def inspect_file(found: FoundFile, options: SyncOptions) -> ListedFile:
     """Read and hash a file that was found."""
     path = printable(found.path)
     if found.error is not None:
-        return Listed(path, failure=failure_of(found.error), has_document=False)
+        return ListedFile(path, failure=failed_result(found.error), has_document=False)
     try:
         # Only the hash is kept: the bytes of a whole batch would fill the memory.
-        file = read_whole(
+        file = read_with_includes(
             found.path,
             root=options.root_of(found.path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,
             quiet_s=options.quiet_s,
         )
-    except StillWritten:
-        return Listed(path, is_written=True)
+    except FileStillChanging:
+        return ListedFile(path, is_written=True)
     except (PkbError, OSError) as exc:
-        has_document = not isinstance(exc, GONE) and not why_unkept(found.path)
-        return Listed(path, failure=failure_of(exc), has_document=has_document)
-    return Listed(file.path, file.file_hash, len(file.content))
+        has_document = not isinstance(exc, GONE) and not rejection_reason(found.path)
+        return ListedFile(path, failure=failed_result(exc), has_document=has_document)
+    return ListedFile(file.path, file.file_hash, len(file.content))
 
 
 @transaction.atomic
-def _plan_batch(job: Job, options: SyncOptions, batch: list[Listed]) -> None:
+def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_path = {str(listed.path): listed for listed in batch}
     # Listed before the job was broken off.
@@ -241,13 +241,13 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[Listed]) -> None:
         del by_path[path]
     fresh = list(by_path.values())
     known = known_documents(job.collection_id, fresh)
-    fingerprint = settings_sha256(job.collection, tags=options.tags)
+    fingerprint = ingest_fingerprint(job.collection, tags=options.tags)
     items = [
         _item(job, listed, None if options.force else known.get(listed.path.as_uri()), fingerprint)
         for listed in fresh
     ]
     if not job.is_background:
-        _remember_attempts(job, items)
+        _copy_attempts(job, items)
     JobItem.objects.bulk_create(items)
     _show_new(job, options, [listed for listed in fresh if listed.path.as_uri() not in known])
     for listed in fresh:
@@ -261,7 +261,7 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[Listed]) -> None:
     count_listed(locked, items)
 
 
-def known_documents(collection_id: int, batch: Iterable[Listed]) -> dict[str, Document]:
+def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, Document]:
     """Return the documents at the files' paths, by address."""
     rows = Document.objects.filter(
         collection_id=collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
@@ -278,12 +278,12 @@ def known_documents(collection_id: int, batch: Iterable[Listed]) -> dict[str, Do
     return {row.source_uri: row for row in shown}
 
 
-def _item(job: Job, listed: Listed, known: Document | None, fingerprint: str) -> JobItem:
-    result = listed.failure or judge(listed.file_hash, known, fingerprint)
+def _item(job: Job, listed: ListedFile, known: Document | None, fingerprint: str) -> JobItem:
+    result = listed.failure or known_result(listed.file_hash, known, fingerprint)
     return new_item(str(listed.path), result, job=job, document_id=known.pk if known else None)
 
 
-def _remember_attempts(job: Job, items: list[JobItem]) -> None:
+def _copy_attempts(job: Job, items: list[JobItem]) -> None:
     """A file that killed the command each time it was given is put aside in the end."""
     again = Job.objects.filter(
         collection_id=job.collection_id,
@@ -300,7 +300,7 @@ def _remember_attempts(job: Job, items: list[JobItem]) -> None:
         item.attempts = attempts.get(item.path, 0)
 
 
-def _show_new(job: Job, options: SyncOptions, new: list[Listed]) -> None:
+def _show_new(job: Job, options: SyncOptions, new: list[ListedFile]) -> None:
     """Make pending documents, but for files whose content came in under another name."""
     hashes = [listed.file_hash for listed in new]
     same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
@@ -318,14 +318,14 @@ def _show_new(job: Job, options: SyncOptions, new: list[Listed]) -> None:
     Document.objects.bulk_create(pending, ignore_conflicts=True)
 
 
-def remove_gone(job: Job) -> None:
+def delete_vanished(job: Job) -> None:
     """Remove the documents of files that are not in the mirrored folder any more."""
     options = SyncOptions.from_json(job.arguments)
-    for pk, path in find_gone(options, collection_id=job.collection_id):
+    for pk, path in find_deleted_files(options, collection_id=job.collection_id):
         _remove(job, pk, path)
 
 
-def find_gone(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUID, str]]:
+def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUID, str]]:
     """Yield documents, with their paths, whose files are gone from the mirrored folder."""
     for folder in options.named if options.mirror else []:
         root = options.allowed_root or folder
@@ -335,15 +335,17 @@ def find_gone(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUI
             if not is_folder(folder, root=root) or not _is_gone(Path(path), root=root):
                 continue
             # Unmounted since the files were listed.
-            if folder in _kept_if_bare(options) and _is_bare(folder, options):
+            if folder in _kept_if_bare(options) and _is_empty(folder, options):
                 return
-            if not any(Path(path).is_relative_to(each) for each in unmounted_of(options.mounts)):
+            if not any(
+                Path(path).is_relative_to(each) for each in filter_unmounted(options.mounts)
+            ):
                 yield pk, path
 
 
 def _is_gone(path: Path, *, root: Path) -> bool:
     try:
-        mode_of(path, root=root)
+        read_mode(path, root=root)
     except GONE:
         return True
     except OSError:

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from django.db.models import Sum
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.leases import held
+from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.jobs.states import cancel_job
 from corpus.management.commands._report import Report
@@ -51,7 +51,7 @@ def run_job_here(
     job: Job, *, workers: int, report: Report, should_stop: Callable[[], bool]
 ) -> None:
     """Run a job to its end in this process, or in ``workers`` processes that it looks after."""
-    with held(job.pk):
+    with job_lock(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
             seen = Seen(job)
             # How many pages a site has shows while they come.

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.selection import tell_skipped
+from corpus.ingestion.selection import skipped_message
 from corpus.models import Job, JobItem
 
 # Without a terminal, a plain line says so often how far it is.
@@ -111,7 +111,7 @@ class Report:
         if self._is_sync:
             sums.append(f"{self._encoded_count} chunks encoded")
         if self._skipped:
-            sums.append(tell_skipped(self._skipped))
+            sums.append(skipped_message(self._skipped))
         return "; ".join(sums)
 
     def _write_json(self, line: dict[str, Any]) -> None:

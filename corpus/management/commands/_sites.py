@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.ingestion.files import failure_of
+from corpus.ingestion.file_sync import failed_result
 from corpus.management.commands._job_run import run_job_here
 from corpus.management.commands._report import Report
 from corpus.models import Collection, Job
@@ -82,7 +82,7 @@ def bring_in_here(
     try:
         site, _ = add_site(url, limits, collection=collection, tags=tags)
     except PkbError as exc:
-        report.add(url, failure_of(exc))
+        report.add(url, failed_result(exc))
         return
     job: Job = refresh_site(site.pk, background=False)
     if job.is_background:

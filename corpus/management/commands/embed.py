@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
 from corpus.ingestion.bulk.embed import SOURCE, store_entries
-from corpus.ingestion.files import settings_sha256
+from corpus.ingestion.file_sync import ingest_fingerprint
 from corpus.ingestion.outcomes import Outcome
 from corpus.ingestion.placeholders import mark_failed
 from corpus.models import Collection
@@ -78,10 +78,10 @@ def _read(path: Path) -> ChunkFile:
 
 def _collection(name: str, read: ChunkFile) -> Collection:
     try:
-        collection = Collection.objects.named(name)
+        collection = Collection.objects.get_named(name)
     except PkbError as exc:
         raise CommandError(str(exc), returncode=2) from exc
-    if settings_sha256(collection, tags=read.tags) != read.settings_sha256:
+    if ingest_fingerprint(collection, tags=read.tags) != read.settings_sha256:
         raise CommandError(
             f"The chunks were cut by other settings than those of {name!r}; "
             f"load them again with --collection {name}.",

@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import Collection
-from corpus.token_vectors import BATCH_SIZE, fill_token_vectors, used_embedder
+from corpus.token_vectors import BATCH_SIZE, fill_token_vectors, search_token_embedder
 
 
 class Command(BaseCommand):
@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--collection", default="", help="default: all collections")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        embedder = used_embedder()
+        embedder = search_token_embedder()
         if embedder is None:
             raise CommandError("PKB_TOKEN_VECTORS or RERANKER_MODEL wants none.", returncode=2)
         try:
@@ -41,6 +41,6 @@ def _collections(name: str) -> list[Collection]:
     if not name:
         return list(Collection.objects.all())
     try:
-        return [Collection.objects.named(name)]
+        return [Collection.objects.get_named(name)]
     except PkbError as exc:
         raise CommandError(str(exc), returncode=2) from exc

@@ -10,13 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
-from corpus.ingestion.addresses import ingest_address
-from corpus.ingestion.disk import find_files
-from corpus.ingestion.files import SyncOptions, failure_of
+from corpus.ingestion.file_scan import find_files
+from corpus.ingestion.file_sync import SyncOptions, failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.selection import count_kinds, tell_skipped
+from corpus.ingestion.selection import count_kinds, skipped_message
+from corpus.ingestion.urls import ingest_url
 from corpus.jobs.kinds.sync import start_sync
-from corpus.jobs.states import close_left_behind
+from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
@@ -87,7 +87,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            collection = Collection.objects.named(options["collection"])
+            collection = Collection.objects.get_named(options["collection"])
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         attributes = Attributes(source=options["source"], tags=tags)
         if STDIN in options["paths"]:
             report.add("-", _ingest_stdin(collection, attributes))
-        close_left_behind()
+        cancel_abandoned_jobs()
         with Interruption() as interruption:
             for url in addresses:
                 if limits is None:
@@ -155,7 +155,7 @@ class Command(BaseCommand):
             for path in (str(found.path) for found in files):
                 self.stdout.write(json.dumps({"path": path}) if as_json else path)
         if skipped:
-            self.stderr.write(tell_skipped(count_kinds(skipped)))
+            self.stderr.write(skipped_message(count_kinds(skipped)))
 
     def _tell(self, path: str, result: ItemResult, *, as_json: bool) -> Outcome:
         """Name a file with what would come of it; without --json, only if anything would."""
@@ -206,7 +206,7 @@ def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:
 
 
 def _ingest_address(url: str, collection: Collection, attributes: Attributes) -> ItemResult:
-    return _ingested(lambda: ingest_address(url, collection=collection, attributes=attributes))
+    return _ingested(lambda: ingest_url(url, collection=collection, attributes=attributes))
 
 
 def _ingested(ingest: Callable[[], StoredDocument]) -> ItemResult:
@@ -215,6 +215,6 @@ def _ingested(ingest: Callable[[], StoredDocument]) -> ItemResult:
     except DuplicateDocument as exc:
         return ItemResult(Outcome.UNCHANGED, document_id=exc.document_id)
     except PkbError as exc:
-        return failure_of(exc)
+        return failed_result(exc)
     outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
     return ItemResult(outcome, stored.document_id, stored.chunk_count)

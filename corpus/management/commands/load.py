@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
 from corpus.ingestion.bulk.load import cut_files
-from corpus.ingestion.disk import Found, find_files
-from corpus.ingestion.files import settings_sha256
+from corpus.ingestion.file_scan import FoundFile, find_files
+from corpus.ingestion.file_sync import ingest_fingerprint
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path, output = options["path"].resolve(), options["output"]
         try:
-            collection = Collection.objects.named(options["collection"])
+            collection = Collection.objects.get_named(options["collection"])
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
@@ -51,10 +51,10 @@ class Command(BaseCommand):
     ) -> int:
         header = Header(
             version=VERSION,
-            collection=collection.address,
+            collection=collection.qualified_name,
             embedding_model=collection.embedding_model,
             tags=tags,
-            settings_sha256=settings_sha256(collection, tags=tags),
+            settings_sha256=ingest_fingerprint(collection, tags=tags),
         )
         entries = cut_files(
             _inputs(path, output),
@@ -77,7 +77,7 @@ class Command(BaseCommand):
         return failed
 
 
-def _inputs(path: Path, output: Path) -> Iterator[Found]:
+def _inputs(path: Path, output: Path) -> Iterator[FoundFile]:
     """The files below ``path``, but for the output of the run before."""
     written = output.resolve()
     return (found for found in find_files([path]) if found.path != written)

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
-from corpus.jobs.leases import held
+from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.management.commands._job_run import Interruption, run_in_processes
 from corpus.management.commands._report import LINE_EVERY
@@ -44,7 +44,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         _check_usage(options)
         try:
-            collection = Collection.objects.named(options["collection"])
+            collection = Collection.objects.get_named(options["collection"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
         try:
@@ -121,7 +121,7 @@ def _run_here(
     job: Job, workers: int, report: Callable[[int, int], None], should_stop: ShouldStop
 ) -> None:
     while not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
-        with held(job.pk) as is_mine:
+        with job_lock(job.pk) as is_mine:
             if is_mine and begin_job(job.pk) is not None:
                 _count(_items(job, workers, should_stop), job, report)
                 finish_job(job)

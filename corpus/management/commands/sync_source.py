@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import SourceUnavailable
-from corpus.ingestion.mirrored import documents_of
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.source_sync import documents_of
 from corpus.jobs.kinds.source import find_source, list_versions, open_source, plan_entries
-from corpus.jobs.leases import held
-from corpus.jobs.states import close_left_behind
+from corpus.jobs.leases import job_lock
+from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
 from corpus.sources.configuration import SourceSettings
@@ -50,10 +50,10 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._foretell(found, options)
             return
-        close_left_behind()
+        cancel_abandoned_jobs()
         report = Report(self, as_json=options["json"], is_sync=True)
         job = sync_source(found.name, emptied=options["emptied"], background=False)
-        with Interruption() as interruption, held(job.pk) as is_mine:
+        with Interruption() as interruption, job_lock(job.pk) as is_mine:
             if not is_mine:
                 raise CommandError(f"A worker is at it: job {job.pk}.", returncode=1)
             run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)

@@ -15,10 +15,10 @@ from corpus.api.outages import translate_error
 from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
-from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
+from corpus.models.installations import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
 from corpus.postgres import ROLE_CHECKS
 from corpus.rules import save_configured_rules
-from corpus.tasks import begin_filling, rescue_left_behind, run_worker
+from corpus.tasks import begin_filling, recover_abandoned_jobs, run_worker
 from corpus.watched.watcher import watch_in_background
 
 log = structlog.get_logger(__name__)
@@ -47,14 +47,14 @@ class Command(BaseCommand):
         if options["after"]:
             log.warning("worker_started_again", ended_with=options["after"])
         try:
-            if not Installation.objects.note_key():
-                log.warning("other_secret_key", reason=OTHER_KEY)
-            is_home = Installation.objects.claim_home()
+            if not Installation.objects.register_key():
+                log.warning("other_secret_key", reason=KEY_CHANGED)
+            is_home = Installation.objects.claim_files()
             if is_home:
                 _keep_set_rules()
             else:
-                log.warning("files_elsewhere", reason=ELSEWHERE)
-            rescue_left_behind()
+                log.warning("files_elsewhere", reason=FILES_ON_OTHER_HOST)
+            recover_abandoned_jobs()
             begin_filling()
             with watch_in_background() if is_home else nullcontext():
                 asyncio.run(run_worker())

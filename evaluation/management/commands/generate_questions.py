@@ -28,7 +28,7 @@ class Command(BaseCommand):
             raise CommandError("--count is at least 1.", returncode=2)
         propose = propose_by_rules if options["rules"] else _choose_propose()
         try:
-            collection = Collection.objects.named(options["collection"])
+            collection = Collection.objects.get_named(options["collection"])
             stored = propose_questions(collection, count=options["count"], propose=propose)
         except PkbError as exc:
             raise CommandError(str(exc)) from exc

@@ -180,7 +180,7 @@ def _read_subject(options: dict[str, Any]) -> Subject:
         read = read_dataset(options["dataset"])
         dataset = sample_dataset(read, document_count=options["docs"], **size)
         return lambda plan, report: evaluate_dataset(dataset, plan=plan, report=report)
-    collection = Collection.objects.named(options["collection"])
+    collection = Collection.objects.get_named(options["collection"])
     accepted, stale_count = read_accepted(collection)
     drawn = sample_dataset(accepted, document_count=None, **size)
     notes = [f"{stale_count} questions are left out: their documents changed."] * bool(stale_count)

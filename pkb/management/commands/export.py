@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         name = options["collection"]
         try:
-            chosen = Collection.objects.named(name) if name else None
+            chosen = Collection.objects.get_named(name) if name else None
             manifest = export_to(folder.resolve(), vectors=options["vectors"], collection=chosen)
         except (BackupError, CollectionNotFound, DatabaseError, OSError) as exc:
             raise CommandError(str(exc)) from exc

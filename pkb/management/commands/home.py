@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models.installations import ELSEWHERE, Installation
+from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
 
 
 class Command(BaseCommand):
@@ -18,9 +18,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         rows = Installation.objects
         try:
-            is_home = rows.claim_home(anew=True) if options["here"] else rows.is_home()
+            is_home = rows.claim_files(force=True) if options["here"] else rows.owns_files()
         except OSError as exc:
             raise CommandError(f"The folder of uploads cannot be written: {exc}") from exc
         if not is_home:
-            raise CommandError(ELSEWHERE)
+            raise CommandError(FILES_ON_OTHER_HOST)
         self.stdout.write("This host keeps the files.")

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 from django.utils import timezone
 
-from corpus.jobs.run import advance_job
+from corpus.jobs.run import run_job_slice
 from corpus.models import Document
 from pkb.backup.manifest import BackupError, Manifest
 from pkb.backup.restore import Restored, restore_from
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 f"Embedding {total} documents; ended half-way, `manage.py worker` goes on."
             )
         for job in restored.jobs:
-            advance_job(job.pk)
+            run_job_slice(job.pk)
         lacking = Document.objects.exclude(status=Document.Status.COMPLETED).count()
         if restored.jobs and lacking:
             raise CommandError(f"{lacking} documents have no vectors yet: manage.py worker.")

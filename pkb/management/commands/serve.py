@@ -11,7 +11,7 @@ from django.core.checks import ERROR
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from corpus.models.installations import ELSEWHERE, OTHER_KEY, Installation
+from corpus.models.installations import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
 from pkb.checks import check_exposure
 from pkb.http.exposure import Exposure
 from pkb.management.setup_link import print_setup_link
@@ -79,10 +79,10 @@ class Command(BaseCommand):
     def _join_installation(self) -> None:
         """Tell what of this process does not fit the others of its database."""
         try:
-            if not Installation.objects.note_key():
-                self.stderr.write(self.style.WARNING(OTHER_KEY))
-            if not Installation.objects.claim_home():
-                self.stderr.write(self.style.WARNING(ELSEWHERE))
+            if not Installation.objects.register_key():
+                self.stderr.write(self.style.WARNING(KEY_CHANGED))
+            if not Installation.objects.claim_files():
+                self.stderr.write(self.style.WARNING(FILES_ON_OTHER_HOST))
         except DatabaseError:
             return  # of one that is away or not migrated /ready tells
 

@@ -4,16 +4,21 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import CollectionNotFound
-from corpus.invariants import Promises, Step, Verification
-from corpus.invariants.kept_place import Reached, forget_reached, keep_reached, read_reached
-from corpus.invariants.repairs import repair
+from corpus.invariants import Invariants, Step, Verification
+from corpus.invariants.repair import repair
+from corpus.invariants.saved_checkpoint import (
+    SavedCheckpoint,
+    delete_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
 from corpus.models import Collection
-from evaluation.invariants import PROMISES as OF_EVALUATION
-from qa.invariants import PROMISES as OF_ANSWERS
+from evaluation.invariants import INVARIANTS as OF_EVALUATION
+from qa.invariants import INVARIANTS as OF_ANSWERS
 
 # A run that takes no longer says nothing of how far it is, a longer one so often.
 PROGRESS_S = 5.0
-PROMISES = Promises(
+INVARIANTS = Invariants(
     tables={**OF_ANSWERS.tables, **OF_EVALUATION.tables},
     quotes=[*OF_ANSWERS.quotes, *OF_EVALUATION.quotes],
 )
@@ -41,31 +46,33 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = _collection(options["collection"])
-        reached = read_reached(collection=chosen) if options["resume"] else None
-        count, repaired_count = self._run(chosen, reached, is_repairing=options["repair"])
+        saved = read_checkpoint(collection=chosen) if options["resume"] else None
+        count, repaired_count = self._run(chosen, saved, is_repairing=options["repair"])
         repaired = f", {repaired_count} repaired" if options["repair"] else ""
         self.stdout.write(f"{count} violations{repaired}")
         if count > repaired_count:
             raise SystemExit(1)
 
     def _run(
-        self, chosen: Collection | None, reached: Reached | None, *, is_repairing: bool
+        self, chosen: Collection | None, saved: SavedCheckpoint | None, *, is_repairing: bool
     ) -> tuple[int, int]:
-        place = reached.place if reached else None
-        count = reached.violation_count if reached else 0
+        checkpoint = saved.checkpoint if saved else None
+        count = saved.violation_count if saved else 0
         repaired_count = 0
         progress = _Progress(self)
-        for step in Verification(PROMISES, collection=chosen, place=place).steps():
+        for step in Verification(INVARIANTS, collection=chosen, checkpoint=checkpoint).steps():
             for violation in step.found:
                 self.stdout.write(str(violation))
             self.stdout.flush()
             count += len(step.found)
             if is_repairing:
                 repaired_count += self._repair(step)
-            if step.place:
-                keep_reached(Reached(step.place, count - repaired_count), collection=chosen)
+            if step.checkpoint:
+                save_checkpoint(
+                    SavedCheckpoint(step.checkpoint, count - repaired_count), collection=chosen
+                )
             progress.add(step)
-        forget_reached()
+        delete_checkpoint()
         return count, repaired_count
 
     def _repair(self, step: Step) -> int:
@@ -91,12 +98,14 @@ class _Progress:
         self._chunk_count += step.chunk_count
         if monotonic() - self._told_at > PROGRESS_S:
             self._told_at = monotonic()
-            what = f"{self._chunk_count:,} chunks" if step.place else "all chunks; now the rest"
+            what = (
+                f"{self._chunk_count:,} chunks" if step.checkpoint else "all chunks; now the rest"
+            )
             self._command.stderr.write(f"checked {what}")
 
 
 def _collection(name: str | None) -> Collection | None:
     try:
-        return Collection.objects.named(name) if name else None
+        return Collection.objects.get_named(name) if name else None
     except CollectionNotFound as exc:
         raise CommandError(str(exc), returncode=2) from exc

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from corpus.errors import DocumentNotFound
 from corpus.models import Chunk, Document
-from corpus.roots.names import shown_address
+from corpus.roots.shown_paths import shown_uri
 from qa.answer_question import AnsweredQuestion
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
@@ -137,7 +137,7 @@ def _fetched_chunk(chunk: Chunk) -> Fetched:
         "url": _address(document.source_uri, str(document.pk)),
         "metadata": {
             "document_id": str(document.pk),
-            "source_uri": shown_address(document.source_uri, file_path=document.file_path),
+            "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
             "content_sha256": document.content_sha256,
             "start_char": chunk.start_char,
             "end_char": chunk.end_char,
@@ -155,7 +155,7 @@ def _fetched_document(document: Document) -> Fetched:
         "url": _address(document.source_uri, str(document.pk)),
         "metadata": {
             "document_id": str(document.pk),
-            "source_uri": shown_address(document.source_uri, file_path=document.file_path),
+            "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
             "content_sha256": document.content_sha256,
             "char_count": len(text),
             "is_cut": len(text) > MAX_FETCHED_CHARS,

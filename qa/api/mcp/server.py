@@ -15,11 +15,11 @@ from accounts.audit import record_action
 from corpus.access.principal import ALL_SCOPES, Scope
 from corpus.api.ingest import IngestResponse
 from corpus.api.outages import translate_error
-from corpus.catalogue import open_collection
+from corpus.catalogue import get_or_create_collection
 from corpus.characters import is_storable
 from corpus.errors import PkbError
 from corpus.ingestion import Attributes, ingest_text
-from corpus.models import DEFAULT_COLLECTION, MAX_ADDRESS_CHARS
+from corpus.models import DEFAULT_COLLECTION, MAX_QUALIFIED_NAME_CHARS
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
 from qa.api.mcp.forwarding import Connect, forwarding
@@ -55,7 +55,7 @@ Storable = Annotated[str, AfterValidator(_refuse_unstorable)]
 Words = Annotated[Storable, Field(min_length=1, max_length=2_000)]
 AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[
-    Storable, Field(description="which collection", max_length=MAX_ADDRESS_CHARS)
+    Storable, Field(description="which collection", max_length=MAX_QUALIFIED_NAME_CHARS)
 ]
 
 
@@ -135,6 +135,8 @@ def ingest(
     attributes = Attributes(
         title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
     )
-    stored = ingest_text(text, collection=open_collection(collection), attributes=attributes)
+    stored = ingest_text(
+        text, collection=get_or_create_collection(collection), attributes=attributes
+    )
     record_action("ingest", subject=stored.document_id)
     return cast("IngestedText", dict(IngestResponse(stored).data))

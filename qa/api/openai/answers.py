@@ -49,7 +49,7 @@ def find_collection(model: str) -> Collection:
     """
     name = model.removeprefix(PREFIX)
     try:
-        return Collection.objects.named(name if model != name else "")
+        return Collection.objects.get_named(name if model != name else "")
     except CollectionNotFound as exc:
         message = f"There is no model {model!r}; /v1/models lists what there is."
         raise ModelNotFound(message) from exc
@@ -67,7 +67,7 @@ def answer_messages(messages: Messages, *, collection: Collection, route: str) -
     question = find_question(messages)
     answered = answer_question(
         question,
-        collection=collection.address,
+        collection=collection.qualified_name,
         k=settings.PKB_RETRIEVAL_K,
         context=build_context(),
         route=route,

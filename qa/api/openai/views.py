@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access.principal import Scope, on_behalf
+from corpus.access.principal import Scope, bind_principal
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
@@ -32,7 +32,7 @@ from qa.api.openai.serializers import (
 
 def _model(collection: Collection) -> dict[str, Any]:
     return {
-        "id": f"{PREFIX}{collection.address}",
+        "id": f"{PREFIX}{collection.qualified_name}",
         "object": "model",
         "created": int(collection.created_at.timestamp()),
         "owned_by": "pkb",
@@ -90,7 +90,7 @@ class ChatCompletionsView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = on_behalf(
+        answer = bind_principal(
             partial(
                 answer_messages, given["messages"], collection=collection, route="chat_completions"
             )

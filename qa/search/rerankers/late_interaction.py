@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.embedders.onnx import usable_core_count
-from corpus.token_vectors import RankedChunk, bring_token_vectors
+from corpus.token_vectors import RankedChunk, get_token_vectors
 from qa.types import Passage
 
 # Queries that are waited for at once, at most: one for which nothing was found is never taken.
@@ -84,7 +84,7 @@ class LateInteractionReranker:
         if not self._keeps_vectors or any(passage.is_selected for passage in passages):
             return self.score(query, [passage.as_ranked for passage in passages])
         chunks = [RankedChunk(UUID(each.chunk_id), each.as_ranked) for each in passages]
-        packed = bring_token_vectors(chunks, embedder=self._embedder)
+        packed = get_token_vectors(chunks, embedder=self._embedder)
         return self._embedder.score_packed(self._encode(query), packed)
 
     def _encode(self, query: str) -> NDArray[np.float32]:

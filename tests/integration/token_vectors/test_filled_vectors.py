@@ -21,7 +21,7 @@ from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, TokenVectors
-from corpus.queue import FILL, FILL_PRIORITY, enqueue_job, is_awaited
+from corpus.queue import FILL, FILL_PRIORITY, enqueue_job, has_waiting_tasks
 from corpus.tasks import begin_filling, enqueue_all_fillings, fill_collection, rescue_jobs
 from corpus.token_vectors import (
     background_embedder,
@@ -212,9 +212,9 @@ class TestTheTask:
     ) -> None:
         """A task that somebody waits for ends the turn of one that nobody does."""
         ingest(LIGHTHOUSE)
-        assert not is_awaited()
+        assert not has_waiting_tasks()
         enqueue_job(uuid4())
-        assert is_awaited()
+        assert has_waiting_tasks()
 
         fill_collection(context, collection.pk)
 

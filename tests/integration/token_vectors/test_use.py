@@ -9,7 +9,7 @@ import pytest
 from django.db import InternalError, connection, connections, transaction
 
 from corpus import token_vectors
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.invariants import find_violations
@@ -17,7 +17,7 @@ from corpus.models import Chunk, Collection, Document, TokenVectors
 from corpus.tasks import begin_filling
 from corpus.token_vectors import (
     RankedChunk,
-    bring_token_vectors,
+    get_token_vectors,
 )
 from qa.context import build_context
 from qa.search.rerankers.late_interaction import MOST_EXPECTED, LateInteractionReranker
@@ -87,10 +87,10 @@ class TestOnFirstUse:
         chunks = chunks_of(ingest(long_text(6)))
         fill(collection, embedder)
         with django_assert_num_queries(1):
-            bring_token_vectors(chunks, embedder=embedder)
+            get_token_vectors(chunks, embedder=embedder)
 
     def test_a_chunk_that_is_gone_meanwhile_fails_no_search(self, embedder: TokenEmbedder) -> None:
-        packed = bring_token_vectors([RankedChunk(uuid4(), LIGHTHOUSE)], embedder=embedder)
+        packed = get_token_vectors([RankedChunk(uuid4(), LIGHTHOUSE)], embedder=embedder)
         assert packed == embedder.pack_texts([LIGHTHOUSE])
         assert kept_chunks() == set()
 
@@ -98,7 +98,7 @@ class TestOnFirstUse:
         self, ingest: Ingest, embedder: TokenEmbedder
     ) -> None:
         (chunk_id,) = ingest(LIGHTHOUSE).chunk_ids
-        packed = bring_token_vectors([RankedChunk(UUID(chunk_id), BAKERY)], embedder=embedder)
+        packed = get_token_vectors([RankedChunk(UUID(chunk_id), BAKERY)], embedder=embedder)
         assert packed == embedder.pack_texts([BAKERY])
         assert kept_chunks() == set()
 
@@ -108,7 +108,7 @@ class TestOnFirstUse:
         chunks = chunks_of(ingest(LIGHTHOUSE))
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET LOCAL transaction_read_only = on")
-            packed = bring_token_vectors(chunks, embedder=embedder)
+            packed = get_token_vectors(chunks, embedder=embedder)
             assert len(packed) == len(chunks)
             with pytest.raises(InternalError), transaction.atomic():
                 Chunk.objects.update(page=1)
@@ -226,7 +226,7 @@ class TestWhatChanges:
             for row in Chunk.objects.filter(document=UUID(stored))
         ]
 
-        packed = bring_token_vectors(chunks, embedder=embedder)
+        packed = get_token_vectors(chunks, embedder=embedder)
 
         assert packed == embedder.pack_texts([chunk.text for chunk in chunks])
         assert list(find_violations()) == []
@@ -277,12 +277,12 @@ class TestAtTheSameTime:
 
         def bring(turn: int) -> list[bytes]:
             try:
-                return bring_token_vectors(chunks[:: 1 if turn else -1], embedder=embedder)
+                return get_token_vectors(chunks[:: 1 if turn else -1], embedder=embedder)
             finally:
                 connections.close_all()
 
         with ThreadPoolExecutor(2) as pool:
-            backward, forward = pool.map(on_behalf(bring), range(2))
+            backward, forward = pool.map(bind_principal(bring), range(2))
 
         assert forward == backward[::-1]
         assert TokenVectors.objects.count() == len(chunks)
@@ -295,14 +295,17 @@ class TestAtTheSameTime:
 
         def bring() -> tuple[int, bool]:
             try:
-                packed = bring_token_vectors(chunks_of(stored), embedder=embedder)
+                packed = get_token_vectors(chunks_of(stored), embedder=embedder)
                 return len(packed), fill(collection, embedder)
             finally:
                 connections.close_all()
 
         with ThreadPoolExecutor(1) as pool, transaction.atomic():
             Document.objects.filter(pk=stored.document_id).update(title="Coast")
-            assert pool.submit(on_behalf(bring)).result(timeout=60) == (stored.chunk_count, False)
+            assert pool.submit(bind_principal(bring)).result(timeout=60) == (
+                stored.chunk_count,
+                False,
+            )
         assert kept_chunks() == set()
         assert fill(collection, embedder)
         assert list(find_violations()) == []

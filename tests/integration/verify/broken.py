@@ -1,4 +1,4 @@
-"""By promise, statements that break it in the prepared installation, and what breaks with it."""
+"""By invariant, statements that break it in the prepared installation, and what breaks with it."""
 # ruff: noqa: S608  (no value comes from outside)
 
 Cases = dict[str, str | tuple[str, set[str]]]

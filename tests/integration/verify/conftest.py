@@ -64,7 +64,7 @@ def installation(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
     ):
         ensure_vector_index(model=MODEL, dimension=64)
         Collection.objects.update(embedding_model=MODEL, dimension=64, chunk_size=100)
-        collection = Collection.objects.named(DEFAULT_COLLECTION)
+        collection = Collection.objects.get_named(DEFAULT_COLLECTION)
         for title, text in {"Towers": LONG, "Coast": LIGHTHOUSE, "Bread": BAKERY}.items():
             attributes = Attributes(title=title, source_uri=f"https://a.org/{title}", tags=("old",))
             ingest_text(text, collection=collection, attributes=attributes)

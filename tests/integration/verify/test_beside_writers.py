@@ -7,12 +7,12 @@ from threading import Event
 
 from django.db import connection
 
-from corpus.access.principal import on_behalf
+from corpus.access.principal import bind_principal
 from corpus.catalogue import delete_document
 from corpus.ingestion import Attributes, ingest_text
-from corpus.invariants import Promises, Quotes, Verification
+from corpus.invariants import Invariants, Quotes, Verification
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
-from pkb.management.commands.verify import PROMISES
+from pkb.management.commands.verify import INVARIANTS
 from tests.factories import BAKERY, LIGHTHOUSE, long_text
 
 RUNS = 4
@@ -26,7 +26,7 @@ SPANS = Quotes(
 
 def store(text: str) -> None:
     attributes = Attributes(source_uri="file:///moving", title=text[:9], tags=(text[:3].lower(),))
-    collection = Collection.objects.named(DEFAULT_COLLECTION)
+    collection = Collection.objects.get_named(DEFAULT_COLLECTION)
     ingest_text(text, collection=collection, attributes=attributes)
 
 
@@ -56,7 +56,7 @@ def coming_and_going() -> Iterator[list[str]]:
             delete()
 
     with ThreadPoolExecutor(1) as pool:
-        writer = pool.submit(on_behalf(elsewhere), go_on)
+        writer = pool.submit(bind_principal(elsewhere), go_on)
         try:
             yield came
         finally:
@@ -69,20 +69,20 @@ class ReplacedMeanwhile(list[Quotes]):
 
     def __iter__(self) -> Iterator[Quotes]:
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(on_behalf(elsewhere), lambda: store(VERSIONS[1])).result()
+            pool.submit(bind_principal(elsewhere), lambda: store(VERSIONS[1])).result()
         return super().__iter__()
 
 
 def test_nothing_looks_broken_while_documents_come_and_go(installation: None) -> None:
     with coming_and_going() as came:
-        found = [each for _ in range(RUNS) for each in Verification(PROMISES).run()]
+        found = [each for _ in range(RUNS) for each in Verification(INVARIANTS).run()]
     assert found == []
     assert came
 
 
 def test_a_version_that_comes_between_two_looks_is_not_seen(installation: None) -> None:
     store(VERSIONS[0])
-    promises = Promises(PROMISES.tables, ReplacedMeanwhile([SPANS]))
-    assert list(Verification(promises).run()) == []
+    invariants = Invariants(INVARIANTS.tables, ReplacedMeanwhile([SPANS]))
+    assert list(Verification(invariants).run()) == []
     assert Document.objects.get(source_uri="file:///moving").raw_text == VERSIONS[1]
     delete()

@@ -5,24 +5,24 @@ from typing import Any
 import pytest
 
 from corpus.invariants import Verification
-from corpus.invariants.repairs import REMEDIES, repair
-from corpus.jobs.run import advance_at_once
+from corpus.invariants.repair import REPAIRS, repair
+from corpus.jobs.run import run_jobs_now
 from corpus.models import Chunk, Document, Embedding, Job
-from pkb.management.commands.verify import PROMISES
+from pkb.management.commands.verify import INVARIANTS
 from tests.integration.verify import alter, run_verify
 from tests.integration.verify.broken import BROKEN
 
 # What an index was made of is gone at the commit, and not within a test.
-REPAIRED = REMEDIES.keys() - {"a vector has not the dimension of its collection"}
+REPAIRED = REPAIRS.keys() - {"a vector has not the dimension of its collection"}
 
 
-@pytest.mark.parametrize("promise", sorted(REPAIRED))
-def test_what_the_texts_tell_is_repaired(promise: str, stored: None) -> None:
-    case = BROKEN[promise]
+@pytest.mark.parametrize("invariant", sorted(REPAIRED))
+def test_what_the_texts_tell_is_repaired(invariant: str, stored: None) -> None:
+    case = BROKEN[invariant]
     alter(case if isinstance(case, str) else case[0])
-    ended = list(repair(list(Verification(PROMISES).run())))
+    ended = list(repair(list(Verification(INVARIANTS).run())))
     assert [each for each in ended if each.done is None] == []
-    assert list(Verification(PROMISES).run()) == []
+    assert list(Verification(INVARIANTS).run()) == []
 
 
 def test_chunks_that_are_right_keep_their_ids_and_vectors(stored: None) -> None:
@@ -44,7 +44,7 @@ def test_vectors_that_lack_are_brought_by_a_job(stored: None) -> None:
     Embedding.objects.filter(chunk__document__title="Towers").delete()
     assert run_verify("--repair")[1] == 0
     assert Document.objects.get(title="Towers").status == "processing"
-    advance_at_once([Job.objects.get(kind="embed")])
+    run_jobs_now([Job.objects.get(kind="embed")])
     assert Document.objects.get(title="Towers").status == "completed"
     assert run_verify() == ("0 violations\n", 0)
 

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from corpus.invariants import portions
+from corpus.invariants import batches
 from corpus.models import Document
 from pkb.management.commands import verify
 from tests.integration.verify import alter, run_verify
@@ -27,7 +27,7 @@ def miscount(document: Document) -> str:
 def test_a_run_goes_on_where_it_was_broken_off(
     stored: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(portions, "CHUNKS", 1)
+    monkeypatch.setattr(batches, "CHUNKS", 1)
     first, *_, last = Document.objects.order_by("pk")
     at_last = miscount(last)
     with pytest.raises(KeyboardInterrupt):
@@ -39,7 +39,7 @@ def test_a_run_goes_on_where_it_was_broken_off(
 
 
 def test_a_place_is_of_the_same_choice(stored: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portions, "CHUNKS", 1)
+    monkeypatch.setattr(batches, "CHUNKS", 1)
     first, *_, last = Document.objects.order_by("pk")
     at_last = miscount(last)
     with pytest.raises(KeyboardInterrupt):

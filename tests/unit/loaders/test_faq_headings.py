@@ -1,6 +1,6 @@
 import pytest
 
-from corpus.ingestion.chunkers.names import find_scopes
+from corpus.ingestion.chunkers.scopes import find_scopes
 from corpus.ingestion.normal_form import join_blocks
 from corpus.loaders.base import Block, OcrBox
 from corpus.loaders.faq_headings import (

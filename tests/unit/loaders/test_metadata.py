@@ -110,11 +110,11 @@ def test_what_a_hostile_file_states_stays_in_bounds() -> None:
 def test_what_is_given_with_a_file_wins_over_what_it_states() -> None:
     stated = LoadedDocument((), metadata={"created": "2024-03", "author": "Ada"})
     given = Attributes(user_created_at=datetime(2020, 1, 1, tzinfo=UTC), metadata={"author": "Bo"})
-    assert given.filled_by(stated, media_type="").user_created_at == given.user_created_at
-    assert given.filled_by(stated, media_type="").metadata["author"] == "Bo"
-    filled = Attributes().filled_by(stated, media_type="")
+    assert given.filled_from(stated, media_type="").user_created_at == given.user_created_at
+    assert given.filled_from(stated, media_type="").metadata["author"] == "Bo"
+    filled = Attributes().filled_from(stated, media_type="")
     assert filled.user_created_at == datetime(2024, 3, 1, tzinfo=UTC)
-    assert Attributes().filled_by(LoadedDocument(()), media_type="").user_created_at is None
+    assert Attributes().filled_from(LoadedDocument(()), media_type="").user_created_at is None
 
 
 def test_each_format_states_author_date_and_language() -> None:

@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from corpus.access.principal import Scope, on_behalf
+from corpus.access.principal import Scope, bind_principal
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.answers import answer_messages, find_collection
@@ -40,7 +40,7 @@ class ResponsesView(OpenAIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         collection = find_collection(given["model"])
-        answer = on_behalf(
+        answer = bind_principal(
             partial(answer_messages, given["input"], collection=collection, route="responses")
         )
         if given["stream"]:

@@ -40,16 +40,16 @@ def find_store(key: str) -> Collection:
     Raises:
         CollectionNotFound: There is none.
     """
-    return counted_stores().named(key.removeprefix(PREFIX))
+    return counted_stores().get_named(key.removeprefix(PREFIX))
 
 
 def show_store(store: Any) -> dict[str, Any]:
     pending = store.total_count - store.completed_count - store.failed_count
     return {
-        "id": store.address,
+        "id": store.qualified_name,
         "object": "vector_store",
         "created_at": int(store.created_at.timestamp()),
-        "name": store.address,
+        "name": store.qualified_name,
         "status": "completed",
         "usage_bytes": store.size_bytes,
         "file_counts": {

@@ -75,7 +75,7 @@ class StoreSearchView(OpenAIView):
         ranking = given.get("ranking_options") or {}
         found = search_store(
             given["query"],
-            collection=Collection.objects.named(store_id.removeprefix(PREFIX)).address,
+            collection=Collection.objects.get_named(store_id.removeprefix(PREFIX)).qualified_name,
             limit=given["max_num_results"],
             filters=given["filters"],
             threshold=ranking.get("score_threshold", 0.0),

@@ -20,13 +20,13 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.ingestion.disk import reason_of
-from corpus.ingestion.files import tell_duplicate
+from corpus.ingestion.file_scan import error_reason
+from corpus.ingestion.file_sync import duplicate_message
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.normal_form import clean_json
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import show_failure
-from corpus.ingestion.store import Attributes, StoredDocument, fitting_tags, line_of
+from corpus.ingestion.store import Attributes, StoredDocument, clean_attribute, valid_tags
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
 from corpus.sources.base import EntryContent, EntryFile
@@ -60,7 +60,7 @@ class Mirror:
     def at(self, uri: str) -> DocumentQuerySet:
         return Document.objects.filter(collection=self.collection, source_uri=uri)
 
-    def marks(self, entry: str, version: str = "") -> dict[str, str]:
+    def source_ref(self, entry: str, version: str = "") -> dict[str, str]:
         return {"source": self.source, "entry": entry, "version": version}
 
 
@@ -71,11 +71,11 @@ def documents_of(source: str, *, collection_id: int) -> DocumentQuerySet:
     )
 
 
-def marks_of(metadata: Any) -> Mapping[str, str]:
+def source_ref_of(metadata: Any) -> Mapping[str, str]:
     """Return what a document keeps of its source; metadata may be anybody's."""
     kept = metadata.get(MIRROR) if isinstance(metadata, dict) else None
-    marks = kept if isinstance(kept, dict) else {}
-    return {name: str(marks.get(name, "")) for name in ("source", "entry", "version")}
+    source_ref = kept if isinstance(kept, dict) else {}
+    return {name: str(source_ref.get(name, "")) for name in ("source", "entry", "version")}
 
 
 def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResult:
@@ -95,18 +95,18 @@ def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResu
         **({"attachments": attached_files} if attached_files else {}),
     }
     part = replace(reading.part, metadata=metadata)
-    marks = mirror.marks(uri, reading.version)
+    source_ref = mirror.source_ref(uri, reading.version)
     try:
-        result = _store(uri, part, marks, mirror)
+        result = _store(uri, part, source_ref, mirror)
     except _TEXTLESS:
         if not reading.fallback_text.strip():
             raise
-        result = _store(uri, _as_text(part, reading.fallback_text), marks, mirror)
+        result = _store(uri, _as_text(part, reading.fallback_text), source_ref, mirror)
     _drop_detached(uri, kept=[uri, *reading.attached_files], mirror=mirror)
     return result
 
 
-def note_refusal(uri: str, reason: str, *, version: str, mirror: Mirror) -> None:
+def record_rejection(uri: str, reason: str, *, version: str, mirror: Mirror) -> None:
     """Show that an entry was refused; the same version is not tried again."""
     known = mirror.at(uri).only("metadata").first()
     placeholder = Document(collection=mirror.collection, source_uri=uri, source=mirror.source)
@@ -114,7 +114,7 @@ def note_refusal(uri: str, reason: str, *, version: str, mirror: Mirror) -> None
         placeholder,
         error=reason,
         settings_sha256=mirror.fingerprint,
-        metadata={**(known.metadata if known else {}), MIRROR: mirror.marks(uri, version)},
+        metadata={**(known.metadata if known else {}), MIRROR: mirror.source_ref(uri, version)},
     )
 
 
@@ -127,19 +127,19 @@ def _attach(uri: str, part: EntryFile, owner: str, mirror: Mirror) -> dict[str, 
     """Bring in what an entry carries; say where it is, or why it is left out."""
     part = replace(part, metadata={**part.metadata, "attached_to": owner})
     try:
-        result = _store(uri, part, mirror.marks(owner), mirror)
+        result = _store(uri, part, mirror.source_ref(owner), mirror)
     except (BackendError, CollectionNotFound, NoRoomLeft):
         raise
     except PkbError as exc:
         mirror.at(uri).only("pk", "collection").delete()
-        return {"filename": part.filename, "error": reason_of(exc)}
+        return {"filename": part.filename, "error": error_reason(exc)}
     return {"filename": part.filename, "source_uri": uri, "document_id": result.document_id}
 
 
-def _store(uri: str, part: EntryFile, marks: Mapping[str, str], mirror: Mirror) -> ItemResult:
+def _store(uri: str, part: EntryFile, source_ref: Mapping[str, str], mirror: Mirror) -> ItemResult:
     known = mirror.at(uri).select_related("collection").defer("raw_text", "outline").first()
-    attributes = _attributes(uri, part, marks, mirror)
-    if known and not marks["version"] and _is_same(known, attributes):
+    attributes = _attributes(uri, part, source_ref, mirror)
+    if known and not source_ref["version"] and _is_same(known, attributes):
         metadata = {**known.metadata, **attributes.metadata}
         Document.objects.filter(pk=known.pk).update(metadata=metadata)
         return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
@@ -183,10 +183,10 @@ def _settle_duplicate(
     rows = Document.objects.select_related("collection").defer("raw_text", "outline")
     holder = rows.filter(pk=holder_id).first()
     mirror.at(uri).exclude(pk=holder_id).only("pk", "collection").delete()
-    marks = marks_of(holder.metadata if holder else None)
-    if marks["source"] == mirror.source and not mirror.is_listed(marks["entry"]):
+    source_ref = source_ref_of(holder.metadata if holder else None)
+    if source_ref["source"] == mirror.source and not mirror.is_listed(source_ref["entry"]):
         return _result(Outcome.RENAMED, ingest(holder))
-    return ItemResult(Outcome.UNCHANGED, holder_id, reason=tell_duplicate(holder_id))
+    return ItemResult(Outcome.UNCHANGED, holder_id, reason=duplicate_message(holder_id))
 
 
 def _drop_detached(uri: str, *, kept: Sequence[str], mirror: Mirror) -> None:
@@ -197,13 +197,15 @@ def _drop_detached(uri: str, *, kept: Sequence[str], mirror: Mirror) -> None:
         document.delete()
 
 
-def _attributes(uri: str, part: EntryFile, marks: Mapping[str, str], mirror: Mirror) -> Attributes:
-    metadata = clean_json({**part.metadata, MIRROR: {k: v for k, v in marks.items() if v}})
+def _attributes(
+    uri: str, part: EntryFile, source_ref: Mapping[str, str], mirror: Mirror
+) -> Attributes:
+    metadata = clean_json({**part.metadata, MIRROR: {k: v for k, v in source_ref.items() if v}})
     return Attributes(
         source_uri=uri,
         source=mirror.source,
-        title=line_of(part.title, "title"),
-        tags=(*mirror.tags, *fitting_tags(part.tags)),
+        title=clean_attribute(part.title, "title"),
+        tags=(*mirror.tags, *valid_tags(part.tags)),
         metadata=metadata,
         user_created_at=_kept_moment(part.created_at),
         last_modified=_kept_moment(part.modified_at),

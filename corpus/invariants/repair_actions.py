@@ -17,12 +17,12 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.store import Attributes, Version, lock_names, store_document
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.invariants import counts
-from corpus.invariants.portions import VECTORS
+from corpus.invariants.batches import VECTORS
 from corpus.invariants.words import DIFFERENCES, UNUSED
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
-from corpus.models.document_counts import hold_document_counts
-from corpus.queue import enqueue_filling
+from corpus.models.document_counts import lock_document_counts
+from corpus.queue import enqueue_token_vectors
 from corpus.tags import set_tags
 from corpus.token_vectors import background_embedder
 from corpus.vector_index import ensure_vector_index
@@ -59,7 +59,7 @@ class CannotRepair(PkbError):
     """What it would be made from is gone, or is changing."""
 
 
-def cut_anew(document_id: UUID) -> str:
+def rechunk_document(document_id: UUID) -> str:
     """Cut a document's text anew; chunks that are what they should be keep ids and vectors."""
     document = Document.objects.select_related("collection").filter(pk=document_id).first()
     if document is None or not document.content_sha256:
@@ -140,13 +140,13 @@ def count_document(document_id: UUID) -> str:
 
 
 @transaction.atomic
-def embed_anew(document_id: UUID) -> str:
+def reembed_document(document_id: UUID) -> str:
     """Drop the vectors that are wrong, and have a job bring those that lack."""
     document = _locked(document_id)
     with connection.cursor() as cursor:
         cursor.execute(_DROP_VECTORS, [document_id])
     model = document.collection.embedding_model
-    if not document.content_sha256 or not document.chunks.lacking(model).exists():
+    if not document.content_sha256 or not document.chunks.lacking_vectors(model).exists():
         return f"wrong vectors of document {document_id} were dropped"
     if document.status == Document.Status.COMPLETED:
         Document.objects.filter(pk=document_id).update(status=Document.Status.PROCESSING)
@@ -164,7 +164,7 @@ def complete_document(document_id: UUID) -> str:
 
 
 @transaction.atomic
-def tag_anew(document_id: UUID) -> str:
+def retag_document(document_id: UUID) -> str:
     document = _locked(document_id)
     set_tags(document, list(document.tags.values_list("name", flat=True)))
     return f"chunks of document {document_id} have its tags"
@@ -175,7 +175,7 @@ def drop_token_vectors(chunk_id: UUID) -> str:
     TokenVectors.objects.filter(chunk=chunk_id).delete()
     if background_embedder() is not None:
         for found in Chunk.objects.filter(pk=chunk_id).values_list("collection_id", flat=True):
-            enqueue_filling(found)
+            enqueue_token_vectors(found)
     return f"token vectors of chunk {chunk_id} were dropped, to be made again"
 
 
@@ -191,7 +191,7 @@ def count_words(collection_id: int) -> str:
 
 @transaction.atomic
 def count_documents(_: tuple[()]) -> str:
-    hold_document_counts()
+    lock_document_counts()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_DOCUMENTS)
     return "documents were counted, and those of each tag"
@@ -207,7 +207,7 @@ def index_vectors(collection_id: int) -> str:
     return f"the vectors of collection {collection} were indexed"
 
 
-def tell_version(collection_id: int) -> str:
+def create_version(collection_id: int) -> str:
     collection = Collection.objects.get(pk=collection_id)
     with connection.cursor() as cursor:
         cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [collection.pk])

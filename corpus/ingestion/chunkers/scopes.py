@@ -55,36 +55,36 @@ def _heading_scopes(headings: Sequence[Heading], length: int) -> Iterator[Scope]
     yield from (Scope(each.start, length, each.text, each.level) for each in open_ones)
 
 
-class NamesAbove:
-    """Tells which scopes a place is in, for places in ascending order."""
+class OpenScopes:
+    """Tells which scopes a position is in, for places in ascending order."""
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self._scopes = scopes
         self._next = 0
         self._open: list[Scope] = []
 
-    def at(self, place: int) -> list[Scope]:
-        """Return the scopes that begin before ``place`` and end behind it.
+    def at(self, position: int) -> list[Scope]:
+        """Return the scopes that begin before ``position`` and end behind it.
 
         Of those that begin there, only times: what else begins says its own name.
         """
-        while self._next < len(self._scopes) and self._begins(self._scopes[self._next], place):
+        while self._next < len(self._scopes) and self._begins(self._scopes[self._next], position):
             self._open.append(self._scopes[self._next])
             self._next += 1
-        self._open = [scope for scope in self._open if scope.end > place]
+        self._open = [scope for scope in self._open if scope.end > position]
         return self._open
 
-    def _begins(self, scope: Scope, place: int) -> bool:
-        return scope.start < place or (scope.start == place and bool(_TIME.match(scope.text)))
+    def _begins(self, scope: Scope, position: int) -> bool:
+        return scope.start < position or (scope.start == position and bool(_TIME.match(scope.text)))
 
 
 def path_under(
     path: HeadingPath, scopes: Sequence[Scope], *, since: int
 ) -> tuple[HeadingPath, int | None]:
-    """Return the path of a section and, below it, what else names a place in the section.
+    """Return the path of a section and, below it, what else names a position in the section.
 
     Args:
-        scopes: Those that the place is in.
+        scopes: Those that the position is in.
         since: Where the section begins.
 
     Returns:

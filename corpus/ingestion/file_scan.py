@@ -12,9 +12,9 @@ from pathlib import Path
 from time import time
 
 from corpus.errors import PkbError, TooLarge, UnreadableFile
-from corpus.ingestion.selection import AS_USUAL, Selection, tell_kind
+from corpus.ingestion.selection import DEFAULT_SELECTION, Selection, file_kind
 from corpus.loaders import supported_extensions
-from corpus.roots.descent import is_folder, open_file, open_folder
+from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
 
 # What a document's address holds.
@@ -23,7 +23,7 @@ MAX_URI_CHARS = 2_048
 MAX_FOLDER_BYTES = 4_096 - 256
 
 
-class StillWritten(Exception):
+class FileStillChanging(Exception):
     """Somebody is writing the file: what it holds now may be half of it."""
 
 
@@ -51,7 +51,7 @@ class FileContent:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file that was found, or a folder that could not be opened, with the reason."""
 
     path: Path
@@ -62,9 +62,9 @@ def find_files(
     paths: Iterable[Path],
     *,
     root: Path | None = None,
-    selection: Selection = AS_USUAL,
+    selection: Selection = DEFAULT_SELECTION,
     skipped: Counter[str] | None = None,
-) -> Iterator[Found]:
+) -> Iterator[FoundFile]:
     """Yield the files named, and those in the folders named that some loader reads.
 
     Hidden files and folders, and symbolic links, are passed over inside folders.
@@ -82,10 +82,12 @@ def find_files(
             yield from _below(path, start, selection, skipped)
         else:
             # Where it is no file, reading it says what it is.
-            yield Found(path)
+            yield FoundFile(path)
 
 
-def _below(top: Path, root: Path, selection: Selection, skipped: Counter[str]) -> Iterator[Found]:
+def _below(
+    top: Path, root: Path, selection: Selection, skipped: Counter[str]
+) -> Iterator[FoundFile]:
     known = set(supported_extensions())
     # Each is opened from the root on when its turn comes: however deep, few files are open.
     waiting = [top]
@@ -95,20 +97,22 @@ def _below(top: Path, root: Path, selection: Selection, skipped: Counter[str]) -
         try:
             folders, files = _list_folder(folder, root)
         except OSError as error:
-            yield Found(folder, error)
+            yield FoundFile(folder, error)
             continue
         entered = [name for name in folders if selection.enters(here / name)]
-        skipped.update(tell_kind(here / name, is_folder=True) for name in {*folders} - {*entered})
+        skipped.update(file_kind(here / name, is_folder=True) for name in {*folders} - {*entered})
         waiting += [folder / name for name in reversed(entered)]
         for name in files:
             ending = os.path.splitext(name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
             if ending in known and selection.takes(here / name):
-                yield Found(folder / name)
+                yield FoundFile(folder / name)
             else:
-                skipped[tell_kind(here / name)] += 1
+                skipped[file_kind(here / name)] += 1
 
 
-def find_folders(top: Path, *, root: Path, selection: Selection = AS_USUAL) -> Iterator[Path]:
+def find_folders(
+    top: Path, *, root: Path, selection: Selection = DEFAULT_SELECTION
+) -> Iterator[Path]:
     """Yield the folders that ``find_files`` looks into."""
     waiting = [top]
     while waiting:
@@ -122,7 +126,7 @@ def find_folders(top: Path, *, root: Path, selection: Selection = AS_USUAL) -> I
         waiting += [each for each in entered if selection.enters(each.relative_to(top))]
 
 
-def is_bare(folder: Path, *, root: Path) -> bool:
+def is_empty_folder(folder: Path, *, root: Path) -> bool:
     """Tell whether a folder is there and nothing is in it, not even what is hidden or a link."""
     try:
         descriptor = open_folder(folder, root=root)
@@ -159,13 +163,13 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
         quiet_s: Seconds for which it must not have changed, nor while it is read; 0: it may have.
 
     Raises:
-        StillWritten: It changed within ``quiet_s``.
+        FileStillChanging: It changed within ``quiet_s``.
         UnreadableFile: It is a folder, a device, a pipe; or its path cannot be stored.
         TooLarge: It is over ``max_bytes``.
-        LinkFound: A link is in its place, or on the way to it.
+        SymlinkFound: A link is in its place, or on the way to it.
         OSError: It is not there or not readable.
     """
-    if reason := why_unkept(path):
+    if reason := rejection_reason(path):
         raise UnreadableFile(reason)
     descriptor = open_file(path, root=root)
     try:
@@ -177,7 +181,7 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(max_bytes + 1)
         if quiet_s and not _is_settled(status, os.fstat(descriptor), quiet_s):
-            raise StillWritten
+            raise FileStillChanging
     finally:
         os.close(descriptor)
     return FileContent(path, content, _moment(status.st_mtime))
@@ -199,7 +203,7 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(within, tz=UTC)
 
 
-def why_unkept(path: Path) -> str:
+def rejection_reason(path: Path) -> str:
     """Say why a path cannot be stored with a document, or nothing."""
     # Such names come as surrogates, which Postgres does not take.
     if printable(path) != path:
@@ -212,7 +216,7 @@ def printable(path: Path) -> Path:
     return Path(str(path.absolute()).encode(errors="replace").decode())
 
 
-def reason_of(error: PkbError | OSError) -> str:
+def error_reason(error: PkbError | OSError) -> str:
     """Say in one line why a file failed."""
     if isinstance(error, PkbError):
         return str(error) or error.title

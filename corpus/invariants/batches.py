@@ -95,7 +95,7 @@ SCANS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class Batch:
     """Documents of a collection with ids over ``after``, up to ``up_to``.
 
     Attributes:
@@ -108,7 +108,7 @@ class Portion:
     chunk_count: int
 
 
-def portions_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Portion]:
+def batches_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Batch]:
     """Yield portions from a place on, which together are all that comes after it."""
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"collection": collection_id, "after": after, "size": CHUNKS}
@@ -117,13 +117,11 @@ def portions_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Portion]
     # What comes in meanwhile may have any id.
     ends[-1] = (LAST, ends[-1][1])
     for up_to, chunk_count in ends:
-        yield Portion(collection_id, after, up_to, int(chunk_count))
+        yield Batch(collection_id, after, up_to, int(chunk_count))
         after = up_to
 
 
-def find_in_rows(portion: Portion) -> Iterator[Violation]:
+def find_in_rows(batch: Batch) -> Iterator[Violation]:
     """Yield what the rows of documents, chunks, vectors and tags break, but for the texts."""
     for scan in SCANS:
-        yield from scan.find(
-            collection=portion.collection_id, after=portion.after, up_to=portion.up_to
-        )
+        yield from scan.find(collection=batch.collection_id, after=batch.after, up_to=batch.up_to)

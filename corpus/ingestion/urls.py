@@ -17,15 +17,15 @@ from corpus.public_web import FetchResult, fetch
 # What is kept of the last time, among the document's metadata.
 FETCHED = "fetched"
 # Somebody waits for it, and no other request has the place meanwhile.
-ASKED_WITHIN_S = 10.0
+FETCH_TIMEOUT_S = 10.0
 
 
-def ingest_address(
+def ingest_url(
     url: str,
     *,
     collection: Collection,
     attributes: Attributes,
-    place: bool = False,
+    apply_routing: bool = False,
     is_awaited: bool = False,
 ) -> StoredDocument:
     """Bring a page or file of the internet in, in place of the version its address had.
@@ -34,19 +34,19 @@ def ingest_address(
     those of last time, it is not loaded.
 
     Args:
-        place, is_awaited: As ``ingest_file``.
+        apply_routing, is_awaited: As ``ingest_file``.
 
     Raises:
         DuplicateDocument: It is in already, and has not changed.
-        FetchingOff, NotFetched: As ``corpus.public_web.fetch``; it has ``ASKED_WITHIN_S``.
+        FetchingOff, NotFetched: As ``corpus.public_web.fetch``; it has ``FETCH_TIMEOUT_S``.
         PkbError: It cannot be taken in, as ``ingest_file``.
     """
     url, _ = urldefrag(url.strip())
-    before = document_at(url, collection=collection)
+    before = find_by_url(url, collection=collection)
     fetched = fetch(
         url,
         max_bytes=settings.PKB_MAX_FILE_BYTES,
-        total_s=ASKED_WITHIN_S,
+        total_s=FETCH_TIMEOUT_S,
         **validators(before),
     )
     return store_fetched(
@@ -55,12 +55,12 @@ def ingest_address(
         before=before,
         collection=collection,
         attributes=attributes,
-        place=place,
+        apply_routing=apply_routing,
         is_awaited=is_awaited,
     )
 
 
-def document_at(url: str, *, collection: Collection) -> Document | None:
+def find_by_url(url: str, *, collection: Collection) -> Document | None:
     """Return what was taken in from an address, whole."""
     known = Document.objects.filter(
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
@@ -75,13 +75,13 @@ def store_fetched(
     before: Document | None,
     collection: Collection,
     attributes: Attributes,
-    place: bool = False,
+    apply_routing: bool = False,
     is_awaited: bool = False,
 ) -> StoredDocument:
     """Bring in what came from an address, in place of ``before``; None has not changed since.
 
     Raises:
-        DuplicateDocument, PkbError: As ``ingest_address``.
+        DuplicateDocument, PkbError: As ``ingest_url``.
     """
     file_hash = hash_of(fetched) if fetched else ""
     if before and (fetched is None or file_hash == before.file_hash):
@@ -94,13 +94,13 @@ def store_fetched(
         filename=name,
         media_type=fetched.media_type,
         collection=collection,
-        place=place,
+        apply_routing=apply_routing,
         is_awaited=is_awaited,
         attributes=replace(
             attributes,
             source_uri=url,
             file_hash=file_hash,
-            metadata={**attributes.metadata, FETCHED: stated_of(fetched)},
+            metadata={**attributes.metadata, FETCHED: fetch_metadata(fetched)},
         ),
     )
 
@@ -115,7 +115,7 @@ def hash_of(fetched: FetchResult) -> str:
     return sha256(fetched.content).hexdigest()
 
 
-def stated_of(fetched: FetchResult) -> dict[str, str]:
+def fetch_metadata(fetched: FetchResult) -> dict[str, str]:
     """Return what is kept of it, by which it is asked for the next time."""
     return {
         "etag": fetched.etag, "last_modified": fetched.last_modified, "url": fetched.url,

@@ -11,8 +11,13 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, NoRoomLeft, PkbError
-from corpus.ingestion.disk import FileContent, StillWritten, reason_of, why_unkept
-from corpus.ingestion.includes import read_whole
+from corpus.ingestion.file_scan import (
+    FileContent,
+    FileStillChanging,
+    error_reason,
+    rejection_reason,
+)
+from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import (
@@ -24,7 +29,7 @@ from corpus.ingestion.placeholders import (
 from corpus.ingestion.selection import Selection
 from corpus.ingestion.store import Attributes, tags_by_rules
 from corpus.models import Collection, Document
-from corpus.roots.descent import LinkFound, is_folder
+from corpus.roots.safe_open import SymlinkFound, is_folder
 from corpus.tags import add_tags
 
 # What reading a file raises that is not there.
@@ -49,8 +54,8 @@ def has_moved(document: Document, *, options: "SyncOptions") -> bool:
 
 def _still_holds(document: Document, path: Path, *, root: Path) -> bool:
     try:
-        file = read_whole(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
-    except (*GONE, LinkFound):
+        file = read_with_includes(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
+    except (*GONE, SymlinkFound):
         return False
     except (PkbError, OSError):
         # Not to be read today: that says nothing of where it is.
@@ -87,7 +92,7 @@ def move_document(document: Document, file: FileContent, *, collection: Collecti
     return True
 
 
-def settings_sha256(collection: Collection, *, tags: Sequence[str]) -> str:
+def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
     """Return the hash of what decides how a file is cut, embedded and tagged."""
     names = [field.name for field in Collection._meta.concrete_fields]
     deciding = [name for name in names if name.startswith("chunk_") or name == "embedding_model"]
@@ -121,8 +126,8 @@ class SyncOptions:
             is too, removes nothing. 0: somebody has asked.
         mounts: Where something was mounted the last time; where nothing is now, the documents
             below stay.
-        place: Files that were sent: of what is bound for the default collection, and new, rules
-            say where it goes. A folder's files are looked for where it is mirrored.
+        apply_routing: Rules choose the collection of new files that are meant for the default one.
+            False for a folder: its files are looked up in the collection that mirrors it.
     """
 
     paths: tuple[str, ...]
@@ -136,7 +141,7 @@ class SyncOptions:
     exclude: tuple[str, ...] = ()
     quiet_s: float = 0
     mounts: tuple[str, ...] = ()
-    place: bool = False
+    apply_routing: bool = False
 
     @property
     def selection(self) -> Selection:
@@ -160,8 +165,10 @@ class SyncOptions:
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        # Jobs from before 0.2 call ``apply_routing`` ``place``.
+        renamed = {"apply_routing" if name == "place" else name: kept[name] for name in kept}
         lists = {name: tuple(value) for name, value in kept.items() if isinstance(value, list)}
-        return cls(**{**kept, **lists})
+        return cls(**{**renamed, **lists})
 
 
 def sync_file(
@@ -181,17 +188,17 @@ def sync_file(
     """
     try:
         file = _read(path, collection, options)
-    except StillWritten:
+    except FileStillChanging:
         # A version from before stays; the sync that follows takes the new one in.
         return ItemResult(Outcome.WAITING)
-    fingerprint = settings_sha256(collection, tags=options.tags)
+    fingerprint = ingest_fingerprint(collection, tags=options.tags)
     settled = None if options.force else _settle(file, fingerprint, collection, options)
     if settled is not None:
         return settled
     # Seen by people from here on, while it is loaded and embedded.
     mark_processing(file, collection=collection, source=options.source)
     try:
-        return _take_in(file, fingerprint, collection, options, on_embedding)
+        return _ingest(file, fingerprint, collection, options, on_embedding)
     # Nothing is left where the failure could be noted.
     except CollectionNotFound:
         raise
@@ -205,17 +212,17 @@ def sync_file(
 def _read(path: Path, collection: Collection, options: SyncOptions) -> FileContent:
     """Read a file; if it cannot be read, its document says so."""
     try:
-        return read_whole(
+        return read_with_includes(
             path,
             root=options.root_of(path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,
             quiet_s=options.quiet_s,
         )
-    except StillWritten:
+    except FileStillChanging:
         mark_gone(path, collection_id=collection.pk, reason="It was being written.")
         raise
     except GONE as exc:
-        mark_gone(path, collection_id=collection.pk, reason=reason_of(exc))
+        mark_gone(path, collection_id=collection.pk, reason=error_reason(exc))
         raise
     except (PkbError, OSError) as exc:
         _note_failure(path, exc, collection, options)
@@ -229,13 +236,13 @@ def _note_failure(
     options: SyncOptions,
     **known: str,
 ) -> None:
-    if why_unkept(path):
+    if rejection_reason(path):
         return
     mark_failed(
         path,
         collection_id=collection.pk,
         source=options.source,
-        reason=reason_of(error),
+        reason=error_reason(error),
         **known,
     )
 
@@ -245,7 +252,7 @@ def _settle(
 ) -> ItemResult | None:
     """Return what came of a file that need not be loaded, else None."""
     known = _at_path(file, collection)
-    result = judge(file.file_hash, known, fingerprint)
+    result = known_result(file.file_hash, known, fingerprint)
     if result is not None and result.outcome == Outcome.UNCHANGED:
         return result
     same = find_same(file.path, file.file_hash, collection=collection)
@@ -264,7 +271,7 @@ def _at_path(file: FileContent, collection: Collection) -> Document | None:
     return rows.filter(collection=collection, source_uri=file.path.as_uri()).first()
 
 
-def _take_in(
+def _ingest(
     file: FileContent,
     fingerprint: str,
     collection: Collection,
@@ -281,14 +288,14 @@ def _take_in(
             filename=file.path.name,
             collection=collection,
             attributes=attributes,
-            place=options.place,
+            apply_routing=options.apply_routing,
             # A placeholder has no version that could be replaced.
             replacing=known if known is not None and known.content_sha256 else None,
             on_embedding=on_embedding,
         )
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)
-    if stored.collection != collection.address:
+    if stored.collection != collection.qualified_name:
         drop_placeholder(file.path, collection=collection)
     return ItemResult.of_stored(stored)
 
@@ -304,22 +311,22 @@ def _as_duplicate(
     else:
         # What this path held before stays stored, as it was.
         outdated.update(status=Document.Status.COMPLETED)
-    return ItemResult(Outcome.UNCHANGED, document_id, reason=tell_duplicate(document_id))
+    return ItemResult(Outcome.UNCHANGED, document_id, reason=duplicate_message(document_id))
 
 
-def tell_duplicate(document_id: str) -> str:
+def duplicate_message(document_id: str) -> str:
     """Say why a file has no document of its own."""
     return f"The same content is stored as document {document_id}."
 
 
-def failure_of(error: PkbError | OSError) -> ItemResult:
+def failed_result(error: PkbError | OSError) -> ItemResult:
     """Return what came of a file that could not be taken in."""
     is_refused = isinstance(error, PkbError) and error.status < 500  # noqa: PLR2004
     outcome = Outcome.REFUSED if is_refused else Outcome.FAILED
-    return ItemResult(outcome, reason=reason_of(error))
+    return ItemResult(outcome, reason=error_reason(error))
 
 
-def judge(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
+def known_result(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
     """Return what is known to come of a file without loading it; None if it is to be taken in."""
     if known is None or (known.file_hash, known.settings_sha256) != (file_hash, fingerprint):
         return None

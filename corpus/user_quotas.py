@@ -12,7 +12,7 @@ from django.db.models import Count, Q, Sum
 from django.db.models.functions import Coalesce
 from django.template.defaultfilters import filesizeformat
 
-from corpus.access.principal import SYSTEM, acting_as, current_maker_id, current_principal
+from corpus.access.principal import SYSTEM, acting_as, current_creator_id, current_principal
 from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.models import Collection, Document, Job
 from corpus.postgres.prepared import fetch_prepared
@@ -24,22 +24,22 @@ _LOCK = "SELECT pg_advisory_xact_lock(%s::int4, %s::int4)"
 _MORE = "Delete documents, or ask who runs this installation for more."
 
 
-class Use(NamedTuple):
+class Usage(NamedTuple):
     """How much there is, and how much there may be; None: as much as there is room for."""
 
     used: int
     bound: int | None
 
 
-class UserUse(NamedTuple):
+class UserUsage(NamedTuple):
     """What a user has."""
 
-    size_bytes: Use
-    documents: Use
-    jobs: Use
+    size_bytes: Usage
+    documents: Usage
+    jobs: Usage
 
 
-def read_use(user_id: int | None) -> UserUse | None:
+def read_usage(user_id: int | None) -> UserUsage | None:
     """Return what a user has; None where nothing bounds it."""
     if not _is_bounded(user_id):
         return None
@@ -47,14 +47,14 @@ def read_use(user_id: int | None) -> UserUse | None:
         documents = _documents_of(user_id).stored()
         held = documents.aggregate(count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0))
         job_count = Job.objects.unfinished().filter(made_by=user_id).count()
-    return UserUse(
-        Use(held["size"], settings.PKB_USER_MAX_BYTES),
-        Use(held["count"], settings.PKB_USER_MAX_DOCUMENTS),
-        Use(job_count, settings.PKB_USER_MAX_JOBS),
+    return UserUsage(
+        Usage(held["size"], settings.PKB_USER_MAX_BYTES),
+        Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS),
+        Usage(job_count, settings.PKB_USER_MAX_JOBS),
     )
 
 
-def require_room(
+def check_quota(
     collection: Collection,
     *,
     size_bytes: int,
@@ -84,18 +84,18 @@ def require_room(
         documents = _documents_of(owner_id).stored()
         now = documents.aggregate(count=Count("pk"), size=size)
         gone = documents.filter(former).aggregate(count=Count("pk"), size=size)
-    _refuse_more(Use(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
-    bytes_held = Use(now["size"], settings.PKB_USER_MAX_BYTES)
+    _refuse_more(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
+    bytes_held = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
     _refuse_more(bytes_held, size_bytes - gone["size"], are_bytes=True)
 
 
-def require_room_for_files(collection: Collection) -> None:
+def check_upload_quota(collection: Collection) -> None:
     """Reject files that are sent where none of them would fit, before they are kept.
 
     Those that wait or failed count as well: they are kept, too.
 
     Raises:
-        NoRoomLeft: As ``require_room``.
+        NoRoomLeft: As ``check_quota``.
     """
     if not _is_bounded(collection.owner_id):
         return
@@ -103,17 +103,17 @@ def require_room_for_files(collection: Collection) -> None:
         held = _documents_of(collection.owner_id).aggregate(
             count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
         )
-    _refuse_more(Use(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
-    _refuse_more(Use(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
+    _refuse_more(Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
+    _refuse_more(Usage(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
 
 
-def require_job_room() -> None:
+def check_job_quota() -> None:
     """Reject another job of who acts, inside the transaction that makes it.
 
     Raises:
         TooManyJobs: They have as many unfinished ones as they may.
     """
-    maker_id, bound = current_maker_id(), settings.PKB_USER_MAX_JOBS
+    maker_id, bound = current_creator_id(), settings.PKB_USER_MAX_JOBS
     if bound is None or not _is_bounded(maker_id):
         return
     fetch_prepared(_LOCK, [USER_LOCKS, maker_id])
@@ -142,7 +142,7 @@ def _documents_of(user_id: int | None) -> DocumentQuerySet:
     return Document.objects.filter(collection__owner=user_id)
 
 
-def _refuse_more(held: Use, more: int, *, are_bytes: bool = False) -> None:
+def _refuse_more(held: Usage, more: int, *, are_bytes: bool = False) -> None:
     if held.bound is None or more <= 0 or held.used + more <= held.bound:
         return
     if are_bytes:

@@ -12,7 +12,7 @@ MAX_CHARS_PER_TOKEN = 12
 SMALL_TOKENS = 32
 
 
-class Ruler(Protocol):
+class LengthCounter(Protocol):
     """Measures slices of one text in one unit."""
 
     def count(self, start: int, end: int) -> int:
@@ -32,7 +32,7 @@ class Ruler(Protocol):
         ...
 
 
-class CharacterRuler:
+class CharacterCounter:
     """Counts characters."""
 
     def count(self, start: int, end: int) -> int:
@@ -48,7 +48,7 @@ class CharacterRuler:
         return max(start, end - limit)
 
 
-class TokenRuler:
+class TokenCounter:
     """Counts tokens of any slice of one text, from the spans of all its tokens."""
 
     def __init__(
@@ -96,75 +96,75 @@ def _count_words(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ChunkBudget:
     """What one chunk may hold, and what it may share with the chunk before it.
 
     Attributes:
-        ruler: Measures in the unit that was asked for.
+        counter: Measures in the unit that was asked for.
         size: Most units of a chunk.
         overlap: Most units that neighbours share; at most half of ``size``.
         overlap_sentences: Sentences that neighbours share where ``overlap`` is 0.
-        embedder_ruler: Measures in tokens of the embedder.
+        embedder_counter: Measures in tokens of the embedder.
         embedder_limit: Most of these, whatever ``size`` is.
     """
 
-    ruler: Ruler
+    counter: LengthCounter
     size: int
     overlap: int
     overlap_sentences: int
-    embedder_ruler: Ruler
+    embedder_counter: LengthCounter
     embedder_limit: int
 
     def fits(self, start: int, end: int) -> bool:
         return (
-            self.ruler.count(start, end) <= self.size
-            and self.embedder_ruler.count(start, end) <= self.embedder_limit
+            self.counter.count(start, end) <= self.size
+            and self.embedder_counter.count(start, end) <= self.embedder_limit
         )
 
     def is_worth_a_chunk(self, start: int, end: int) -> bool:
-        return self.embedder_ruler.count(start, end) >= SMALL_TOKENS
+        return self.embedder_counter.count(start, end) >= SMALL_TOKENS
 
     def cut(self, start: int, end: int) -> int:
         """Return the greatest end in ``start:end`` that fits; the next character at least."""
         return min(
-            self.ruler.cut(start, end, self.size),
-            self.embedder_ruler.cut(start, end, self.embedder_limit),
+            self.counter.cut(start, end, self.size),
+            self.embedder_counter.cut(start, end, self.embedder_limit),
         )
 
     def back(self, start: int, end: int) -> int:
         """Return the least start in ``start:end`` from which all up to ``end`` fits."""
         return max(
-            self.ruler.back(start, end, self.size),
-            self.embedder_ruler.back(start, end, self.embedder_limit),
+            self.counter.back(start, end, self.size),
+            self.embedder_counter.back(start, end, self.embedder_limit),
         )
 
     def overlap_back(self, start: int, end: int) -> int:
         """Return the least start in ``start:end`` that a next chunk may share up to ``end``."""
         return max(
-            self.ruler.back(start, end, self.overlap),
-            self.embedder_ruler.back(start, end, self.embedder_limit // 2),
+            self.counter.back(start, end, self.overlap),
+            self.embedder_counter.back(start, end, self.embedder_limit // 2),
         )
 
     def count_text(self, text: str) -> int:
         """Return the length of a text in units, more where the embedder would be full first."""
-        asked = self.ruler.count_text(text)
-        if self.embedder_ruler is self.ruler:
+        asked = self.counter.count_text(text)
+        if self.embedder_counter is self.counter:
             return -(-asked * self.size // min(self.size, self.embedder_limit))
-        tokens = self.embedder_ruler.count_text(text)
+        tokens = self.embedder_counter.count_text(text)
         return max(asked, -(-tokens * self.size // self.embedder_limit))
 
     @property
-    def without_overlap(self) -> "Room":
-        """The room that is left beside the overlap."""
+    def without_overlap(self) -> "ChunkBudget":
+        """The budget that is left beside the overlap."""
         tokens = self.embedder_limit
         if self.overlap:
-            asked = self.overlap if self.embedder_ruler is self.ruler else tokens
+            asked = self.overlap if self.embedder_counter is self.counter else tokens
             tokens -= min(asked, tokens // 2)
-        return Room(
-            ruler=self.ruler,
+        return ChunkBudget(
+            counter=self.counter,
             size=self.size - self.overlap,
             overlap=0,
             overlap_sentences=0,
-            embedder_ruler=self.embedder_ruler,
+            embedder_counter=self.embedder_counter,
             embedder_limit=tokens,
         )

@@ -1,4 +1,4 @@
-"""Which promise is repaired by what; the rest is named and left."""
+"""Repair violated invariants as far as possible."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db import DatabaseError
 
 from corpus.errors import PkbError
-from corpus.invariants import remedies
+from corpus.invariants import repair_actions
 from corpus.invariants.checks import Violation
 from corpus.models import Chunk, Collection, Document, Embedding
 
@@ -26,8 +26,8 @@ class Repaired:
     reason: str = ""
 
 
-class _Remedy(NamedTuple):
-    """What is done about a promise.
+class _Repair(NamedTuple):
+    """The repair of an invariant.
 
     Attributes:
         act: Called once for each subject of a step; returns what it did.
@@ -43,18 +43,18 @@ def repair(found: Sequence[Violation]) -> Iterator[Repaired]:
 
     Killed between two repairs, the rest is still broken, and the next run tells it.
     """
-    known = [each for each in found if each.promise in REMEDIES]
+    known = [each for each in found if each.invariant in REPAIRS]
     # Before the first repair, which may put other chunks in the place of those that are named.
-    subjects = {each: REMEDIES[each.promise].subject_of(each.key) for each in known}
-    order = list(REMEDIES)
+    subjects = {each: REPAIRS[each.invariant].subject_of(each.key) for each in known}
+    order = list(REPAIRS)
     ended: dict[tuple[Callable[[Any], str], Any], tuple[str | None, str]] = {}
-    for violation in sorted(known, key=lambda each: order.index(each.promise)):
-        job = REMEDIES[violation.promise].act, subjects[violation]
+    for violation in sorted(known, key=lambda each: order.index(each.invariant)):
+        job = REPAIRS[violation.invariant].act, subjects[violation]
         if job not in ended:
             ended[job] = _try(*job)
         yield Repaired(violation, *ended[job])
     for violation in found:
-        if violation.promise not in REMEDIES:
+        if violation.invariant not in REPAIRS:
             yield Repaired(violation, None, "It cannot be made from the stored texts.")
 
 
@@ -95,14 +95,14 @@ def _itself(key: str) -> str:
 
 
 # Chunks come before what hangs on them.
-REMEDIES: Mapping[str, _Remedy] = {
+REPAIRS: Mapping[str, _Repair] = {
     **dict.fromkeys(
         (
             "a completed document has no chunk",
             "ordinals of a document are not 0, 1, 2, ...",
             "the end of a document is in no chunk",
         ),
-        _Remedy(remedies.cut_anew, _document),
+        _Repair(repair_actions.rechunk_document, _document),
     ),
     **dict.fromkeys(
         (
@@ -114,14 +114,14 @@ REMEDIES: Mapping[str, _Remedy] = {
             "chunk_sha256 of a chunk is wrong",
             "ngrams of a chunk are wrong",
         ),
-        _Remedy(remedies.cut_anew, _document_of_chunk),
+        _Repair(repair_actions.rechunk_document, _document_of_chunk),
     ),
     **dict.fromkeys(
         (
             "chunk_count of a document is wrong",
             "char_count or word_count of a document is wrong",
         ),
-        _Remedy(remedies.count_document, _document),
+        _Repair(repair_actions.count_document, _document),
     ),
     **dict.fromkeys(
         (
@@ -129,42 +129,46 @@ REMEDIES: Mapping[str, _Remedy] = {
             "a vector has not the dimension of its collection",
             "a vector is not of length 1",
         ),
-        _Remedy(remedies.embed_anew, _document_of_vector),
+        _Repair(repair_actions.reembed_document, _document_of_vector),
     ),
     **dict.fromkeys(
         (
             "a vector is of another text than its chunk's",
             "a chunk of a completed document has no vector of its collection's model",
         ),
-        _Remedy(remedies.embed_anew, _document_of_chunk),
+        _Repair(repair_actions.reembed_document, _document_of_chunk),
     ),
     **dict.fromkeys(
         (
             "token vectors are of another text than their chunk's",
             "token vectors have not the length of their tokens",
         ),
-        _Remedy(remedies.drop_token_vectors, _itself),
+        _Repair(repair_actions.drop_token_vectors, _itself),
     ),
     **dict.fromkeys(
         (
             "a chunk lacks a tag of its document",
             "a chunk has a tag that its document lacks",
         ),
-        _Remedy(remedies.tag_anew, _document_of_chunk),
+        _Repair(repair_actions.retag_document, _document_of_chunk),
     ),
     **dict.fromkeys(
         ("the count of a word is wrong", "a word of no chunk is kept"),
-        _Remedy(remedies.count_words, _collection_of_word),
+        _Repair(repair_actions.count_words, _collection_of_word),
     ),
-    "the count of documents is wrong": _Remedy(remedies.count_documents, lambda _: ()),
-    "a collection has no index for its model's vectors": _Remedy(
-        remedies.index_vectors, _collection
+    "the count of documents is wrong": _Repair(repair_actions.count_documents, lambda _: ()),
+    "a collection has no index for its model's vectors": _Repair(
+        repair_actions.index_vectors, _collection
     ),
-    "a collection has no version": _Remedy(remedies.tell_version, _collection),
-    "a version is of a collection that is gone": _Remedy(remedies.drop_lost_versions, _itself),
-    "words are counted of a collection that is gone": _Remedy(remedies.drop_lost_words, _itself),
-    "a document is pending or processing and no unfinished job has it": _Remedy(
-        remedies.complete_document, _document
+    "a collection has no version": _Repair(repair_actions.create_version, _collection),
+    "a version is of a collection that is gone": _Repair(
+        repair_actions.drop_lost_versions, _itself
     ),
-    "the counts of a job are not those of its items": _Remedy(remedies.count_items, _itself),
+    "words are counted of a collection that is gone": _Repair(
+        repair_actions.drop_lost_words, _itself
+    ),
+    "a document is pending or processing and no unfinished job has it": _Repair(
+        repair_actions.complete_document, _document
+    ),
+    "the counts of a job are not those of its items": _Repair(repair_actions.count_items, _itself),
 }

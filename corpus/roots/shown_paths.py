@@ -34,7 +34,7 @@ def shown_path(path: str) -> str:
     return _shorten(path, _paths()) if path.startswith("/") else path
 
 
-def shown_address(source_uri: str, *, file_path: str) -> str:
+def shown_uri(source_uri: str, *, file_path: str) -> str:
     """Return a document's address as clients see it; one that they gave it is as they gave it."""
     if not (file_path and source_uri.startswith(_FILE_URI)):
         return source_uri

@@ -29,7 +29,7 @@ UPDATE corpus_job SET arguments = jsonb_set(arguments, '{paths}', (arguments->'p
 """
 
 
-def drop_traces(document_id: UUID, *, collection_id: int, path: str) -> None:
+def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None:
     """Blank what jobs that took the document in, or failed to, say of it.
 
     Items that have not ended stay: they are work to be done. So do the failures of a job that

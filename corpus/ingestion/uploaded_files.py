@@ -1,7 +1,7 @@
 """Files that were sent: each has a folder of its own, and stays as long as its document.
 
 A file is there before its row, and goes after it. What a process leaves behind that dies between
-the two, ``sweep_files`` removes.
+the two, ``delete_orphaned_uploads`` removes.
 """
 
 import os
@@ -20,25 +20,25 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.kept_files import sync_to_disk
+from corpus.atomic_files import sync_to_disk
 from corpus.models import Collection, Document, DroppedFile, Job
 from corpus.models.installations import Installation
-from corpus.queue import enqueue_dropping
-from corpus.roots.names import uploads_folder
+from corpus.queue import enqueue_file_deletion
+from corpus.roots.shown_paths import uploads_folder
 
 # File systems take names of 255 bytes.
 MAX_NAME_BYTES = 200
 MAX_ENDING_CHARS = 10
 # A file is without its row while that is written, which is minutes at the very most.
-SETTLED_S = 3_600
+ORPHAN_AGE_S = 3_600
 # Files of one statement: who is killed looks at so many again.
 DROPPED_AT_ONCE = 200
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
-_MARK_CHARS = 8
+_PREFIX_CHARS = 8
 _IN_FOLDER = r"/[0-9a-f]{32}/[^/]+$"
 
 
-def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
+def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
     """Write a file that was sent, for its owner's eyes only.
 
     A folder for each: files of one name do not replace each other.
@@ -46,11 +46,13 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
     Raises:
         OSError: There is no room for it; nothing of it is left.
     """
-    path = uploads_folder() / f"{_mark()}{uuid.uuid4().hex[_MARK_CHARS:]}" / _fit_name(name)
+    path = (
+        uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}" / _fit_name(name)
+    )
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as undo:
         path.parent.mkdir(mode=0o700)
-        undo.callback(drop_file, path)
+        undo.callback(delete_upload, path)
         path.touch(mode=0o600)
         with path.open("wb") as kept:
             for part in parts:
@@ -63,7 +65,7 @@ def keep_file(parts: Iterable[bytes], *, name: str) -> Path:
     return path
 
 
-def drop_file(path: str | Path) -> None:
+def delete_upload(path: str | Path) -> None:
     """Remove a file that was sent; one that is from elsewhere stays."""
     path = Path(path)
     # A path of a file of ``manage.py load`` may lead out again.
@@ -71,29 +73,29 @@ def drop_file(path: str | Path) -> None:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def drop_at_commit(*paths: str | Path) -> None:
+def delete_uploads_on_commit(*paths: str | Path) -> None:
     """Let files that were sent go with the transaction that is open; those from elsewhere stay.
 
     Where another host keeps them, that they are to go is written in this transaction.
     """
     sent = {Path(path) for path in paths if re.search(_IN_FOLDER, str(path))}
-    if sent and Installation.objects.is_home():
+    if sent and Installation.objects.owns_files():
         for path in sent:
-            transaction.on_commit(partial(drop_file, path))
+            transaction.on_commit(partial(delete_upload, path))
     elif sent:
         noted = [DroppedFile(folder=name) for name in sorted({path.parent.name for path in sent})]
         with acting_as(SYSTEM):
             DroppedFile.objects.bulk_create(noted, ignore_conflicts=True)
-        transaction.on_commit(enqueue_dropping)
+        transaction.on_commit(enqueue_file_deletion)
 
 
-def drop_noted(*, should_stop: Callable[[], bool]) -> bool:
+def delete_dropped_files(*, should_stop: Callable[[], bool]) -> bool:
     """Remove the files whose documents other hosts have deleted; whether it came to the end.
 
     A row goes after its file: of who is killed between them the next finds it. One whose file
     cannot be removed stays, too.
     """
-    if not Installation.objects.is_home():
+    if not Installation.objects.owns_files():
         # Files were moved to another host, which looks at them.
         return True
     own, last = re.compile(_own_folders()), ""
@@ -113,28 +115,28 @@ def drop_noted(*, should_stop: Callable[[], bool]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SentFile:
+class Upload:
     """A file that is to be kept with its document."""
 
     content: bytes
     name: str
 
     @property
-    def foretold(self) -> str:
+    def expected_path(self) -> str:
         """What ``Document.kept_file`` will say, but for the name of the folder."""
         return f"{'0' * 32}/{_fit_name(self.name)}"
 
 
 @contextmanager
-def kept_while_stored(sent: SentFile) -> Iterator[str]:
+def saved_while_stored(sent: Upload) -> Iterator[str]:
     """Keep a file, and remove it again if what is done meanwhile fails.
 
     Yields:
         What ``Document.kept_file`` is to say.
     """
     with ExitStack() as undo:
-        path = keep_file([sent.content], name=sent.name)
-        undo.callback(drop_file, path)
+        path = save_upload([sent.content], name=sent.name)
+        undo.callback(delete_upload, path)
         try:
             yield str(path.relative_to(uploads_folder()))
         except (OperationalError, InterfaceError):
@@ -149,27 +151,27 @@ def path_of(kept_file: str) -> Path:
     return uploads_folder() / kept_file
 
 
-def sweep_files(*, dry_run: bool = False) -> int:
+def delete_orphaned_uploads(*, dry_run: bool = False) -> int:
     """Remove files that were sent and that nothing will ever name; return how many."""
-    found = list(find_unowned())
+    found = list(find_orphaned_uploads())
     for folder in [] if dry_run else found:
         shutil.rmtree(folder, ignore_errors=True)
     return len(found)
 
 
-def find_unowned() -> Iterator[Path]:
+def find_orphaned_uploads() -> Iterator[Path]:
     """Yield the folders of files that no document has and no job was made for.
 
     Only of those that this database was sent.
     """
-    settled_before = time() - SETTLED_S
+    settled_before = time() - ORPHAN_AGE_S
     # Before the rows are read: whatever is listed has its row by now, or never will.
     folders = [each for each in _folders() if each.stat().st_mtime < settled_before]
     owned = _owned() if folders else set()
     yield from (folder for folder in folders if folder.name not in owned)
 
 
-def find_lost() -> Iterator[str]:
+def find_lost_uploads() -> Iterator[str]:
     """Yield the ids of documents whose file is not among those that were sent any more."""
     for key, path, named in _paths_by_document():
         # Deleted or replaced since it was read, its file went with it.
@@ -185,10 +187,10 @@ def _folders() -> Iterator[Path]:
 
 
 def _own_folders() -> str:
-    return f"{_mark()}[0-9a-f]{{{32 - _MARK_CHARS}}}"
+    return f"{_folder_prefix()}[0-9a-f]{{{32 - _PREFIX_CHARS}}}"
 
 
-def _mark() -> str:
+def _folder_prefix() -> str:
     """Return how the folders' names begin that this database makes.
 
     A second one on the same folder, such as that of tests, thus removes nothing of it.
@@ -196,7 +198,7 @@ def _mark() -> str:
     with acting_as(SYSTEM):
         # The first that was made, and is never deleted: the default one.
         born = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
-    return sha256(born.isoformat().encode()).hexdigest()[:_MARK_CHARS]
+    return sha256(born.isoformat().encode()).hexdigest()[:_PREFIX_CHARS]
 
 
 def _owned() -> set[str]:

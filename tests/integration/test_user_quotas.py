@@ -13,16 +13,16 @@ from accounts.authentication import principal_of
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.ingestion import move_to_collection, reingest_document
-from corpus.ingestion.files import SyncOptions
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.collection_map import start_map
 from corpus.jobs.kinds.edit import Act, start_edit
 from corpus.jobs.kinds.source import start_source_sync
 from corpus.jobs.kinds.sync import start_sync
-from corpus.jobs.run import advance_for_maker
+from corpus.jobs.run import run_job_slice_for_creator
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job
-from corpus.roots.names import uploads_folder
+from corpus.roots.shown_paths import uploads_folder
 from corpus.sources.mail import mbox
 from tests.database import held_up
 from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
@@ -52,7 +52,7 @@ def upload(*texts: str) -> list[SimpleUploadedFile]:
 
 
 def run(job: Job) -> Job:
-    assert advance_for_maker(job.pk, should_stop=lambda: False, is_turn_over=lambda: False)
+    assert run_job_slice_for_creator(job.pk, should_stop=lambda: False, is_slice_over=lambda: False)
     job.refresh_from_db()
     return job
 

@@ -1,4 +1,4 @@
-"""The place that a run has reached, in a file of the data folder, so that another goes on there."""
+"""The checkpoint of an interrupted run, in a file of the data folder."""
 
 import json
 from dataclasses import dataclass
@@ -7,49 +7,49 @@ from uuid import UUID
 
 from django.conf import settings
 
-from corpus.invariants.runs import Place
+from corpus.invariants.runs import Checkpoint
 from corpus.models import DEFAULT_COLLECTION, Collection
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """Where a run was broken off.
+class SavedCheckpoint:
+    """Where a run was interrupted.
 
     Attributes:
-        violation_count: What it had found by then, and not repaired.
+        violation_count: Violations that it had found and not repaired.
     """
 
-    place: Place
+    checkpoint: Checkpoint
     violation_count: int
 
 
-def read_reached(*, collection: Collection | None) -> Reached | None:
-    """Return where the last run of this database and choice was broken off; None: nowhere."""
+def read_checkpoint(*, collection: Collection | None) -> SavedCheckpoint | None:
+    """Return the checkpoint of this database and selection; None if no run was interrupted."""
     try:
         kept = json.loads(_path().read_text())
         if kept["of"] != _choice(collection):
             return None
-        place = Place(int(kept["collection_id"]), UUID(kept["after"]))
-        return Reached(place, int(kept["violation_count"]))
+        checkpoint = Checkpoint(int(kept["collection_id"]), UUID(kept["after"]))
+        return SavedCheckpoint(checkpoint, int(kept["violation_count"]))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
-def keep_reached(reached: Reached, *, collection: Collection | None) -> None:
-    """Write it down, whole or not at all."""
+def save_checkpoint(saved: SavedCheckpoint, *, collection: Collection | None) -> None:
+    """Write the checkpoint to its file atomically."""
     kept = {
         "of": _choice(collection),
-        "collection_id": reached.place.collection_id,
-        "after": str(reached.place.after),
-        "violation_count": reached.violation_count,
+        "collection_id": saved.checkpoint.collection_id,
+        "after": str(saved.checkpoint.after),
+        "violation_count": saved.violation_count,
     }
     partial = _path().with_suffix(".partial")
     partial.write_text(json.dumps(kept))
     partial.replace(_path())
 
 
-def forget_reached() -> None:
-    """A run has come to its end."""
+def delete_checkpoint() -> None:
+    """Delete the checkpoint of a run that has ended."""
     _path().unlink(missing_ok=True)
 
 
@@ -58,7 +58,7 @@ def _path() -> Path:
 
 
 def _choice(collection: Collection | None) -> list[str]:
-    """What a place is of: another database, or another choice, has other documents behind it."""
+    """Identify the database and the selection of a checkpoint."""
     ownerless = Collection.objects.filter(name=DEFAULT_COLLECTION, owner=None)
     born = ownerless.values_list("created_at", flat=True)
     return [*(each.isoformat() for each in born), str(collection.pk) if collection else ""]

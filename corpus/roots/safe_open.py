@@ -21,7 +21,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 OUTSIDE = "It lies outside of the folder that may be read."
 
 
-class LinkFound(OSError):
+class SymlinkFound(OSError):
     """A symbolic link stands where a folder or a file was looked for."""
 
 
@@ -33,7 +33,7 @@ def open_folder(path: Path, *, root: Path) -> int:
         root: Absolute, with no link in it.
 
     Raises:
-        LinkFound: A link is in the way, from ``root`` on.
+        SymlinkFound: A link is in the way, from ``root`` on.
         OSError: It is not there, no folder, closed to us, or not below ``root``.
     """
     with _folder_of(path, root) as (folder, name):
@@ -50,7 +50,7 @@ def open_file(path: Path, *, root: Path) -> int:
         return _open(name, _FILE, folder)
 
 
-def mode_of(path: Path, *, root: Path) -> int:
+def read_mode(path: Path, *, root: Path) -> int:
     """Return the type and rights of what is there; of a link its own.
 
     Raises:
@@ -63,7 +63,7 @@ def mode_of(path: Path, *, root: Path) -> int:
 def is_folder(path: Path, *, root: Path) -> bool:
     """Tell whether a folder can be seen there."""
     try:
-        return stat.S_ISDIR(mode_of(path, root=root))
+        return stat.S_ISDIR(read_mode(path, root=root))
     except OSError:
         return False
 
@@ -92,7 +92,7 @@ def _open(name: str, flags: int, folder: int | None) -> int:
         return os.open(name, flags, dir_fd=folder)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.ENOTDIR} and _is_link(name, folder):
-            raise LinkFound(errno.ELOOP, "Symbolic links are not followed.") from error
+            raise SymlinkFound(errno.ELOOP, "Symbolic links are not followed.") from error
         raise
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from corpus.errors import UnreadableFile
-from corpus.ingestion.disk import MAX_FOLDER_BYTES, Found, find_files, read_file
-from corpus.roots.descent import LinkFound, is_folder, mode_of
+from corpus.ingestion.file_scan import MAX_FOLDER_BYTES, FoundFile, find_files, read_file
+from corpus.roots.safe_open import SymlinkFound, is_folder, read_mode
 
 SECRET = "A secret that stands outside of the root."
 
@@ -66,7 +66,7 @@ def test_a_link_put_in_place_after_listing_is_not_followed(
     target = Path(swapped).relative_to("a")
     (root / swapped).symlink_to(root.parent / "outside" / target)
     assert listed.read_text() == SECRET
-    with pytest.raises(LinkFound):
+    with pytest.raises(SymlinkFound):
         read(listed, root)
 
 
@@ -75,7 +75,7 @@ def test_a_link_in_place_of_the_root_itself_is_not_followed(root: Path) -> None:
     root.symlink_to(root.parent / "outside")
     assert (root / "1.txt").read_text() == SECRET
     assert [found.path for found in find_files([root])] == [root]
-    with pytest.raises(LinkFound):
+    with pytest.raises(SymlinkFound):
         read(root / "1.txt", root)
     assert not is_folder(root, root=root)
 
@@ -87,8 +87,8 @@ def test_a_folder_swapped_for_a_link_while_it_is_walked_is_named(root: Path) -> 
     (root / "a").symlink_to(root.parent / "outside")
     (link, *rest) = found
     assert link.path == root / "a"
-    assert isinstance(link.error, LinkFound)
-    assert rest == [Found(root / "b" / "3.txt")]
+    assert isinstance(link.error, SymlinkFound)
+    assert rest == [FoundFile(root / "b" / "3.txt")]
 
 
 def test_what_is_named_below_a_root_is_found_from_there(root: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_folder_above_is_not_there(root: Path) -> None:
         with pytest.raises(FileNotFoundError):
             read(path, root)
     with pytest.raises(PermissionError, match="outside of the folder"):
-        mode_of(root.parent / "outside" / "1.txt", root=root)
+        read_mode(root.parent / "outside" / "1.txt", root=root)
 
 
 def test_every_descriptor_is_closed(root: Path) -> None:
