@@ -1,4 +1,4 @@
-"""Keys, which can be revoked, logins at a provider, and the record of who did what."""
+"""Admin pages of API keys, OpenID identities and the audit log."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from accounts.keys import revoke_key
 from accounts.models import ApiKey, Event, Identity
 
 
-class _Shown(ModelAdmin):
-    """Rows that nobody writes or deletes by hand."""
+class _ReadOnlyAdmin(ModelAdmin):
+    """Read-only admin page."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -25,7 +25,7 @@ class _Shown(ModelAdmin):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(_Shown):
+class ApiKeyAdmin(_ReadOnlyAdmin):
     list_display = ["name", "user", "token_key", "scopes", "state", "last_used_at", "expiry"]
     list_filter = ["user"]
     list_select_related = ["user"]
@@ -44,14 +44,14 @@ class ApiKeyAdmin(_Shown):
 
 @admin.register(Identity)
 class IdentityAdmin(ModelAdmin):
-    """Made at a first login; by hand where the provider verifies no addresses."""
+    """Admin page of identities, to add one if the provider does not verify e-mail addresses."""
 
     list_display = ["user", "subject", "issuer", "created_at", "last_used_at"]
     list_select_related = ["user"]
 
 
 @admin.register(Event)
-class EventAdmin(_Shown):
+class EventAdmin(_ReadOnlyAdmin):
     list_display = [
         "created_at", "username", "key_id", "action", "subject", "count", "status", "address",
     ]  # fmt: skip

@@ -7,4 +7,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import login_signals  # noqa: F401, PLC0415  (it listens for them)
+        from accounts import login_signals  # noqa: F401, PLC0415  (connects receivers)

@@ -1,7 +1,6 @@
-"""The record of who did what: written here, read by admins, kept ``PKB_AUDIT_DAYS``.
+"""The audit log: events for administrators, kept for ``PKB_AUDIT_DAYS``.
 
-Where no login is required there is nobody to name: then only logins of the admin and keys are
-recorded.
+If no login is required, only logins to the admin and changes of API keys are recorded.
 """
 
 from collections.abc import Iterator
@@ -19,8 +18,7 @@ from corpus.postgres.owner import as_owner
 
 log = structlog.get_logger(__name__)
 
-# The role that serves may delete none; and only in a transaction that says it is the purge does the
-# trigger let rows go.
+# The application role may not delete events. A trigger allows the owner to, if this is set.
 _PURGE = "SELECT set_config('pkb.purges_events', 'on', true)"
 
 
@@ -33,11 +31,11 @@ def record_event(
     address: str = "",
     text: str = "",
 ) -> None:
-    """Note that something was done, or tried.
+    """Record an event.
 
     Args:
-        user_id: By whom; unless given, on whose behalf this is.
-        status: Of the reply, where there is one.
+        user_id: The acting user; default: the current principal.
+        status: HTTP status of the response, if there is one.
     """
     principal = current_principal()
     Event.objects.create(
@@ -52,9 +50,9 @@ def record_event(
 
 
 def record_action(action: str, *, subject: object, status: int | None = None) -> None:
-    """Note what a user did, after it was done; nothing where nobody is known.
+    """Record an action of the current user, if there is one.
 
-    What was done stays done: if it cannot be noted, the log says so.
+    The action is done already: if recording fails, log an error.
     """
     if current_principal().user_id is None:
         return
@@ -63,14 +61,14 @@ def record_action(action: str, *, subject: object, status: int | None = None) ->
 
 
 def record_question(answer_id: str, *, question: str) -> None:
-    """Note that a user asked, in the transaction that keeps the answer."""
+    """Record a question of the current user, in the transaction that stores the answer."""
     if current_principal().user_id is not None:
         text = question if settings.PKB_AUDIT_QUESTIONS else ""
         record_event("ask", subject=answer_id, text=text)
 
 
 def purge_events(*, dry_run: bool = False) -> int:
-    """Remove what is older than ``PKB_AUDIT_DAYS``; returns how many events that are."""
+    """Delete events older than ``PKB_AUDIT_DAYS``, and return their number."""
     old = Event.objects.filter(
         created_at__lt=timezone.now() - timedelta(days=settings.PKB_AUDIT_DAYS)
     )

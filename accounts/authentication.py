@@ -1,4 +1,4 @@
-"""Who sends a request: the user of its key, or of its session."""
+"""Authenticate requests by API key or session."""
 
 import re
 from collections.abc import Mapping
@@ -16,29 +16,28 @@ from accounts.models import ApiKey
 from corpus.access.principal import ANONYMOUS, Principal, Scope
 from corpus.errors import NotLoggedIn
 
-# That a key is in use is noted this often, and not at each request.
+# Minimum interval of updates of last_used_at.
 LAST_USED_INTERVAL = timedelta(minutes=1)
-# As knox makes them by our settings: what looks otherwise is not looked up.
-_FORM = re.compile(r"pkb_[0-9a-f]{64}")
-# One that can be refused for another reason must not tell that it exists.
-_REFUSAL = "The key is unknown, expired or revoked, or may not come from this address."
+# Format of our keys; others are rejected without a lookup.
+_KEY_FORMAT = re.compile(r"pkb_[0-9a-f]{64}")
+# The same message for all reasons, so that it does not reveal whether a key exists.
+_REJECTION = "The key is unknown, expired or revoked, or may not come from this address."
 
 
 class KeyAuthentication(TokenAuthentication):
-    """knox's check of a key, which here leaves expired and revoked ones to be looked at."""
+    """knox's check of a key, which keeps expired and revoked keys."""
 
     def _cleanup_token(self, auth_token: ApiKey) -> bool:
         return auth_token.state != "active"
 
 
 def find_key(headers: Mapping[str, str]) -> str | None:
-    """Return the key that a request brings; None where it brings none.
+    """Return the API key of a request; None if it has none.
 
-    What else than a key stands in Authorization is a proxy's matter, as browsers send it along
-    with our own pages' requests.
+    Ignore other schemes in Authorization, which a proxy may use and browsers then send.
 
     Args:
-        headers: By names in lower case.
+        headers: Headers with names in lower case.
     """
     kind, _, key = headers.get("authorization", "").strip().partition(" ")
     if kind.lower() != "bearer":
@@ -47,31 +46,31 @@ def find_key(headers: Mapping[str, str]) -> str | None:
 
 
 def authenticate_key(key: str, *, address: str) -> Principal:
-    """Return on whose behalf a key acts.
+    """Return the principal of an API key.
 
     Args:
-        address: Where it comes from.
+        address: IP address of the client.
 
     Raises:
-        NotLoggedIn: It opens nothing, or not from there.
+        NotLoggedIn: The key is not valid, or not from this address.
     """
-    if not _FORM.fullmatch(key):
-        raise NotLoggedIn(_REFUSAL)
+    if not _KEY_FORMAT.fullmatch(key):
+        raise NotLoggedIn(_REJECTION)
     try:
         user, found = KeyAuthentication().authenticate_credentials(key.encode())
     except AuthenticationFailed as exc:
-        raise NotLoggedIn(_REFUSAL) from exc
+        raise NotLoggedIn(_REJECTION) from exc
     if found.networks and not is_within(address, found.networks):
-        raise NotLoggedIn(_REFUSAL)
+        raise NotLoggedIn(_REJECTION)
     _update_last_used(found)
-    # What its user may no longer do, no key of theirs does.
+    # A key cannot have more scopes than its user has now.
     scopes = scopes_of(user) & {Scope(scope) for scope in found.scopes}
     bounds = None if found.collections is None else tuple(found.collections)
     return replace(principal_of(user), scopes=scopes, key_id=found.pk, collections=bounds)
 
 
 def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
-    """Return on whose behalf a session acts."""
+    """Return the principal of a user."""
     if not (user.is_authenticated and user.is_active):
         return ANONYMOUS
     return Principal(
@@ -80,7 +79,7 @@ def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
 
 
 def scopes_of(user: Any) -> frozenset[Scope]:
-    """Return what a user may do: all but staff's matters, and those too if they are staff."""
+    """Return the scopes of a user: all for staff, otherwise read and ingest."""
     return frozenset(Scope) if user.is_staff else frozenset({Scope.READ, Scope.INGEST})
 
 

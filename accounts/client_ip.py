@@ -1,4 +1,4 @@
-"""Where a request comes from, as far as the proxies before us can be believed."""
+"""IP address of a client, as reported by trusted proxies."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -10,51 +10,51 @@ from django.http import HttpRequest
 
 log = structlog.get_logger(__name__)
 
-# What a provider gives to one customer at least; each of its addresses can be theirs.
+# The smallest IPv6 network that a provider assigns to a customer.
 IPV6_CLIENT_BITS = 64
 
 
 def client_ip(request: HttpRequest) -> str:
-    """Return the address of who sent a request."""
+    """Return the IP address of the client of a request."""
     forwarded = request.headers.get("X-Forwarded-For", "")
     return resolve_client_ip(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
 
 
-def read_headers(sent: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers as ASGI brings them by their names; those of one name are one, with commas."""
+def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return ASGI headers by name; repeated headers are joined with commas."""
     headers: dict[str, str] = {}
-    for name, value in sent:
-        key, told = name.decode("latin-1"), value.decode("latin-1")
-        headers[key] = f"{headers[key]},{told}" if key in headers else told
+    for name, value in raw:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        headers[key] = f"{headers[key]},{text}" if key in headers else text
     return headers
 
 
 def resolve_client_ip(peer: str, forwarded_for: str) -> str:
-    """Return the address that the outermost of ``PKB_TRUSTED_PROXIES`` proxies was reached from.
+    """Return the IP address of the client of the outermost of ``PKB_TRUSTED_PROXIES`` proxies.
 
     Args:
-        peer: Of the connection.
-        forwarded_for: The header to which each proxy adds who reached it. What stands before the
-            part that trusted ones wrote is anybody's word, and not looked at.
+        peer: IP address of the connection.
+        forwarded_for: The X-Forwarded-For header, to which each proxy appends its client. The part
+            before that of trusted proxies can be forged, and is ignored.
     """
     if not settings.PKB_TRUSTED_PROXIES:
         if forwarded_for:
             _warn_about_proxy()
         return peer
-    told = [each.strip() for each in forwarded_for.split(",") if each.strip()]
-    if len(told) < settings.PKB_TRUSTED_PROXIES:
+    clients = [each.strip() for each in forwarded_for.split(",") if each.strip()]
+    if len(clients) < settings.PKB_TRUSTED_PROXIES:
         return peer
-    return told[-settings.PKB_TRUSTED_PROXIES]
+    return clients[-settings.PKB_TRUSTED_PROXIES]
 
 
 @cache
 def _warn_about_proxy() -> None:
-    """Say once, in each process, that everybody behind a proxy counts as one address."""
+    """Log once per process that all clients behind a proxy count as one IP address."""
     log.warning("x_forwarded_for_ignored", reason="PKB_TRUSTED_PROXIES is 0")
 
 
 def client_network(address: str) -> str:
-    """Return the network that counts as one client: of IPv6 the /64, which one machine may have."""
+    """Return the network that counts as one client: the /64 of an IPv6 address."""
     try:
         found = ip_address(address)
     except ValueError:
@@ -65,7 +65,7 @@ def client_network(address: str) -> str:
 
 
 def is_within(address: str, networks: Iterable[str]) -> bool:
-    """Tell whether an address is in any of the networks; what is no address is in none."""
+    """Return whether an IP address is in any of the networks; False if it is not valid."""
     try:
         found = ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who may do what with a collection: shown to its owners, and changed by them."""
+"""Grants of a collection, managed by its owners."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from corpus.models import Collection, Grant
 
 
 def get_owned_collection(address: str) -> Collection:
-    """Return a collection whose grants who acts may see and change.
+    """Return a collection that the current principal owns.
 
     Raises:
-        CollectionNotFound: There is none that they may read.
-        NotAllowed: They may read it, and no more than that.
+        CollectionNotFound: It does not exist, or the principal may not read it.
+        NotAllowed: The principal may read it, but does not own it.
     """
     collection = Collection.objects.get_named(address)
     if not Collection.objects.owned().filter(pk=collection.pk).exists():
-        raise NotAllowed("Only its owners see and change who may do what with a collection.")
+        raise NotAllowed("Only owners of a collection may see and change its access.")
     return collection
 
 
@@ -31,11 +31,11 @@ def list_grants(collection: Collection) -> QuerySet[Grant]:
 
 @transaction.atomic
 def grant_role(collection: Collection, role: str, *, user: str = "", group: str = "") -> Grant:
-    """Let a user or a group do what a role may; another role takes the place of theirs.
+    """Give a user or a group a role, which replaces their previous one.
 
     Raises:
-        InvalidInput: There is nobody of that name, or not one of the two is named.
-        NotAllowed: Who acts does so by a key that is bound to collections.
+        InvalidInput: The user or group does not exist, or not exactly one of them is named.
+        NotAllowed: The current API key is limited to collections.
     """
     _reject_bound_key()
     if bool(user) == bool(group):
@@ -46,33 +46,33 @@ def grant_role(collection: Collection, role: str, *, user: str = "", group: str 
 
 
 def revoke_grant(collection: Collection, grant_id: int) -> None:
-    """Have a grant hold no more, from the next statement on.
+    """Revoke a grant immediately.
 
     Raises:
-        GrantNotFound: The collection has none of that id.
-        NotAllowed: As of ``grant_role``.
+        GrantNotFound: The collection has no grant with this id.
+        NotAllowed: As ``grant_role``.
     """
     _reject_bound_key()
     deleted, _ = collection.grants.filter(pk=grant_id).delete()
     if not deleted:
-        raise GrantNotFound(f"There is no grant {grant_id} of this collection.")
+        raise GrantNotFound(f"This collection has no grant {grant_id}.")
 
 
 def set_public(collection: Collection, *, is_public: bool) -> None:
-    """Let every user read a collection, or no longer.
+    """Share a collection with all users, or make it private.
 
     Raises:
-        NotAllowed: As of ``grant_role``.
+        NotAllowed: As ``grant_role``.
     """
     _reject_bound_key()
     Collection.objects.filter(pk=collection.pk).update(is_public=is_public)
 
 
 def _reject_bound_key() -> None:
-    """Reject a key for uploads: who it let in would stay when it leaked and is revoked."""
+    """Reject a key that is limited to collections: its grants would outlast its revocation."""
     principal = current_principal()
     if principal.collections is not None and not principal.has_scope(Scope.ADMIN):
-        raise NotAllowed("A key that is bound to collections lets nobody else in: log in.")
+        raise NotAllowed("A key that is limited to collections cannot share them: log in.")
 
 
 def _find_user(name: str) -> Any:
@@ -83,7 +83,7 @@ def _find_user(name: str) -> Any:
 
 
 def _find_group(name: str) -> Group:
-    """Return a group of who acts; of others it is not told whether they are there."""
+    """Return a group of the current user; do not reveal whether other groups exist."""
     principal = current_principal()
     groups = Group.objects.filter(name=name)
     if not (principal.sees_all or principal.is_superuser):

@@ -1,4 +1,4 @@
-"""Keys are made, and taken back."""
+"""Create and revoke API keys."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -28,28 +28,28 @@ def create_key(
     networks: Sequence[str] = (),
     collections: Sequence[str] = (),
 ) -> tuple[ApiKey, str]:
-    """Make a key of a user.
+    """Create an API key for a user.
 
     Args:
-        days: It opens something for so long; None for ever.
-        networks: Where it may come from, such as ``192.0.2.0/24``; empty for anywhere.
-        collections: What they call those that it is bound to; empty for all that they may see.
+        days: Days until the key expires; None: never.
+        networks: Allowed networks, such as ``192.0.2.0/24``; empty: all.
+        collections: Names of collections that the key is limited to; empty: all of the user.
 
     Returns:
-        What is kept of it, and the key itself, which nobody can tell again.
+        The stored row, and the key itself, which is not stored.
 
     Raises:
-        InvalidInput: There is no such scope or network, or its user may not do that much.
-        CollectionNotFound: There is none of such a name that its user may see.
+        InvalidInput: A scope or network is not valid, or the user lacks a scope.
+        CollectionNotFound: The user cannot see a collection.
     """
     checked = _check_scopes(user, scopes)
     if collections and Scope.ADMIN in checked:
-        raise InvalidInput("admin is about all collections", field="scopes")
+        raise InvalidInput("the scope admin covers all collections", field="scopes")
     key: tuple[ApiKey, str] = ApiKey.objects.create(
         user=user,
         name=name,
         scopes=checked,
-        collections=_find_bounds(user, collections),
+        collections=_find_collections(user, collections),
         networks=[_check_network(each) for each in networks],
         expiry=timedelta(days=days) if days else None,
     )
@@ -59,7 +59,7 @@ def create_key(
 
 @transaction.atomic
 def revoke_key(key: ApiKey) -> None:
-    """Have a key open nothing from now on; that it was there is kept."""
+    """Revoke a key; its row stays."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         record_event("revoke_key", subject=key)
 
@@ -68,17 +68,19 @@ def _check_scopes(user: Any, scopes: Iterable[str]) -> list[str]:
     wanted = sorted(set(scopes))
     allowed = sorted(scopes_of(user))
     if not wanted or not set(wanted) <= set(allowed):
-        raise InvalidInput(f"any of {', '.join(allowed)}", field="scopes")
+        raise InvalidInput(f"use any of {', '.join(allowed)}", field="scopes")
     return [Scope(each).value for each in wanted]
 
 
-def _find_bounds(user: Any, names: Sequence[str]) -> list[int] | None:
+def _find_collections(user: Any, names: Sequence[str]) -> list[int] | None:
     with acting_as(principal_of(user)):
         return [Collection.objects.get_named(name).pk for name in names] or None
 
 
-def _check_network(given: str) -> str:
+def _check_network(network: str) -> str:
     try:
-        return str(ip_network(given.strip()))
+        return str(ip_network(network.strip()))
     except ValueError as exc:
-        raise InvalidInput(f"{given!r} is no network such as 192.0.2.0/24", field="from") from exc
+        raise InvalidInput(
+            f"{network!r} is not a network such as 192.0.2.0/24", field="from"
+        ) from exc

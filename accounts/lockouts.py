@@ -1,8 +1,8 @@
-"""Who may try a password: wrong ones are counted by name, and by browser or network.
+"""Lock out password guessing: count failed logins by user name, and by browser or network.
 
-A browser in which a user has logged in is known by a cookie and counted apart, so that others at
-its address cannot lock it out (OWASP: device cookies). Everybody else counts by their address, of
-IPv6 by its /64.
+A browser in which a user has logged in is identified by a cookie and counted separately, so that
+others at its IP address cannot lock it out (OWASP: device cookies). Other clients count by IP
+address, IPv6 by its /64.
 """
 
 from datetime import datetime, timedelta
@@ -33,27 +33,27 @@ from accounts.models import (
     KnownClient,
 )
 
-# Wrong passwords for one name from one browser or network.
+# Maximum failures for a name from one browser or network.
 MAX_FAILURES = 5
 WINDOW = timedelta(minutes=15)
-# Wrong passwords for one name from anywhere, after which new browsers and networks must wait: as of
-# ten that used up theirs, which is more than one person's mistakes. It leaves 1,200 guesses a day.
+# Maximum failures for a name from all clients, after which unknown browsers and networks must wait:
+# ten times the limit above. It allows 1,200 guesses a day.
 MAX_NAME_FAILURES = 50
 NAME_WINDOW = timedelta(hours=1)
-# A browser or network from which nobody has logged in for so long is new again.
+# A browser or network without a login for this time is unknown again.
 KNOWN_CLIENT_AGE = timedelta(days=365)
 COOKIE = "known_browser"
 
-# Failures are noted one at a time: each count is reached once, and one of a minute is the first.
+# Failures are counted one at a time, so that each count occurs once.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('pkb.logins'))"
 
 
-class Source(NamedTuple):
-    """Where a login comes from.
+class LoginOrigin(NamedTuple):
+    """Origin of a login.
 
     Attributes:
-        client: What it counts against: a browser known to the user, else the network.
-        network: The address, of IPv6 its /64.
+        client: Counter of failures: a browser known to the user, else the network.
+        network: IP address, or /64 of IPv6.
         is_known: The user has logged in from this browser or network.
     """
 
@@ -63,7 +63,7 @@ class Source(NamedTuple):
 
 
 class LoginHandler(AxesHandler):  # type: ignore[misc]
-    """Tells axes who is locked out."""
+    """Connects axes to these counters."""
 
     def is_locked(self, request: HttpRequest, credentials: Any = None) -> bool:
         return is_locked_out(request, _name_of(credentials))
@@ -84,67 +84,67 @@ class LoginHandler(AxesHandler):  # type: ignore[misc]
         username: str | None = None,
         ip_or_username: bool = False,
     ) -> int:
-        """Let in at once whom wrong passwords locked out; what ``manage.py axes_reset`` does."""
+        """Remove lockouts; called by ``manage.py axes_reset``."""
         at_address, of_name = Q(), Q()
         if ip_address:
             at_address = Q(network=client_network(ip_address))
         if username:
             of_name = Q(name=username)
         with transaction.atomic():
-            record_failures(before=_begin())
+            record_failures(before=_lock())
             either = at_address | of_name if ip_or_username else at_address & of_name
             return FailedLogin.objects.filter(either).delete()[0]
 
 
 def is_locked_out(request: HttpRequest, name: str) -> bool:
-    """Tell whether no password is tried for a name from where a request comes."""
-    source = _find_source(request, name)
-    own_count, count = _count_failures(name, source.client)
-    return own_count >= MAX_FAILURES or (count >= MAX_NAME_FAILURES and not source.is_known)
+    """Return whether logins for a name from the origin of a request are locked out."""
+    origin = _find_origin(request, name)
+    own_count, count = _count_failures(name, origin.client)
+    return own_count >= MAX_FAILURES or (count >= MAX_NAME_FAILURES and not origin.is_known)
 
 
 @transaction.atomic
 def count_failed_login(request: HttpRequest, name: str, *, reason: str = "") -> None:
     """Count a failed login, and record it.
 
-    The first of a minute from one network is recorded at once, others by ``record_failures``.
+    The first one per minute and network is recorded immediately, others by ``record_failures``.
 
     Args:
-        reason: Is recorded, at once, in place of the name.
+        reason: Recorded instead of the name, immediately.
     """
-    now = _begin()
-    source = _find_source(request, name)
+    now = _lock()
+    origin = _find_origin(request, name)
     minute = now.replace(second=0, microsecond=0)
     record_failures(before=minute)
     FailedLogin.objects.filter(user=None, created_at__lt=now - NAME_WINDOW).delete()
-    in_minute = FailedLogin.objects.filter(network=source.network, created_at__gte=minute)
+    in_minute = FailedLogin.objects.filter(network=origin.network, created_at__gte=minute)
     failed = FailedLogin.objects.create(
         name=name[:MAX_NAME_CHARS],
         user=get_user_model().objects.filter(username=name).first(),
-        client=source.client,
-        network=source.network,
+        client=origin.client,
+        network=origin.network,
         created_at=now,
         is_recorded=bool(reason) or not in_minute.exists(),
     )
     if failed.is_recorded:
-        record_event("log_in_failed", subject=reason or name, address=source.network)
+        record_event("log_in_failed", subject=reason or name, address=origin.network)
     if failed.user is None:
         return
-    own_count, count = _count_failures(name, source.client)
+    own_count, count = _count_failures(name, origin.client)
     if own_count == MAX_FAILURES:
-        record_event("lock_out", subject=name, address=source.network)
+        record_event("lock_out", subject=name, address=origin.network)
     if count == MAX_NAME_FAILURES:
         record_event("lock_out", subject=name)
 
 
 @transaction.atomic
 def register_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | None]:
-    """Have the network of a good login be known.
+    """Register the network of a successful login as known.
 
     Returns:
-        How many logins of this user have failed since their last good one, and the last of them.
+        The number of failed logins since the user's last successful one, and the last of them.
     """
-    now = _begin()
+    now = _lock()
     record_failures(before=now.replace(second=0, microsecond=0))
     known = KnownClient.objects.filter(user=user)
     last_login = known.aggregate(last=Max("logged_in_at"))["last"]
@@ -152,12 +152,12 @@ def register_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | 
     missed = failed.filter(created_at__gt=last_login) if last_login else failed
     found = missed.count(), missed.order_by("created_at").last()
     failed.filter(created_at__lt=now - NAME_WINDOW).delete()
-    _make_known(user, _find_source(request, user.get_username()).network, now)
+    _make_known(user, _find_origin(request, user.get_username()).network, now)
     return found
 
 
 def remember_browser(request: HttpRequest, reply: HttpResponseBase, *, user: Any) -> None:
-    """Have the browser of a good login be known, by a cookie that we gave it before or give now."""
+    """Register the browser of a successful login as known, by its cookie or a new one."""
     token = request.COOKIES.get(COOKIE, "")
     if not KnownClient.objects.filter(client=_digest(token)).exists():
         token = token_urlsafe(32)
@@ -174,7 +174,7 @@ def remember_browser(request: HttpRequest, reply: HttpResponseBase, *, user: Any
 
 
 def record_failures(*, before: datetime) -> None:
-    """Record what was counted before that time and not recorded: a row a minute and network."""
+    """Record unrecorded failures before a time, as one event per minute and network."""
     unrecorded = FailedLogin.objects.filter(is_recorded=False, created_at__lt=before)
     minutes = unrecorded.values("network", minute=TruncMinute("created_at")).annotate(
         count=Count("pk"), last=Max("created_at"), names=ArrayAgg("name", distinct=True)
@@ -193,7 +193,7 @@ def record_failures(*, before: datetime) -> None:
 
 
 def purge_logins(*, dry_run: bool = False) -> int:
-    """Remove what is too old of failed logins and known clients; returns how many that are."""
+    """Delete old failed logins and known clients, and return their number."""
     now = timezone.now()
     old = [
         FailedLogin.objects.filter(created_at__lt=now - timedelta(days=settings.PKB_AUDIT_DAYS)),
@@ -202,11 +202,11 @@ def purge_logins(*, dry_run: bool = False) -> int:
     if dry_run:
         return sum(rows.count() for rows in old)
     with transaction.atomic():
-        record_failures(before=_begin().replace(second=0, microsecond=0))
+        record_failures(before=_lock().replace(second=0, microsecond=0))
         return sum(rows.delete()[0] for rows in old)
 
 
-def _begin() -> datetime:
+def _lock() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     return timezone.now()
@@ -216,7 +216,7 @@ def _name_of(credentials: Any) -> str:
     return credentials.get("username") or ""
 
 
-def _find_source(request: HttpRequest, name: str) -> Source:
+def _find_origin(request: HttpRequest, name: str) -> LoginOrigin:
     network = client_network(client_ip(request))[:MAX_ADDRESS_CHARS]
     browser = _digest(request.COOKIES.get(COOKIE, ""))
     known = KnownClient.objects.filter(
@@ -225,11 +225,11 @@ def _find_source(request: HttpRequest, name: str) -> Source:
         logged_in_at__gt=timezone.now() - KNOWN_CLIENT_AGE,
     )
     clients = set(known.values_list("client", flat=True))
-    return Source(browser if browser in clients else network, network, bool(clients))
+    return LoginOrigin(browser if browser in clients else network, network, bool(clients))
 
 
 def _count_failures(name: str, client: str) -> tuple[int, int]:
-    """Return how many are counted against a client, and against the name from anywhere."""
+    """Return the failures of a client, and of the name from all clients."""
     now = timezone.now()
     failed = FailedLogin.objects.filter(name=name, created_at__gt=now - NAME_WINDOW)
     own = Q(client=client, created_at__gt=now - WINDOW)

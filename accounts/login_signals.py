@@ -1,4 +1,4 @@
-"""Record logins, and tell users of failed ones; connected when the application starts."""
+"""Signal receivers that record logins and show users their failed ones."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def record_login(request: HttpRequest, user: Any, **kwargs: Any) -> None:
     record_event("log_in", user_id=user.pk, address=client_ip(request))
     count, last = register_login(request, user)
     if last is not None:
-        told = "1 login" if count == 1 else f"{count} logins"
+        logins = "1 login" if count == 1 else f"{count} logins"
         when = f"{last.created_at:%d %b %Y at %H:%M} UTC"
-        text = f"{told} under your name failed since your last one, the last on {when} from"
+        text = f"{logins} with your user name failed since your last login, the last on {when} from"
         messages.warning(request, f"{text} {last.network}.", fail_silently=True)
 
 

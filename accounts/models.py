@@ -1,4 +1,4 @@
-"""API keys, logins and failed ones, the address of the first user, and who did what."""
+"""API keys, OpenID identities, setup links, failed logins and the audit log."""
 
 from typing import Any, Self
 
@@ -6,7 +6,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
-from knox.models import AbstractAuthToken, AuthTokenManager
+from knox.models import AbstractAuthToken
 from knox.settings import CONSTANTS
 
 from corpus.access.principal import Scope
@@ -20,39 +20,30 @@ MAX_IDENTITY_CHARS = 255
 SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
-class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def live(self) -> "ApiKeyQuerySet":
-        """Keep keys that open something: neither revoked nor expired."""
-        ends = models.Q(expiry=None) | models.Q(expiry__gt=timezone.now())
-        return self.filter(ends, revoked_at=None)
-
-
 class ApiKey(AbstractAuthToken):
-    """A key of a user; of the key itself only the SHA-512 is kept.
+    """An API key of a user, stored as its SHA-512.
 
     Attributes:
-        token_key: How it begins, by which it is found and told from others.
+        token_key: Prefix of the key, for lookups and display.
     """
 
     digest = models.CharField(max_length=CONSTANTS.DIGEST_LENGTH, unique=True, editable=False)
-    name = models.CharField(max_length=100, help_text="what it is for")
+    name = models.CharField(max_length=100, help_text="purpose of the key")
     scopes = ArrayField(models.CharField(max_length=20, choices=SCOPES))
     networks = ArrayField(
         models.CharField(max_length=50),
         default=list,
         blank=True,
-        help_text="addresses it may come from, such as 192.0.2.0/24; none: from anywhere",
+        help_text="allowed networks, such as 192.0.2.0/24; none: all",
     )
     collections: "ArrayField[Any, Any]" = ArrayField(
         models.BigIntegerField(),
         null=True,
         blank=True,
-        help_text="ids of those it is bound to; none: it opens what its user may",
+        help_text="ids of collections that it is limited to; none: all of its user",
     )
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
     revoked_at = models.DateTimeField(null=True, blank=True, editable=False)
-
-    objects = AuthTokenManager.from_queryset(ApiKeyQuerySet)()
 
     class Meta:
         ordering = ["-created"]
@@ -69,11 +60,13 @@ class ApiKey(AbstractAuthToken):
 
 
 class Identity(models.Model):
-    """Who somebody is to an OpenID provider: their name there may change, and the address too."""
+    """A user's identity at an OpenID provider, by issuer and subject, which never change."""
 
     user = models.ForeignKey(get_user_model(), models.CASCADE, related_name="identities")
-    issuer = models.CharField(max_length=500, help_text="as the provider calls itself in tokens")
-    subject = models.CharField(max_length=MAX_IDENTITY_CHARS, help_text="of the user there (`sub`)")
+    issuer = models.CharField(max_length=500, help_text="issuer (`iss`) in the provider's tokens")
+    subject = models.CharField(
+        max_length=MAX_IDENTITY_CHARS, help_text="subject (`sub`) of the user"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -88,7 +81,7 @@ class Identity(models.Model):
 
 
 class SetupAddress(models.Model):
-    """The one way to make the first user by a browser; of its token only the SHA-256 is kept."""
+    """A one-time link to create the first user in a browser; its token is stored as SHA-256."""
 
     token_sha256 = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
@@ -101,7 +94,7 @@ class KnownClient(models.Model):
     """A browser or network from which a user has logged in.
 
     Attributes:
-        client: The SHA-256 of the browser's cookie, or the network's address.
+        client: SHA-256 of the browser's cookie, or the network.
     """
 
     user = models.ForeignKey(get_user_model(), models.CASCADE, related_name="+")
@@ -116,13 +109,13 @@ class KnownClient(models.Model):
 
 
 class FailedLogin(models.Model):
-    """A wrong password; kept for an hour, and of a user's name until they were told of it.
+    """A failed login; stored for an hour, and for an existing user until the next login.
 
     Attributes:
-        name: As it was tried; empty at an OpenID provider.
-        user: Of that name, if there is one.
-        client: What it counts against: a known browser (see ``KnownClient``), or the network.
-        is_recorded: An ``Event`` says it.
+        name: User name of the attempt; empty at an OpenID provider.
+        user: The user of that name, if it exists.
+        client: A known browser (see ``KnownClient``), or the network.
+        is_recorded: The audit log has an ``Event``.
     """
 
     name = models.CharField(max_length=MAX_NAME_CHARS, blank=True)
@@ -148,20 +141,20 @@ class FailedLogin(models.Model):
 
 class EventQuerySet(models.QuerySet["Event"]):
     def named(self) -> Self:
-        """Annotate ``username``: of who did it, as they are called today; None of nobody there."""
+        """Annotate ``username``, the user's current name; None if there is no user."""
         users = get_user_model().objects.filter(pk=models.OuterRef("user_id"))
         return self.annotate(username=models.Subquery(users.values("username")))
 
 
 class Event(models.Model):
-    """What somebody did: written once, and never changed (a trigger holds it).
+    """An event of the audit log, which a trigger makes immutable.
 
-    There are no foreign keys: it stays when its user, key or subject goes.
+    It has no foreign keys, so it stays when its user, key or subject is deleted.
 
     Attributes:
-        subject: What it was done to: an id, an address of the API, or a name that was tried.
-        text: Of a question, with ``PKB_AUDIT_QUESTIONS``.
-        count: How often; over 1 only of failed logins of one minute from one address or /64.
+        subject: Object of the action: an id, an API path, or the user name of a failed login.
+        text: The question, with ``PKB_AUDIT_QUESTIONS``.
+        count: Number of failed logins in a minute from an IP address or /64; otherwise 1.
     """
 
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -169,7 +162,7 @@ class Event(models.Model):
     key_id = models.BigIntegerField(null=True)
     action = models.CharField(max_length=MAX_ACTION_CHARS)
     subject = models.CharField(max_length=MAX_SUBJECT_CHARS, blank=True, default="")
-    status = models.PositiveSmallIntegerField(null=True, help_text="of the reply, by HTTP")
+    status = models.PositiveSmallIntegerField(null=True, help_text="HTTP status of the response")
     address = models.CharField(max_length=MAX_ADDRESS_CHARS, blank=True, default="")
     text = models.TextField(blank=True, default="")
     count = models.PositiveIntegerField(default=1, db_default=1)

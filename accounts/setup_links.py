@@ -1,4 +1,4 @@
-"""The first user: made at an address that only the terminal is told."""
+"""One-time setup links, with which the first user is created."""
 
 from datetime import timedelta
 from hashlib import sha256
@@ -15,12 +15,12 @@ VALID_FOR = timedelta(minutes=15)
 
 
 def needs_setup() -> bool:
-    """Tell whether nobody could log in."""
+    """Return whether there is no active user."""
     return not get_user_model().objects.filter(is_active=True).exists()
 
 
 def create_setup_token() -> str:
-    """Return the token of a new set-up address; those of before open nothing any more."""
+    """Return the token of a new setup link; earlier links become invalid."""
     token = token_urlsafe(32)
     with transaction.atomic():
         SetupAddress.objects.all().delete()
@@ -31,17 +31,17 @@ def create_setup_token() -> str:
 
 
 def is_setup_token_valid(token: str) -> bool:
-    """Tell whether the first user can be made with it."""
-    return _kept(token).exists() and needs_setup()
+    """Return whether the first user can be created with this token."""
+    return _valid_links(token).exists() and needs_setup()
 
 
 def consume_setup_token(token: str) -> bool:
-    """Use a token up, within a transaction; whether it was still valid."""
-    count, _ = _kept(token).delete()
+    """Delete a token, in a transaction, and return whether it was valid."""
+    count, _ = _valid_links(token).delete()
     return bool(count) and needs_setup()
 
 
-def _kept(token: str) -> QuerySet[SetupAddress]:
+def _valid_links(token: str) -> QuerySet[SetupAddress]:
     return SetupAddress.objects.filter(token_sha256=_hash(token), expires_at__gt=timezone.now())
 
 

@@ -1,3 +1,3 @@
-"""The composition root."""
+"""Django project: settings, HTTP layer, database, backups and commands."""
 
 __version__ = "0.2.0"

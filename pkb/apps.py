@@ -4,7 +4,7 @@ from django.contrib.admin import apps as admin_apps
 
 
 class OrderedAdminConfig(admin_apps.AdminConfig):
-    """The admin, by our own site; named in the settings."""
+    """Uses the admin site of `pkb.dashboard`; named in the settings."""
 
     default = False
     default_site = "pkb.dashboard.Site"

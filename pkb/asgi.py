@@ -1,4 +1,4 @@
-"""The ASGI application: Django and /mcp behind admission; models load in the background."""
+"""ASGI application: Django and /mcp behind admission control; models load in the background."""
 
 import os
 import sys
@@ -20,8 +20,8 @@ from pkb.preload import start_loading  # noqa: E402
 from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
 
-# Seconds after which a thread that computes lets others go on: the event loop among them. The
-# answers take as long (docs/decisions/0014).
+# Interval at which threads yield the interpreter lock, so that the event loop is not blocked by
+# computations. Answers do not get slower (docs/decisions/0014).
 SWITCH_INTERVAL_S = 0.0003
 
 sys.setswitchinterval(SWITCH_INTERVAL_S)

@@ -1,4 +1,4 @@
-"""What of a deployment lets others do more than was meant, told at the start."""
+"""Django system checks of the deployment: exposure and database role."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,11 +21,11 @@ from pkb.postgres.roles import (
 )
 from qa.checks import CONFIGURATION
 
-# A server that does not answer in this time is asked nothing: who needs it will hear of that.
+# If the server does not answer in this time, the check is skipped.
 CONNECT_TIMEOUT_S = 2
 ROLES_HINT = (
-    "Let DATABASE_URL or POSTGRES_USER name a role that owns nothing, and POSTGRES_OWNER another,"
-    " which owns the tables: pkb/postgres/sql makes both (docs/guides/database.md)."
+    "Set DATABASE_URL or POSTGRES_USER to a role that owns nothing, and POSTGRES_OWNER to the owner"
+    " of the tables; pkb/postgres/sql creates both (docs/guides/database.md)."
 )
 _POWERS = f"""
 SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
@@ -42,14 +42,14 @@ SELECT rolname AS role, rolsuper OR rolbypassrls AS is_powerful,
 
 
 class Powers(NamedTuple):
-    """What a role may do beyond its work.
+    """Privileges of the serving role that it should not have.
 
     Attributes:
-        is_powerful: It is a superuser, or no policy holds for it.
-        may_own: It owns a table, or is a member of the role that does.
-        has_settings: It has settings of its own for each session, as it may give itself.
-        can_create_large_objects: It, like every role, may write into the database without a table.
-        not_leakproof: Of ``LEAKPROOF``, what the server does not know to be.
+        is_powerful: The role is a superuser, or bypasses row-level security.
+        may_own: The role owns a table, or is a member of the owner.
+        has_settings: The role has session settings; any role can set its own.
+        can_create_large_objects: Every role may create large objects, which no policy restricts.
+        not_leakproof: Functions of ``LEAKPROOF`` that are not marked so on this server.
     """
 
     role: str
@@ -69,61 +69,71 @@ def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
-    """Yield an error where others need no login, a warning where keys can be overheard.
+    """Yield an error if others need no login or logins can be forged.
 
-    And a warning where a proxy stands before it whose clients cannot be told apart.
+    Yield a warning if keys are sent unencrypted, or if all clients of a proxy share its IP address.
     """
     reasons = exposure.reasons()
     if settings.PKB_AUTH == "off" and reasons:
-        message = f"PKB_AUTH=off is for this machine alone, but {', '.join(reasons)}:"
-        hint = "Leave PKB_AUTH unset: a login is required then (docs/explanation/security.md)."
-        yield checks.Error(f"{message} whoever reaches it may do all.", hint=hint, id="pkb.E001")
+        message = f"PKB_AUTH=off is only for this machine, but {', '.join(reasons)}:"
+        hint = "Remove PKB_AUTH, so that a login is required (docs/explanation/security.md)."
+        yield checks.Error(
+            f"{message} anyone who can reach pkb has full access.", hint=hint, id="pkb.E001"
+        )
     elif not (is_loopback(exposure.bind) or exposure.is_behind_tls):
-        message = f"APP_HOST: {exposure.bind} is no loopback address, and nothing encrypts:"
-        hint = "Put a proxy that ends TLS before it, and set PKB_HTTPS (docs/guides/proxy.md)."
-        yield checks.Warning(f"{message} passwords and keys can be read.", hint=hint, id="pkb.W001")
+        message = f"APP_HOST: {exposure.bind} is not a loopback address, and there is no TLS:"
+        hint = "Use a TLS proxy and set PKB_HTTPS (docs/guides/proxy.md)."
+        yield checks.Warning(
+            f"{message} passwords and keys are sent unencrypted.", hint=hint, id="pkb.W001"
+        )
     if exposure.is_behind_tls and not settings.PKB_TRUSTED_PROXIES:
-        message = "PKB_HTTPS is set and PKB_TRUSTED_PROXIES is 0: everybody has the proxy's address"
-        hint = "Set PKB_TRUSTED_PROXIES to how many proxies there are (docs/guides/proxy.md)."
-        yield checks.Warning(f"{message} and shares its limits.", hint=hint, id="pkb.W004")
+        message = (
+            "PKB_HTTPS is set and PKB_TRUSTED_PROXIES is 0: all clients have the proxy's address"
+        )
+        hint = "Set PKB_TRUSTED_PROXIES to the number of proxies (docs/guides/proxy.md)."
+        yield checks.Warning(f"{message} and share its limits.", hint=hint, id="pkb.W004")
     issuer = urlsplit(exposure.issuer)
     if issuer.scheme == "http" and not is_loopback(issuer.hostname or ""):
         message = f"PKB_OIDC_ISSUER: {exposure.issuer} is not https:"
-        yield checks.Error(f"{message} who is between could log in as anybody.", id="pkb.E003")
+        yield checks.Error(
+            f"{message} an attacker in the network could log in as any user.", id="pkb.E003"
+        )
 
 
 @checks.register(CONFIGURATION, ROLE_CHECKS)
 def check_role(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Ask a server that is not ours what the role may do; the embedded one's is right."""
+    """Check the role on an external server; the embedded one needs no check."""
     powers = None if settings.PKB_POSTGRES_DIR else _ask_for_powers()
     return [] if powers is None else [*_judge(powers), *_miss_marks(powers)]
 
 
 def _judge(powers: Powers) -> Iterator[checks.CheckMessage]:
-    by_rank = f"The database role {powers.role!r} is a superuser or gets around row-level security:"
+    by_rank = f"The database role {powers.role!r} is a superuser or bypasses row-level security:"
     if settings.PKB_AUTH_REQUIRED and (powers.is_powerful or powers.may_own):
-        by_owning = f"The database role {powers.role!r} owns the tables, or may become their owner:"
-        message = f"{by_rank if powers.is_powerful else by_owning} nothing keeps users apart."
+        by_owning = f"The database role {powers.role!r} owns the tables, or can become their owner:"
+        message = f"{by_rank if powers.is_powerful else by_owning} users are not isolated."
         yield checks.Error(message, hint=ROLES_HINT, id="pkb.E002")
     elif powers.is_powerful:
-        yield checks.Warning(f"{by_rank} SQL could run programs.", hint=ROLES_HINT, id="pkb.W002")
+        yield checks.Warning(
+            f"{by_rank} injected SQL could run programs.", hint=ROLES_HINT, id="pkb.W002"
+        )
     if settings.PKB_AUTH_REQUIRED and powers.has_settings:
-        message = f"The database role {powers.role!r} has settings of its own: whose, nobody knows."
-        hint = "ALTER ROLE ... RESET ALL, and IN DATABASE, too. Set options in DATABASE_URL."
+        message = f"The database role {powers.role!r} has session settings of unknown origin."
+        hint = "Run ALTER ROLE ... RESET ALL, also IN DATABASE. Set options in DATABASE_URL."
         yield checks.Error(message, hint=hint, id="pkb.E004")
 
 
 def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
     if powers.not_leakproof:
         message = (
-            "Under row-level security this server does not ask some indexes: searches are slow."
+            "Under row-level security this server does not use some indexes: searches are slow."
         )
         statements = "; ".join(map(leakproof_statement, powers.not_leakproof))
-        hint = f"Let its superuser run, in this database: {statements}"
+        hint = f"Run as superuser, in this database: {statements}"
         yield checks.Warning(message, hint=hint, id="pkb.W003")
     if powers.can_create_large_objects:
-        message = "On this server every role may make large objects, which no policy bounds."
-        hint = f"Let its superuser run, in this database: {FORBID_LARGE_OBJECTS}"
+        message = "On this server every role may create large objects, which no policy restricts."
+        hint = f"Run as superuser, in this database: {FORBID_LARGE_OBJECTS}"
         yield checks.Warning(message, hint=hint, id="pkb.W005")
 
 

@@ -1,4 +1,4 @@
-"""What the admin begins with: counts, and its sections by use."""
+"""Admin home page: counts, problems, and models grouped by use."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ from qa.models import Feedback
 
 
 def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
-    """Add ``counts`` to the context of the admin's first page; called by unfold."""
+    """Add counts, problems and status lines to the context of the home page; called by unfold."""
     stored = count_stored()
     failed = Document.objects.filter(status=Document.Status.FAILED).count()
     running = Job.objects.unfinished().count()
@@ -46,38 +46,38 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_state(state: State) -> Iterator[str]:
-    """Yield a line on the workers, one on the standby if there is one, and one on the disks."""
+    """Yield lines about the workers, the standby if there is one, and the disks."""
     if state.workers is not None and state.backlog is not None:
         heard = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
         names = ", ".join(heard) or "none"
         waiting = state.backlog.waiting_count
-        yield f"Workers, and when each was heard of: {names}; tasks that wait for one: {waiting}."
+        yield f"Workers and their last heartbeats: {names}; waiting tasks: {waiting}."
     if state.standby is not None:
         yield describe_standby(state.standby)
     left = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
-    yield f"Left on the disks: {', '.join(left)}."
+    yield f"Free disk space: {', '.join(left)}."
 
 
 def describe_standby(standby: Standby) -> str:
-    """A line on what searches read of the standby."""
-    is_read = "is read" if standby.is_used else f"is not read ({standby.reason or 'unknown'})"
+    """Return a line about searches on the standby."""
+    is_used = "is used" if standby.is_used else f"is not used ({standby.reason or 'unknown'})"
     fallback_count = sum(each.read_count for each in standby.fallbacks)
     return (
-        f"The standby {is_read}; since this process began it answered {standby.read_count} times,"
-        f" and the primary in its place {fallback_count} times."
+        f"The standby {is_used}; since this process started it answered {standby.read_count} times,"
+        f" and the primary instead {fallback_count} times."
     )
 
 
 def describe_backups(found: Backups | None) -> str:
-    """A line on the backups that workers make."""
+    """Return a line about the automatic backups."""
     if found is None:
-        return "No backups are made: PKB_BACKUP_DIR is not set."
+        return "Automatic backups are off: PKB_BACKUP_DIR is not set."
     last = f"{timesince(found.last)} ago" if found.last else "never"
-    line = f"Last good backup: {last}; {len(found.times)} are kept."
-    return f"{line} The last try failed: {found.failure}" if found.failure else line
+    line = f"Last good backup: {last}; {len(found.times)} backups."
+    return f"{line} The last attempt failed: {found.failure}" if found.failure else line
 
 
-# What is not named here, the queue of the workers among it, comes after what is.
+# Other apps and models, such as the worker queue, come last.
 SECTIONS = ["corpus", "qa", "evaluation", "auth", "accounts"]
 MODELS = [
     "Document", "Collection", "Tag", "Rule", "Chunk", "Embedding", "Job", "JobItem",
@@ -86,14 +86,14 @@ MODELS = [
 
 
 class Site(UnfoldAdminSite):
-    """Lists what is used most first, and what keeps the rest going last."""
+    """Admin site that lists the most used apps and models first."""
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         sections = super().get_app_list(request, app_label)
         for section in sections:
-            section["models"].sort(key=lambda model: _place(model["object_name"], MODELS))
-        return sorted(sections, key=lambda section: _place(section["app_label"], SECTIONS))
+            section["models"].sort(key=lambda model: _position(model["object_name"], MODELS))
+        return sorted(sections, key=lambda section: _position(section["app_label"], SECTIONS))
 
 
-def _place(name: str, order: list[str]) -> int:
+def _position(name: str, order: list[str]) -> int:
     return order.index(name) if name in order else len(order)

@@ -1,20 +1,20 @@
-"""The folder of all that is kept, closed to other users of the machine."""
+"""The data folder, private to the user that runs pkb."""
 
 import os
 from pathlib import Path
 
-# Root's Postgres runs as a system user, who has to pass through; only names that are known lead on.
+# As root, Postgres runs as a system user, who must traverse the folder without listing it.
 MODE = 0o711 if os.geteuid() == 0 else 0o700
 
 
 def create_data_folder(folder: Path) -> Path:
-    """Make the folder unless it is there, whatever the umask; one that is keeps its mode.
+    """Create the folder unless it exists, with a fixed mode; an existing one keeps its mode.
 
     Returns:
-        Its path without links and relative parts.
+        Its resolved path.
 
     Raises:
-        SystemExit: It cannot be made.
+        SystemExit: The folder cannot be created.
     """
     folder = folder.resolve()
     try:

@@ -1,4 +1,4 @@
-"""Which Postgres is used: a given one, or the embedded one."""
+"""Database settings: an external PostgreSQL or the embedded one, and a standby."""
 
 import os
 import stat
@@ -14,20 +14,20 @@ from corpus.postgres.standby import REPLICA
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 
-# Seconds that a request waits for a database connection. Admission lets no more in.
+# Seconds that a request waits for a database connection; admission control makes this rare.
 REQUEST_WAIT_S = 2.0
-# The same for the standby: in its place there is the primary.
+# The same for the standby, which the primary can replace.
 REPLICA_WAIT_S = 0.5
 
 
 def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
     """Return Django's DATABASES and the folder of the embedded Postgres.
 
-    A standby is among them as ``replica`` where one is named. The folder is None where the
-    environment names a server: then nothing of the embedded one runs.
+    If a standby is configured, it is the database ``replica``. If an external server is
+    configured, the folder is None.
 
     Raises:
-        SystemExit: DATABASE_URL or PKB_REPLICA_URL is no Postgres address.
+        SystemExit: DATABASE_URL or PKB_REPLICA_URL is not a PostgreSQL URL.
     """
     postgres_dir = None
     if env.database_url is not None:
@@ -51,8 +51,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "OWNER": {"USER": OWNER},
         }
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
-    # The pool looks at a connection before it hands it on: one that was cut while it lay there
-    # is no reason to refuse a request.
+    # The pool checks each connection before use: a lost one must not fail a request.
     database["CONN_HEALTH_CHECKS"] = True
     databases = {"default": database}
     if env.pkb_replica_url is not None:
@@ -61,17 +60,17 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
 
 
 def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
-    """Return Django's settings of a standby; whoever serves tells it, too, who acts.
+    """Return the database settings of a standby, with the principal as on the primary.
 
-    Nobody waits for it as for the primary, which is read where it does not answer.
+    Its timeouts are short, because the primary is read if it does not answer.
     """
     replica = _parse_url(url, "PKB_REPLICA_URL")
     options = f"{primary['OPTIONS']['options']} -c default_transaction_read_only=on"
     pool = {**primary["OPTIONS"]["pool"], "timeout": REPLICA_WAIT_S}
-    # Its host may vanish while it is waited for, when nothing is sent that could be timed.
+    # Detect a host that vanishes while a query runs, when nothing is sent that could time out.
     alive = {"keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2}
     given = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
-    # In tests of Django's there is no second database.
+    # Django's tests have no second database.
     mirrored = {"TEST": {"MIRROR": "default"}}
     return {
         **replica,
@@ -82,10 +81,10 @@ def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, An
 
 
 def choose_postgres_dir(data_dir: Path) -> Path:
-    """Return where the embedded Postgres keeps its files: in the data folder, if it can.
+    """Return the folder of the embedded Postgres: in the data folder, if possible.
 
-    Root starts it under a system user, who may not be let into root's folders; then it is a
-    folder below ``/var/lib/pkb`` that is named after the data folder.
+    Root starts it as a system user. If that user may not enter the data folder, use a folder below
+    ``/var/lib/pkb`` instead, named by a hash of the data folder.
     """
     wanted = data_dir / "postgres"
     standing = [path for path in (wanted, *wanted.parents) if path.exists()]
@@ -96,10 +95,9 @@ def choose_postgres_dir(data_dir: Path) -> Path:
 
 
 def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any) -> None:
-    """Bound what a request may wait for in the database; to be called before it is used.
+    """Set database timeouts for requests; call this before the first connection.
 
-    Only a process that serves does so: migrations, builds of indexes and the jobs of workers
-    take their time.
+    Only the server process does: migrations, index builds and jobs may take longer.
     """
     statement_ms = round(settings.PKB_STATEMENT_TIMEOUT_S * 1000)
     lock_ms = round(settings.PKB_LOCK_TIMEOUT_S * 1000)
@@ -115,11 +113,10 @@ def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any)
 
 
 def _options(env: Env) -> dict[str, Any]:
-    # A filter must not starve a vector search: the index goes on scanning until the limit is
-    # reached (pgvector 0.8). relaxed_order returns rows slightly out of order; they are sorted
-    # again where they are read.
-    # Pages are mostly in memory. By Postgres' own costs for them each chunk of the collection is
-    # asked for a third of questions' words, and not the index of words (docs/decisions/0013).
+    # With a filter, a vector search must scan on until the limit is reached (pgvector 0.8).
+    # relaxed_order returns rows slightly out of order; the reader sorts them.
+    # Pages are mostly in memory. With the default costs, a third of word searches would scan all
+    # chunks of the collection instead of the full-text index (docs/decisions/0013).
     search = (
         f"-c hnsw.ef_search={env.pkb_hnsw_ef_search}"
         " -c hnsw.iterative_scan=relaxed_order -c jit=off"
@@ -130,7 +127,7 @@ def _options(env: Env) -> dict[str, Any]:
 
 
 def _owner(env: Env) -> dict[str, Any]:
-    """By which role tables are made, where it is another; ``as_owner`` reads it."""
+    """Return the role that owns the tables, if it is another one; ``as_owner`` reads it."""
     if not env.postgres_owner:
         return {}
     password = env.postgres_owner_password.get_secret_value()

@@ -1,7 +1,7 @@
-"""Every environment variable the service reads: name, type, bound, default.
+"""Settings from environment variables and ``.env``: name, type, bounds, default, description.
 
-The only reader of the environment and of ``.env``. An empty value is unset; an unknown ``PKB_``
-name or a value out of bounds stops the start with one clear line.
+No other module reads the environment. An empty value counts as unset. An unknown ``PKB_`` name or
+a value out of bounds ends the start with a one-line error.
 """
 
 import os
@@ -27,7 +27,7 @@ DOTENV = BASE_DIR / ".env"
 
 
 class Env(ServerEnv):
-    """The service's settings; each field is the variable of the same name in capitals."""
+    """All settings; each field is the environment variable of that name in capitals."""
 
     model_config = SettingsConfigDict(env_file=DOTENV, extra="ignore", frozen=True)
 
@@ -74,7 +74,7 @@ class Env(ServerEnv):
     pkb_reranker_api_key: SecretStr = Field(default=SecretStr(""), description="key of that server")
     pkb_token_vectors: Literal["off", "lazy", "all"] = Field(
         default="all",
-        description="store token vectors of `all` passages, or only of found ones (`lazy`)",
+        description="store token vectors of `all` passages, or only of search results (`lazy`)",
     )
     pkb_reader: str = Field(
         default="minilm-l12-reader",
@@ -142,7 +142,7 @@ class Env(ServerEnv):
         le=50,
         description="number of passages to consider for an answer, unless a request sets it",
     )
-    # Chosen on evidence and on rankings: docs/decisions/0004.
+    # Measured: docs/decisions/0004.
     fusion_alpha: float = Field(
         default=0.5,
         ge=0,
@@ -164,7 +164,7 @@ class Env(ServerEnv):
     pkb_rerank_count: int = Field(
         default=20, ge=1, le=200, description="number of passages that the reranker judges"
     )
-    # Chosen on ten data sets: docs/decisions/0004.
+    # Measured on ten data sets: docs/decisions/0004.
     pkb_rerank_weight: float = Field(
         default=0.4,
         ge=0,
@@ -177,7 +177,7 @@ class Env(ServerEnv):
         le=1_000,
         description="candidates of an HNSW search; more find more and take longer",
     )
-    # What both give and hold back: docs/decisions/0023.
+    # What both thresholds accept and reject: docs/decisions/0023.
     pkb_answer_from: float = Field(
         default=0.5,
         ge=0,
@@ -204,7 +204,7 @@ class Env(ServerEnv):
         default=65,
         ge=10,
         le=500,
-        description="maximum words of a quoted answer; half of it from a second place",
+        description="maximum words of a quoted answer; at most half of them from a second passage",
     )
     pkb_answer_concurrency: int = Field(
         default=2,
@@ -219,7 +219,7 @@ class Env(ServerEnv):
         le=100_000,
         description="number of answers to keep for repeated questions; 0: none",
     )
-    # What runs, what waits and what is refused: docs/decisions/0027.
+    # Admission control: docs/decisions/0027.
     pkb_search_concurrency: int = Field(
         default=0, ge=0, le=100, description="searches at once; 0: one for each core, at least two"
     )
@@ -330,7 +330,7 @@ class Env(ServerEnv):
         default="", description="folders that may be ingested over HTTP, separated by `:`"
     )
     pkb_fetch: Literal["off", "https", "http"] = Field(
-        default="off", description="allow fetching web addresses; `http`: http and https"
+        default="off", description="allow fetching web pages; `http`: by http and https"
     )
     pkb_fetch_hosts: str = Field(
         default="", description="private hosts that may be fetched, comma-separated"
@@ -364,11 +364,11 @@ class Env(ServerEnv):
         default=2,
         ge=0.1,
         le=3_600,
-        description="seconds that a file of a watched folder must be unchanged",
+        description="seconds that a file must be unchanged before it is read",
     )
     pkb_sources: Path | None = Field(
         default=None,
-        description="file of mirrored sources; see docs/guides/paperless-and-mail.md",
+        description="file of sources to keep in sync; see docs/guides/paperless-and-mail.md",
     )
     pkb_worker: Literal["auto", "off"] = Field(
         default="auto",
@@ -393,11 +393,11 @@ class Env(ServerEnv):
         default=SecretStr(""), description="password of the administrator"
     )
 
-    # Not pydantic's env_ignore_empty: an empty variable goes before what the file says, too.
+    # Not pydantic's env_ignore_empty: an empty variable must override the file, too.
     @model_validator(mode="before")
     @classmethod
-    def _drop_empty(cls, given: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in given.items() if value != ""}
+    def _drop_empty(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if value != ""}
 
     @property
     def extra_embedding_models(self) -> list[str]:
@@ -405,14 +405,14 @@ class Env(ServerEnv):
 
     @property
     def embedding_model_name(self) -> str:
-        """The name under which vectors are stored: one of an API has its dimension in it."""
+        """Return the name under which vectors are stored; for an API it includes the dimension."""
         is_open = self.embedding_model.startswith("openai/") and "@" not in self.embedding_model
         dimension = f"@{self.embedding_dim}" if is_open and self.embedding_dim else ""
         return self.embedding_model + dimension
 
     @property
     def sources(self) -> list[SourceSettings]:
-        """Those of ``PKB_SOURCES``, with the secrets that are in the environment or ``.env``."""
+        """Return the sources of ``PKB_SOURCES``, with secrets from the environment or ``.env``."""
         if self.pkb_sources is None:
             return []
         return read_sources(self.pkb_sources, environment={**dotenv_values(DOTENV), **os.environ})
@@ -446,10 +446,10 @@ class Env(ServerEnv):
 
 
 def read_env() -> Env:
-    """Read and check the environment.
+    """Return the validated settings.
 
     Raises:
-        SystemExit: A name is unknown or a value is out of bounds; the message says which.
+        SystemExit: A name is unknown or a value is out of bounds; the message names it.
     """
     unknown = _unknown_names()
     if unknown:

@@ -1,4 +1,4 @@
-"""Is the service alive, and is it ready; neither question touches a model."""
+"""Health, readiness and metrics endpoints; none of them runs a model."""
 
 from time import monotonic
 from typing import Any
@@ -24,7 +24,7 @@ from pkb.preload import are_models_loaded, is_lm_loaded
 from pkb.status.state import DATABASE_ERRORS
 from qa.configuration import INSTALLATION_HEADER, installation_sha256
 
-# Strangers are answered from memory: a state this old at most, in seconds.
+# Seconds for which results for anonymous callers are cached.
 ANONYMOUS_CACHE_S = 1
 
 _started = monotonic()
@@ -45,13 +45,13 @@ class Health(serializers.Serializer[Any]):
     GET=Endpoint(
         "get_health",
         tag="Service",
-        summary="Tell whether the service is alive",
+        summary="Check the health of the service",
         is_open=True,
         cost=Cost.HEALTH,
     )
 )
 class HealthView(APIView):
-    """Whether the service is alive; what it holds is not for strangers."""
+    """Health of the service; anonymous callers see only the status."""
 
     @extend_schema(responses={200: Health})
     def get(self, request: Request) -> Response:
@@ -101,13 +101,13 @@ class Ready(serializers.Serializer[Any]):
     GET=Endpoint(
         "get_ready",
         tag="Service",
-        summary="Tell whether the service is ready",
+        summary="Check whether the service is ready",
         is_open=True,
         cost=Cost.HEALTH,
     )
 )
 class ReadyView(APIView):
-    """200 once the database is migrated and the models are loaded."""
+    """Readiness: 200 when the database is migrated and the models are loaded."""
 
     @extend_schema(responses={200: Ready})
     def get(self, request: Request) -> Response:
@@ -123,14 +123,14 @@ class ReadyView(APIView):
             raise NotReady("The database is not migrated, or not reachable.")
         if is_anonymous:
             return Response({"status": "ready"})
-        # By it `manage.py ask` knows the server of its own database and configuration.
+        # `manage.py ask` compares it with its own database and configuration.
         whose = {INSTALLATION_HEADER: installation_sha256()}
         return Response({"status": "ready"}, headers=whose)
 
 
 @endpoint(GET=Endpoint("get_metrics", tag="Service", summary="Read the metrics", scope=Scope.ADMIN))
 class MetricsView(APIView):
-    """The metrics in Prometheus' text format."""
+    """Metrics in the Prometheus text format."""
 
     takes_any_accept = True
 

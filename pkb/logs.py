@@ -1,4 +1,4 @@
-"""Structured logs: one line an event, as text or as JSON."""
+"""Structured logs: one line per event, as text or as JSON."""
 
 import logging
 from typing import Any
@@ -7,7 +7,7 @@ import structlog
 
 
 def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
-    """Return Django's LOGGING and set structlog up to go through it."""
+    """Configure structlog to use Django's logging, and return the LOGGING setting."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -45,7 +45,7 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
         # A failed request is logged once, by django_structlog, with its traceback.
         "loggers": {
             "django.request": {"level": "CRITICAL"},
-            # Anybody can cause it: that the host was foreign is one line.
+            # Any client can cause it: log one line without a traceback.
             "django.security.DisallowedHost": {"filters": ["no_traceback"]},
             "axes": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
@@ -61,7 +61,7 @@ def _drop_traceback(record: logging.LogRecord) -> bool:
 
 
 def _console() -> structlog.dev.ConsoleRenderer:
-    # The rich traceback shows local variables, and so texts and keys.
+    # A rich traceback would show local variables, with texts and keys.
     return structlog.dev.ConsoleRenderer(
         colors=False, exception_formatter=structlog.dev.plain_traceback
     )

@@ -1,6 +1,6 @@
-"""Which models there are: name to the class that runs it and its options, as settings take them.
+"""Available models: the class and options of each name, in the form of Django's settings.
 
-An entry with a PATTERN stands for every name that matches; what its groups find are options.
+An entry with a PATTERN matches many names; its named groups become options.
 """
 
 import re
@@ -15,10 +15,10 @@ Catalogue = dict[str, dict[str, Any]]
 CROSS_ENCODER = "ms-marco-MiniLM-L-12-v2"
 READER = "minilm-l12-reader"
 LATE_INTERACTION = "answerai-colbert-small-v1"
-# An index takes up to 4,000 dimensions.
+# An index supports up to 4,000 dimensions.
 _DIMENSION = r"[1-9]\d{0,2}|[1-3]\d{3}|4000"
 _OWN_PREFIXES = ("hashing-", "openai/")
-# OpenAI's own models, and any other whose dimension is named.
+# OpenAI's own models, and others if the name includes the dimension.
 _OPENAI = re.compile(
     r"openai/(?P<model>text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
     rf"|[^@]+(?=@))(?:@(?P<dimension>{_DIMENSION}))?"
@@ -26,7 +26,7 @@ _OPENAI = re.compile(
 
 
 def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
-    """Return what turns text into vectors; what is exported of a model is kept in ``cache_dir``."""
+    """Return the embedding models; exported models are stored in ``cache_dir``."""
     found = _packaged_embedders(env, cache_dir)
     found["hashing-<dimension>"] = {
         "BACKEND": "corpus.embedders.hashed_words.build_hashing",
@@ -35,7 +35,7 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     for model in [env.embedding_model_name, *env.extra_embedding_models]:
         if not model.startswith(_OWN_PREFIXES):
             found.setdefault(model, _sentence_transformer(env, model))
-        # By name, not by a pattern: who asks may not choose what the key is spent on.
+        # By name, not by pattern: requests may not choose which models the API key pays for.
         elif named := _OPENAI.fullmatch(model):
             found[model] = _openai_embedder(env, **named.groupdict())
     return found
@@ -95,7 +95,7 @@ def _sentence_transformer(env: Env, model: str) -> dict[str, Any]:
 
 
 def rerankers(env: Env) -> Catalogue:
-    """Return what judges texts against a query."""
+    """Return the rerankers."""
     threads = {"threads": env.pkb_model_threads}
     return {
         CROSS_ENCODER: {
@@ -147,7 +147,7 @@ def readers(env: Env, *, cache_dir: Path) -> Catalogue:
 
 
 def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
-    """Return who writes answers; ``default`` is the language model, where one is configured."""
+    """Return the answerers; ``default`` is the language model, if one is configured."""
     found: Catalogue = {
         "extractive": {
             "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",

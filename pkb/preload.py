@@ -1,4 +1,4 @@
-"""Load the models in the background, so that no first query waits for them."""
+"""Load the models in the background when a process starts."""
 
 import gc
 from threading import Thread, main_thread
@@ -17,10 +17,10 @@ log = structlog.get_logger(__name__)
 
 
 def start_loading() -> Thread:
-    """Begin to load the models and the graph.
+    """Start a thread that loads the graph and the models.
 
-    A process that ends meanwhile waits for the model at hand: one that is cut off while it is
-    loaded takes the process down with it.
+    A process that ends meanwhile waits for the current model: interrupting its load would crash
+    the process.
     """
     thread = Thread(target=_load_models, name="warming")
     thread.start()
@@ -28,7 +28,7 @@ def start_loading() -> Thread:
 
 
 def question_models() -> tuple[LoadableModel, ...]:
-    """Return what every question of a new collection needs."""
+    """Return the models that every question in a new collection needs."""
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),
         get_reranker(),
@@ -49,20 +49,20 @@ def _load_models() -> None:
             model.load()
         except BackendError as exc:
             log.error("model_did_not_load", reason=str(exc))
-    # What is loaded by now stays. Walking through it to find garbage would hold everything up
+    # The loaded objects stay. Exclude them from garbage collection, which would pause all threads
     # (docs/decisions/0014).
     gc.collect()
     gc.freeze()
 
 
 def is_lm_loaded() -> bool:
-    """Tell whether a language model is configured and its answerer loaded."""
+    """Return whether a language model is configured and its answerer is loaded."""
     name = default_answerer_name()
     return name != EXTRACTIVE and name in answerers.loaded and get_answerer(name).is_loaded
 
 
 def are_models_loaded() -> bool:
-    """Tell whether the models that every question needs can answer at once."""
+    """Return whether all models that every question needs are loaded."""
     wanted = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL}
     return (
         settings.PKB_EMBEDDING_MODEL in embedders.loaded

@@ -1,7 +1,7 @@
-"""Takes off spans what people wrote, before any exporter sees them.
+"""Remove user content from spans before they are exported.
 
-Instrumentation puts whole addresses on spans, with the question in their query string, and what an
-exception says, which may quote a document. Here is the one place that all spans pass.
+Instrumentation records full URLs, whose query string may hold a question, and exception messages,
+which may quote a document. All spans pass this module.
 """
 
 import re
@@ -13,16 +13,16 @@ from opentelemetry.trace import Status
 from opentelemetry.util.types import AttributeValue
 
 _QUERIES = frozenset({"url.query", "url.fragment"})
-# The log has both, under the id of the request.
+# The log has both, with the request id.
 _EXCEPTION_TEXTS = frozenset({"exception.message", "exception.stacktrace"})
 _WITHHELD = _QUERIES | _EXCEPTION_TEXTS
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,20}://|/", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]{0,20}://|/", re.IGNORECASE)
 _AFTER_THE_PATH = re.compile(r"[?#].*", re.DOTALL)
 _CREDENTIALS = re.compile(r"(?<=://)[^/?#]*@")
 
 
 class RedactingExporter(SpanExporter):
-    """Hands spans on without query strings, credentials and messages of exceptions."""
+    """Exports spans without query strings, credentials and exception messages."""
 
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner
@@ -38,7 +38,7 @@ class RedactingExporter(SpanExporter):
 
 
 def redact(span: ReadableSpan) -> ReadableSpan:
-    """Return the span with paths for addresses and types for exceptions."""
+    """Return a copy of the span with URLs and exceptions redacted."""
     return ReadableSpan(
         name=_without_query(span.name),
         context=span.context,
@@ -59,10 +59,10 @@ def redact(span: ReadableSpan) -> ReadableSpan:
 
 def _redacted(attributes: Mapping[str, AttributeValue] | None) -> dict[str, AttributeValue]:
     kept = {name: value for name, value in (attributes or {}).items() if name not in _WITHHELD}
-    return {name: _told(value) for name, value in kept.items()}
+    return {name: _redact_value(value) for name, value in kept.items()}
 
 
-def _told(value: AttributeValue) -> AttributeValue:
+def _redact_value(value: AttributeValue) -> AttributeValue:
     if isinstance(value, str):
         return _without_query(value)
     if isinstance(value, Sequence):
@@ -71,6 +71,6 @@ def _told(value: AttributeValue) -> AttributeValue:
 
 
 def _without_query(text: str) -> str:
-    if not _ADDRESS.match(text):
+    if not _URL.match(text):
         return text
     return _CREDENTIALS.sub("", _AFTER_THE_PATH.sub("", text))

@@ -1,4 +1,4 @@
-"""Django's secret key: given by the environment, or made once and kept."""
+"""Django's secret key: from the environment, or created once and stored."""
 
 import os
 from contextlib import suppress
@@ -10,7 +10,7 @@ from pkb.env import Env
 
 
 def read_secret_key(env: Env) -> str:
-    """Return the key of the environment, else the one kept in the data folder.
+    """Return the key from the environment, else the one in the data folder.
 
     Raises:
         SystemExit: The data folder cannot be written.
@@ -27,7 +27,7 @@ def read_secret_key(env: Env) -> str:
 
 
 def _write_once(path: Path) -> None:
-    """Write a key that concurrent first starts agree on: the first link wins."""
+    """Create the key file; when several processes start at once, the first link wins."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(get_random_secret_key(), encoding="ascii")

@@ -1,4 +1,4 @@
-"""Where the service listens, logs and keeps what it stores: the first part of ``pkb.env.Env``."""
+"""Settings of the server, login, logs, database and folders: the base class of ``pkb.env.Env``."""
 
 import re
 from pathlib import Path
@@ -14,11 +14,11 @@ _ORIGIN = re.compile(
 
 
 class ServerEnv(BaseSettings):
-    """Addresses, logs, database, folders."""
+    """Settings of the server, login, logs, database and folders."""
 
     app_env: Literal["dev", "test", "prod"] = Field(
         default="dev",
-        description="`dev` shows the steps of an answer; telemetry names the environment, too",
+        description="`dev` shows the steps of an answer; also the environment name in telemetry",
     )
     app_host: str = Field(
         default="127.0.0.1", description="address that `manage.py serve` listens on"
@@ -35,7 +35,7 @@ class ServerEnv(BaseSettings):
     )
     pkb_public_url: str = Field(
         default="",
-        description="address at which people reach the web app; unset: APP_HOST and APP_PORT",
+        description="URL at which people reach the web app; unset: APP_HOST and APP_PORT",
     )
     pkb_auth: Literal["auto", "required", "off"] = Field(
         default="auto",
@@ -44,7 +44,7 @@ class ServerEnv(BaseSettings):
     pkb_oidc_issuer: str = Field(
         default="",
         pattern=r"^(https?://|$)",
-        description="OpenID provider for logins, by the issuer name it gives itself",
+        description="issuer URL of the OpenID provider for logins",
     )
     pkb_oidc_client_id: str = Field(default="", description="client id of pkb at the provider")
     pkb_oidc_client_secret: SecretStr = Field(
@@ -59,7 +59,7 @@ class ServerEnv(BaseSettings):
         description="scopes that pkb requests from the provider",
     )
     pkb_oidc_create_users: bool = Field(
-        default=False, description="create an account for new people at their first login"
+        default=False, description="create an account for a new user at the first login"
     )
     pkb_oidc_groups_claim: str = Field(
         default="", description="claim with the user's groups; unset: groups do not change"
@@ -82,17 +82,17 @@ class ServerEnv(BaseSettings):
     )
     pkb_api_key: SecretStr = Field(
         default=SecretStr(""),
-        description="API key of `manage.py ask` and `mcp`, if a login is required",
+        description="API key for `manage.py ask` and `mcp`, if a login is required",
     )
     pkb_mcp_read_only: bool = Field(default=False, description="MCP clients cannot add texts")
     pkb_https: bool = Field(
         default=False, description="pkb is behind a proxy with TLS: redirects, HSTS, secure cookies"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="INFO", description="least severe messages to log"
+        default="INFO", description="minimum severity of log messages"
     )
     log_format: Literal["console", "json"] = Field(
-        default="console", description="`json` writes one object a line"
+        default="console", description="`json` writes one object per line"
     )
 
     database_url: SecretStr | None = Field(
@@ -110,7 +110,7 @@ class ServerEnv(BaseSettings):
     )
     postgres_owner: str = Field(
         default="",
-        description="role that owns the tables, with DATABASE_URL, too; unset: the serving role",
+        description="role that owns the tables, also with DATABASE_URL; unset: the serving role",
     )
     postgres_owner_password: SecretStr = Field(
         default=SecretStr(""), description="password of that role"

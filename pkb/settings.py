@@ -29,16 +29,15 @@ from pkb.watched_folders import parse_watched_folders
 
 env = read_env()
 
-# Model libraries look at these when they are imported: nothing is ever fetched at run time.
+# Model libraries read these at import: never fetch anything at run time.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-# onnxruntime tells its maker of each process unless this is set before it is imported.
+# onnxruntime sends telemetry unless this is set before its import.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# All products here are small: further threads of numpy's would cost 30 times the work of one, most
-# of it waiting for each other.
+# All matrix products are small: more numpy threads would cost 30 times as much CPU, mostly waiting.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-# litellm brings tiktoken's cl100k file along; its package is found here, not imported.
+# litellm contains tiktoken's cl100k file; locate the package without importing it.
 if (_litellm := find_spec("litellm")) and _litellm.origin:
     _TOKENIZERS = Path(_litellm.origin).parent / "litellm_core_utils" / "tokenizers"
     os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_TOKENIZERS))
@@ -50,7 +49,6 @@ DATA_DIR = create_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
 ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
 ROOT_URLCONF = "pkb.urls"
-# Who opens the login page itself goes on to the pages.
 LOGIN_URL = "web:login"
 LOGIN_REDIRECT_URL = "web:ask"
 LOGOUT_REDIRECT_URL = "web:login"
@@ -121,7 +119,7 @@ UNFOLD = {
     "SITE_URL": "/ui/",
     "SHOW_HISTORY": False,
     "DASHBOARD_CALLBACK": "pkb.dashboard.add_counts",
-    # Shades of --accent of the pages, which is 600, and 400 on a dark ground.
+    # Shades of the web app's --accent: 600, and 400 in dark mode.
     "COLORS": {
         "primary": {
             "50": "#f4f7fd",
@@ -150,7 +148,7 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = False
 
-# Pages of other origins may call the API only where they are named.
+# Only these origins may call the API from a browser.
 CORS_ALLOW_ALL_ORIGINS = env.cors_origins == ["*"]
 CORS_ALLOWED_ORIGINS = [] if CORS_ALLOW_ALL_ORIGINS else env.cors_origins
 CORS_ALLOW_HEADERS = [
@@ -172,7 +170,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-# Alpine in the admin evaluates attributes; Swagger UI and both styles are partly in the page.
+# Alpine in the admin evaluates attributes; Swagger UI and the admin use inline styles.
 PKB_INLINE_SCRIPT_PATHS = ("/admin", "/docs")
 PKB_INLINE_SCRIPT_POLICY = {
     "script-src": ["'self'", "'unsafe-inline'", "'unsafe-eval'"],
@@ -180,7 +178,7 @@ PKB_INLINE_SCRIPT_POLICY = {
     "font-src": ["'self'", "data:"],
 }
 SECURE_SSL_REDIRECT = env.pkb_https
-# Prometheus on this machine cannot say that it came by https.
+# Prometheus on this machine does not send X-Forwarded-Proto.
 SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$", r"^metrics$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None
 SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.pkb_https else 0
@@ -198,11 +196,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_RULES}.CommonPasswordValidator"},
     {"NAME": f"{_RULES}.UserAttributeSimilarityValidator"},
 ]
-# Keys are rows of our own model: knox has no tables.
+# API keys are stored in our own model: knox has no tables.
 KNOX_TOKEN_MODEL = "accounts.ApiKey"  # noqa: S105  (a name)
 MIGRATION_MODULES = {"knox": None}
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_PREFIX": "pkb_", "TOKEN_TTL": None}
-# Its backend and middleware refuse; accounts.lockouts counts.
+# axes rejects logins; accounts.lockouts counts failures.
 AXES_HANDLER = "accounts.lockouts.LoginHandler"
 AXES_LOCKOUT_TEMPLATE = "web/locked_out.html"
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
@@ -210,12 +208,12 @@ AXES_CLIENT_IP_CALLABLE = "accounts.client_ip.client_ip"
 AXES_ENABLE_ADMIN = False
 AXES_ALLOWED_CORS_ORIGINS = ""
 AXES_VERBOSE = False
-# Naming the user of a line would read the session for it: with a cookie, every path would need the
-# database, /health too.
+# Logging the user would read the session: every request with a cookie would need the database, even
+# /health.
 DJANGO_STRUCTLOG_USER_ID_FIELD = ""
 LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
 
-# All bodies are bounded by pkb.http.admission, which answers 413.
+# pkb.http.admission limits all bodies.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20
 
@@ -231,7 +229,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "pkb",
-    "DESCRIPTION": "Answers from your own documents, each with citations that are proved.",
+    "DESCRIPTION": "Answers from your own documents, with verified citations.",
     "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -239,35 +237,35 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENFORCE_NON_BLANK_FIELDS": True,
     "COMPONENT_SPLIT_REQUEST": True,
-    "SERVERS": [{"url": "/", "description": "the server that this is read from"}],
-    # Sections of the page, in order.
+    "SERVERS": [{"url": "/", "description": "this server"}],
+    # Sections of /docs, in order.
     "TAGS": [
         {
             "name": "Ask",
-            "description": "Questions, answers with proved citations, and feedback on them.",
+            "description": "Ask questions, get answers with verified citations, and rate them.",
         },
-        {"name": "Search", "description": "Passages without an answer, and checking a claim."},
+        {"name": "Search", "description": "Find passages, and check a claim."},
         {
             "name": "Documents",
             "description": "Ingest, read and delete documents, their chunks and tags.",
         },
         {
             "name": "Collections",
-            "description": "What is searched together, by one embedding model.",
+            "description": "Documents that are searched together, with one embedding model.",
         },
-        {"name": "Jobs", "description": "Work in the background."},
+        {"name": "Jobs", "description": "Background jobs."},
         {
             "name": "Index scripts",
-            "description": "The calls of scripts that say index for collection.",
+            "description": "Compatible endpoints for scripts that call a collection an index.",
         },
-        {"name": "OpenAI", "description": "The same for clients of OpenAI and Cohere."},
-        {"name": "Service", "description": "How the service itself is."},
+        {"name": "OpenAI", "description": "Compatible endpoints for clients of OpenAI and Cohere."},
+        {"name": "Service", "description": "Health, status, metrics and audit log."},
     ],
     "APPEND_COMPONENTS": {
         "schemas": FILTER_SCHEMAS,
         "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
     },
-    # Where no login is asked for, none.
+    # No key is needed if no login is required.
     "SECURITY": [{"key": []}, {}],
     "ENUM_NAME_OVERRIDES": {
         "GrantRole": "corpus.models.Grant.Role",
@@ -288,12 +286,12 @@ PKB_RERANKERS = rerankers(env)
 PKB_RERANKER_MODEL = env.reranker_model
 PKB_TOKEN_EMBEDDERS = token_embedders(env)
 PKB_TOKEN_VECTORS = env.pkb_token_vectors
-# What judges whether one sentence holds up another: its thresholds hold for this model only.
+# Judges whether one sentence supports another; its thresholds are valid only for this model.
 PKB_JUDGE_MODEL = CROSS_ENCODER
 PKB_READERS = readers(env, cache_dir=MODEL_DIR)
 PKB_READER_MODEL = env.pkb_reader
 PKB_PROGRAMS_DIR = DATA_DIR / "programs"
-# Where `serve` was started last, for processes that are not told.
+# File with the address of the last `serve`, for other processes.
 PKB_SERVED_AT = DATA_DIR / "served-at"
 PKB_ANSWERERS = answerers(env, programs_dir=PKB_PROGRAMS_DIR)
 
@@ -353,7 +351,7 @@ PKB_MANAGE = BASE_DIR / "manage.py"
 PKB_BACKUP_DIR = env.pkb_backup_dir and env.pkb_backup_dir.resolve()
 PKB_BACKUP_KEEP = env.pkb_backup_keep
 PKB_BACKUP_EVERY_HOURS = env.pkb_backup_every_hours
-# Of each app `tasks` is found by itself.
+# The `tasks` module of each app is found automatically.
 PROCRASTINATE_IMPORT_PATHS = ["pkb.backup.tasks"]
 PKB_EVALUATIONS_DIR = DATA_DIR / "evaluations"
 PKB_WORKER = env.pkb_worker

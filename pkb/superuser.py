@@ -1,4 +1,4 @@
-"""The superuser that the environment names: made only with a password that keeps to the rules."""
+"""Password check for the superuser that the environment names."""
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -8,10 +8,10 @@ from django.core.management import CommandError
 
 
 def check_superuser() -> None:
-    """Refuse a superuser whose password is easily guessed.
+    """Reject a superuser whose password is weak.
 
     Raises:
-        CommandError: ``DJANGO_SUPERUSER_PASSWORD`` breaks a rule of AUTH_PASSWORD_VALIDATORS, or is
+        CommandError: ``DJANGO_SUPERUSER_PASSWORD`` violates AUTH_PASSWORD_VALIDATORS, or is
             empty.
     """
     chosen = settings.PKB_SUPERUSER
@@ -20,4 +20,6 @@ def check_superuser() -> None:
         validate_password(chosen["password"], named)
     except ValidationError as exc:
         reasons = " ".join(exc.messages)
-        raise CommandError(f"DJANGO_SUPERUSER_PASSWORD: {reasons} No superuser was made.") from exc
+        raise CommandError(
+            f"DJANGO_SUPERUSER_PASSWORD: {reasons} No superuser was created."
+        ) from exc

@@ -1,4 +1,4 @@
-"""Set OpenTelemetry up: exporters by setting, metrics for Prometheus always."""
+"""OpenTelemetry setup: optional exporters, and metrics for Prometheus."""
 
 from functools import cache
 from typing import Any
@@ -22,7 +22,7 @@ from pkb.status.metrics import observe_state
 
 @cache
 def set_up() -> None:
-    """Install the providers, once a process."""
+    """Install the tracer and meter providers, once per process."""
     resource = Resource.create(
         {SERVICE_NAME: settings.PKB_OTEL_SERVICE_NAME, SERVICE_VERSION: settings.VERSION}
     )

@@ -1,4 +1,4 @@
-"""What the settings would be under another environment."""
+"""Compute settings for other environment variables, to compare configurations."""
 
 import os
 import runpy
@@ -14,13 +14,13 @@ SETTINGS = Path(__file__).with_name("settings.py")
 
 
 def settings_with(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that differ once these variables are set, with their new values.
+    """Return the settings that change if these variables are set, with their new values.
 
-    The settings are worked out anew, so that bounds hold and what is derived follows.
+    The settings module is evaluated again, so bounds and derived settings apply.
 
     Raises:
-        InvalidInput: A name is unknown, a value is out of bounds, or the variable is not one that
-            can change while the process runs.
+        InvalidInput: A name is unknown, a value is out of bounds, or the setting cannot change
+            while the process runs.
     """
     for name in environment:
         if name.lower() not in Env.model_fields:
@@ -29,7 +29,7 @@ def settings_with(environment: Mapping[str, str]) -> dict[str, Any]:
         return {}
     before, after = _work_out({}), _work_out(environment)
     changed = {name: value for name, value in after.items() if value != before[name]}
-    changed.pop("LOGGING", None)  # holds objects that are new each time
+    changed.pop("LOGGING", None)  # contains new objects each time
     fixed = [name for name in changed if not name.startswith("PKB_")]
     if fixed or changed.keys() & {"PKB_POSTGRES_DIR", "PKB_EVALUATIONS_DIR"}:
         names = ", ".join(environment)

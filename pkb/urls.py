@@ -19,7 +19,7 @@ urlpatterns = [
     path("metrics", health.MetricsView.as_view(), name="metrics"),
     path("schema", SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
-    # Who is logged in already is sent on from there.
+    # The login page redirects users who are logged in.
     path("admin", RedirectView.as_view(url="/admin/login/?next=/admin/")),
     path("admin/", admin.site.urls),
 ]

@@ -1,23 +1,23 @@
-"""Which folders ``PKB_WATCH`` names, each with the collection that mirrors it."""
+"""Parse ``PKB_WATCH``: folders and the collections that they are synced to."""
 
 import re
 from pathlib import Path
 
 _DEFAULT_COLLECTION = "default"
-# As corpus.models has it, which needs the settings first.
+# As in corpus.models, which cannot be imported before the settings.
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
 
 
-def parse_watched_folders(given: str) -> list[tuple[Path, str]]:
-    """Read ``/srv/notes:/srv/manuals=manuals``.
+def parse_watched_folders(value: str) -> list[tuple[Path, str]]:
+    """Parse a value such as ``/srv/notes:/srv/manuals=manuals``.
 
-    What follows the last ``=`` of a part is its collection: without one it is the default.
+    The text after the last ``=`` of a part is its collection; without ``=`` it is ``default``.
 
     Raises:
-        ValueError: A path is not absolute or is named twice, or a collection is none.
+        ValueError: A path is relative or named twice, or a collection name is invalid.
     """
-    read = [_read_part(part) for part in given.split(":") if part.strip()]
-    twice = [str(folder) for place, (folder, _) in enumerate(read) if read[place] in read[:place]]
+    read = [_read_part(part) for part in value.split(":") if part.strip()]
+    twice = [str(folder) for index, (folder, _) in enumerate(read) if read[index] in read[:index]]
     if twice:
         raise ValueError(f"{twice[0]} is named twice")
     return read
@@ -28,7 +28,7 @@ def _read_part(part: str) -> tuple[Path, str]:
     if not sign:
         path, collection = collection, _DEFAULT_COLLECTION
     if not Path(path).is_absolute():
-        raise ValueError(f"{part!r} is no absolute path, such as /srv/notes=default")
+        raise ValueError(f"{part!r} is not an absolute path, such as /srv/notes=default")
     if not _NAME.fullmatch(collection):
-        raise ValueError(f"{collection!r} is no name of a collection, as in /srv/notes=default")
+        raise ValueError(f"{collection!r} is not a collection name, as in /srv/notes=default")
     return Path(path).resolve(), collection

@@ -1,1 +1,1 @@
-"""The doors to the record, to grants, and for agents that seek a token."""
+"""Endpoints of the audit log, of grants, and of the OAuth resource metadata."""

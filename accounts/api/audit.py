@@ -1,4 +1,4 @@
-"""The record of who did what, for admins: parse, call, render."""
+"""Endpoint of the audit log, for administrators."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from corpus.endpoints import Endpoint, endpoint
 
 
 class EventResponse(serializers.ModelSerializer[Event]):
-    username = serializers.CharField(allow_null=True, help_text="null: nobody, or one deleted")
+    username = serializers.CharField(allow_null=True, help_text="null: no user, or a deleted one")
 
     class Meta:
         model = Event
@@ -34,11 +34,11 @@ class EventFilter(serializers.Serializer[Any]):
 
 @endpoint(
     GET=Endpoint(
-        "list_events", tag="Service", summary="Read the record of who did what", scope=Scope.ADMIN
+        "list_events", tag="Service", summary="List events of the audit log", scope=Scope.ADMIN
     )
 )
 class AuditView(generics.ListAPIView[Event]):
-    """Who did what, newest first."""
+    """Events of the audit log, newest first."""
 
     serializer_class = EventResponse
     pagination_class = NewestFirstPagination
@@ -53,7 +53,7 @@ class AuditView(generics.ListAPIView[Event]):
         return super().get(request, *args, **kwargs)
 
 
-def find_events(**given: Any) -> QuerySet[Event]:
-    """Return events, newest first: ``since`` a time, of one ``username`` or ``action``."""
-    renamed = {"created_at__gte" if name == "since" else name: given[name] for name in given}
+def find_events(**filters: Any) -> QuerySet[Event]:
+    """Return events, newest first, filtered by ``since``, ``username`` and ``action``."""
+    renamed = {"created_at__gte" if name == "since" else name: filters[name] for name in filters}
     return Event.objects.named().filter(**renamed)

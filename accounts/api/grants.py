@@ -1,4 +1,4 @@
-"""The doors to grants: parse, call, render."""
+"""Endpoints of the access to a collection."""
 
 from typing import Any, ClassVar
 
@@ -24,14 +24,18 @@ class GrantResponse(serializers.Serializer[Grant]):
 
 
 class GrantInput(serializers.Serializer[Any]):
-    user = StrictCharField(max_length=150, default="", help_text="a user's name; or name a group")
-    group = StrictCharField(max_length=150, default="", help_text="a group's name")
+    user = StrictCharField(
+        max_length=150, default="", help_text="a user's name; instead of a group"
+    )
+    group = StrictCharField(
+        max_length=150, default="", help_text="a group's name; instead of a user"
+    )
     role = serializers.ChoiceField(Grant.Role.choices)
 
 
 class AccessResponse(serializers.Serializer[Any]):
-    owner = serializers.CharField(allow_null=True, help_text="null: the superusers own it")
-    is_public = serializers.BooleanField(help_text="every user may read it")
+    owner = serializers.CharField(allow_null=True, help_text="null: the administrators own it")
+    is_public = serializers.BooleanField(help_text="all users may read it")
     grants = GrantResponse(many=True)
 
 
@@ -40,22 +44,24 @@ class AccessInput(serializers.Serializer[Any]):
 
 
 @endpoint(
-    GET=Endpoint("get_access", tag="Collections", summary="Tell who may do what with a collection"),
+    GET=Endpoint(
+        "get_access", tag="Collections", summary="Get the owner and grants of a collection"
+    ),
     POST=Endpoint(
         "grant",
         tag="Collections",
-        summary="Let a user or a group read, write or own it",
+        summary="Give a user or a group access to a collection",
         example={"user": "ida", "role": "reader"},
     ),
     PATCH=Endpoint(
         "publish",
         tag="Collections",
-        summary="Let every user read it, or no longer",
+        summary="Share a collection with all users, or make it private",
         example={"is_public": True},
     ),
 )
 class AccessView(APIView):
-    """Who may do what with a collection; for its owners."""
+    """Owner and grants of a collection, for its owners."""
 
     errors: ClassVar[Errors] = {
         "get": [CollectionNotFound, NotAllowed],
@@ -65,7 +71,7 @@ class AccessView(APIView):
 
     @extend_schema(responses={200: AccessResponse})
     def get(self, request: Request, name: str) -> Response:
-        return Response(_show(get_owned_collection(name)))
+        return Response(_render_access(get_owned_collection(name)))
 
     @extend_schema(request=GrantInput, responses={201: GrantResponse})
     def post(self, request: Request, name: str) -> Response:
@@ -79,12 +85,12 @@ class AccessView(APIView):
         form = AccessInput(data=request.data)
         form.is_valid(raise_exception=True)
         set_public(get_owned_collection(name), **form.validated_data)
-        return Response(_show(get_owned_collection(name)))
+        return Response(_render_access(get_owned_collection(name)))
 
 
-@endpoint(DELETE=Endpoint("take_back_grant", tag="Collections", summary="Take a grant back"))
+@endpoint(DELETE=Endpoint("take_back_grant", tag="Collections", summary="Revoke a grant"))
 class GrantView(APIView):
-    """One grant."""
+    """A grant of a collection."""
 
     errors: ClassVar[Errors] = {"delete": [CollectionNotFound, GrantNotFound, NotAllowed]}
 
@@ -94,7 +100,7 @@ class GrantView(APIView):
         return Response(status=204)
 
 
-def _show(collection: Collection) -> Any:
+def _render_access(collection: Collection) -> Any:
     shown = {
         "owner": collection.owner.get_username() if collection.owner else None,
         "is_public": collection.is_public,

@@ -1,1 +1,1 @@
-"""Logging in at an OpenID provider: the code flow, with PKCE, a state and a nonce."""
+"""Login at an OpenID provider: authorization code flow with PKCE, state and nonce."""

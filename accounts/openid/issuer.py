@@ -1,4 +1,4 @@
-"""The OpenID provider that ``PKB_OIDC_ISSUER`` names, asked when somebody logs in."""
+"""Client of the OpenID provider that ``PKB_OIDC_ISSUER`` names."""
 
 import json
 import re
@@ -21,16 +21,16 @@ from accounts.openid.token_checks import UnknownKey, UntrustedToken, check_login
 from corpus.errors import IssuerUnavailable, LoginRefused, NotFound
 
 CONNECT_S = 5.0
-# For all of a reply, however slowly it comes: a login asks four times at most.
+# Maximum seconds for a complete response; a login sends at most four requests.
 TOTAL_S = 10.0
-# For somebody else, who has begun to ask.
+# Maximum wait for another thread that fetches the metadata.
 WAIT_S = 1.0
 MAX_REPLY_BYTES = 2**20
-# What the provider tells of itself is asked for again after so long.
+# Seconds for which the provider's metadata is cached.
 METADATA_S = 3_600.0
-# After a failure the next logins are told at once, and hold no place.
+# Seconds after a failure in which logins fail immediately, without using a slot.
 PAUSE_S = 5.0
-# Keys younger than this are not asked for again, whatever key a token names.
+# Minimum seconds between two fetches of the keys, even if a token names an unknown key.
 MIN_KEY_AGE_S = 10.0
 _DISCOVERY = "/.well-known/openid-configuration"
 _REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
@@ -39,10 +39,10 @@ _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 class Issuer:
-    """One provider, and us as its client; threads may share it.
+    """A provider, with pkb as its client; thread-safe.
 
     Args:
-        address: As the provider calls itself, with or without a slash at the end.
+        address: Issuer URL, with or without a slash at the end.
         client_secret: Empty for a public client; no error, log line or repr shows it.
     """
 
@@ -52,13 +52,13 @@ class Issuer:
         self._secret = client_secret
         self._scopes = scopes
         self._metadata: dict[str, Any] = {}
-        self._metadata_ends = 0.0
-        self._asks = Lock()
+        self._metadata_expires = 0.0
+        self._fetch_lock = Lock()
         self._keys: jwt.PyJWKSet | None = None
-        self._keys_stay = 0.0
-        self._pause_ends = 0.0
-        # No proxy of the environment, no .netrc: nobody else is asked. The system's authorities,
-        # among which a house may have its own; without TLS none is read, which takes 20 ms.
+        self._keys_fresh_until = 0.0
+        self._paused_until = 0.0
+        # Ignore proxies and .netrc of the environment. Use the system's certificate authorities,
+        # which may include private ones; loading them takes 20 ms, so only with TLS.
         is_encrypted = address.startswith("https:")
         self._client = httpx.Client(
             timeout=httpx.Timeout(TOTAL_S, connect=CONNECT_S),
@@ -70,54 +70,54 @@ class Issuer:
 
     @property
     def name(self) -> str:
-        """As it calls itself in tokens."""
+        """Issuer name in tokens."""
         return str(self._find_metadata()["issuer"])
 
-    def login_url(self, attempt: LoginState, *, redirect_uri: str) -> str:
-        """Return where somebody logs in, and is led from to ``redirect_uri``.
+    def login_url(self, login_state: LoginState, *, redirect_uri: str) -> str:
+        """Return the URL of the login page, which redirects to ``redirect_uri``.
 
         Raises:
-            IssuerUnavailable: It does not answer.
+            IssuerUnavailable: The provider does not respond.
         """
         asked = {
             "response_type": "code",
             "client_id": self._client_id,
             "redirect_uri": redirect_uri,
             "scope": self._scopes,
-            "state": attempt.state,
-            "nonce": attempt.nonce,
-            "code_challenge": attempt.challenge,
+            "state": login_state.state,
+            "nonce": login_state.nonce,
+            "code_challenge": login_state.challenge,
             "code_challenge_method": "S256",
         }
         endpoint = self._find_metadata()["authorization_endpoint"]
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
 
-    def redeem(self, code: str, *, attempt: LoginState, redirect_uri: str) -> dict[str, Any]:
-        """Return what it tells of who came back with a code.
+    def redeem(self, code: str, *, login_state: LoginState, redirect_uri: str) -> dict[str, Any]:
+        """Exchange a code for the claims of its user.
 
         Raises:
-            LoginRefused: The code is none, or the token is not to be believed.
-            IssuerUnavailable: It does not answer.
+            LoginRefused: The code or the token is not valid.
+            IssuerUnavailable: The provider does not respond.
         """
-        told = self._fetch_tokens(code, verifier=attempt.verifier, redirect_uri=redirect_uri)
+        tokens = self._fetch_tokens(code, verifier=login_state.verifier, redirect_uri=redirect_uri)
         try:
-            claims = self.check(str(told.get("id_token", "")), audience=self._client_id)
-            check_login(claims, client_id=self._client_id, nonce=attempt.nonce)
+            claims = self.check(str(tokens.get("id_token", "")), audience=self._client_id)
+            check_login(claims, client_id=self._client_id, nonce=login_state.nonce)
         except UntrustedToken as exc:
-            raise LoginRefused(f"The provider's token is not to be believed: {exc}.") from None
-        return {**self._fetch_profile(str(told.get("access_token", "")), claims), **claims}
+            raise LoginRefused(f"The provider's token is not valid: {exc}.") from None
+        return {**self._fetch_profile(str(tokens.get("access_token", "")), claims), **claims}
 
     def check(self, token: str, *, audience: str) -> dict[str, Any]:
-        """Return what a token of this issuer claims, made for ``audience``.
+        """Return the claims of a token of this issuer for ``audience``.
 
         Raises:
-            UntrustedToken: It is none, or not to be believed.
-            IssuerUnavailable: Its keys are not known, and it does not answer.
+            UntrustedToken: The token is not valid.
+            IssuerUnavailable: The keys are not cached, and the provider does not respond.
         """
         metadata = self._find_metadata()
-        told = metadata.get("id_token_signing_alg_values_supported")
+        algorithms = metadata.get("id_token_signing_alg_values_supported")
         expected: dict[str, Any] = {
-            "algorithms": told if isinstance(told, list) else ["RS256"],
+            "algorithms": algorithms if isinstance(algorithms, list) else ["RS256"],
             "issuer": metadata["issuer"],
             "audience": audience,
         }
@@ -125,46 +125,50 @@ class Issuer:
         try:
             return check_token(token, keys=keys, **expected)
         except UnknownKey:
-            if self._keys is keys and monotonic() < self._keys_stay:
+            if self._keys is keys and monotonic() < self._keys_fresh_until:
                 raise
             if self._keys is keys:
                 self._keys = None
         return check_token(token, keys=self._find_keys(), **expected)
 
     def _find_metadata(self) -> dict[str, Any]:
-        if monotonic() > self._metadata_ends:
-            # One asks: each that waits holds a place, and strangers begin logins.
-            if not self._asks.acquire(timeout=WAIT_S):
-                raise IssuerUnavailable("It has not answered yet.")
+        if monotonic() > self._metadata_expires:
+            # Only one thread fetches: waiting ones use slots, and anyone may start a login.
+            if not self._fetch_lock.acquire(timeout=WAIT_S):
+                raise IssuerUnavailable("The provider has not responded yet.")
             try:
                 self._refresh_metadata()
             finally:
-                self._asks.release()
+                self._fetch_lock.release()
         return self._metadata
 
     def _refresh_metadata(self) -> None:
-        if monotonic() > self._metadata_ends:
-            told = self._ask("GET", f"{self._address}{_DISCOVERY}")
-            self._check_metadata(told)
-            self._metadata, self._metadata_ends = told, monotonic() + METADATA_S
+        if monotonic() > self._metadata_expires:
+            metadata = self._request("GET", f"{self._address}{_DISCOVERY}")
+            self._check_metadata(metadata)
+            self._metadata, self._metadata_expires = metadata, monotonic() + METADATA_S
 
-    def _check_metadata(self, told: Mapping[str, Any]) -> None:
-        if str(told.get("issuer", "")).rstrip("/") != self._address:
-            raise IssuerUnavailable("It says to be another issuer than PKB_OIDC_ISSUER.")
+    def _check_metadata(self, metadata: Mapping[str, Any]) -> None:
+        if str(metadata.get("issuer", "")).rstrip("/") != self._address:
+            raise IssuerUnavailable("The provider's issuer differs from PKB_OIDC_ISSUER.")
         scheme = f"{self._address.partition('://')[0]}://"
-        if not all(str(told.get(name, "")).startswith((scheme, "https://")) for name in _ENDPOINTS):
-            raise IssuerUnavailable("It does not say where logins, tokens and keys are.")
+        if not all(
+            str(metadata.get(name, "")).startswith((scheme, "https://")) for name in _ENDPOINTS
+        ):
+            raise IssuerUnavailable(
+                "The provider's metadata lacks endpoints for logins, tokens or keys."
+            )
 
     def _find_keys(self) -> jwt.PyJWKSet:
-        # Another thread may forget them meanwhile.
+        # Another thread may reset them meanwhile.
         keys = self._keys
         if keys is None:
-            told = self._ask("GET", self._find_metadata()["jwks_uri"])
+            found = self._request("GET", self._find_metadata()["jwks_uri"])
             try:
-                keys = jwt.PyJWKSet.from_dict(told)
+                keys = jwt.PyJWKSet.from_dict(found)
             except jwt.PyJWTError:
-                raise IssuerUnavailable("It tells no keys that can be used.") from None
-            self._keys, self._keys_stay = keys, monotonic() + MIN_KEY_AGE_S
+                raise IssuerUnavailable("The provider has no usable keys.") from None
+            self._keys, self._keys_fresh_until = keys, monotonic() + MIN_KEY_AGE_S
         return keys
 
     def _fetch_tokens(self, code: str, *, verifier: str, redirect_uri: str) -> dict[str, Any]:
@@ -178,66 +182,70 @@ class Issuer:
         metadata = self._find_metadata()
         known = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         if not self._secret:
-            return self._ask("POST", metadata["token_endpoint"], data=form)
+            return self._request("POST", metadata["token_endpoint"], data=form)
         if "client_secret_post" in known:
             form["client_secret"] = self._secret
-            return self._ask("POST", metadata["token_endpoint"], data=form)
-        # RFC 6749, 2.3.1: both are encoded as in a form before.
+            return self._request("POST", metadata["token_endpoint"], data=form)
+        # RFC 6749, 2.3.1: both are form-encoded first.
         pair = quote(self._client_id, safe=""), quote(self._secret, safe="")
-        return self._ask("POST", metadata["token_endpoint"], data=form, auth=httpx.BasicAuth(*pair))
+        return self._request(
+            "POST", metadata["token_endpoint"], data=form, auth=httpx.BasicAuth(*pair)
+        )
 
     def _fetch_profile(self, token: str, claims: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is told besides the token: groups and addresses are only here at some."""
+        """Return the userinfo claims, where some providers put groups and e-mail addresses."""
         endpoint = str(self._find_metadata().get("userinfo_endpoint", ""))
         if not (endpoint and token):
             return {}
-        profile = self._ask("GET", endpoint, headers={"Authorization": f"Bearer {token}"})
+        profile = self._request("GET", endpoint, headers={"Authorization": f"Bearer {token}"})
         if profile.get("sub") != claims["sub"]:
-            raise LoginRefused("The provider's profile is of somebody else.")
+            raise LoginRefused("The provider's profile is of another user.")
         return profile
 
-    def _ask(self, method: str, url: str, **sent: Any) -> dict[str, Any]:
-        if monotonic() < self._pause_ends:
-            raise IssuerUnavailable("It did not answer a moment ago.")
+    def _request(self, method: str, url: str, **sent: Any) -> dict[str, Any]:
+        if monotonic() < self._paused_until:
+            raise IssuerUnavailable("The provider did not respond a moment ago.")
         try:
             with self._client.stream(method, url, **sent) as response:
                 return self._read(response, monotonic() + TOTAL_S)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            self._pause_ends = monotonic() + PAUSE_S
-            # Its text may quote the request; its kind says enough.
-            raise IssuerUnavailable(f"It cannot be reached: {type(exc).__name__}.") from None
+            self._paused_until = monotonic() + PAUSE_S
+            # The message may quote the request; its type is enough.
+            raise IssuerUnavailable(
+                f"The provider is not reachable: {type(exc).__name__}."
+            ) from None
 
     def _read(self, response: httpx.Response, ends: float) -> dict[str, Any]:
         status = response.status_code
         if status not in {HTTPStatus.OK, *_REFUSALS}:
-            raise IssuerUnavailable(f"It answers {status}.")
+            raise IssuerUnavailable(f"The provider returned {status}.")
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece
             if len(content) > MAX_REPLY_BYTES or monotonic() > ends:
-                raise IssuerUnavailable("It answers with too much, or too slowly.")
+                raise IssuerUnavailable("The provider's response is too large or too slow.")
         try:
-            told = json.loads(content)
+            payload = json.loads(content)
         except ValueError:
-            told = None
+            payload = None
         if status in _REFUSALS:
-            error = error_name(told.get("error")) if isinstance(told, dict) else "no reason"
-            raise LoginRefused(f"The provider answers {status}: {error}.")
-        if not isinstance(told, dict):
-            raise IssuerUnavailable("It answers with no JSON object.")
-        return told
+            error = error_name(payload.get("error")) if isinstance(payload, dict) else "no reason"
+            raise LoginRefused(f"The provider returned {status}: {error}.")
+        if not isinstance(payload, dict):
+            raise IssuerUnavailable("The provider's response is not a JSON object.")
+        return payload
 
 
-def error_name(told: Any) -> str:
-    """Return an error of OAuth 2 by its name; what else stands there is anybody's word."""
-    return told if isinstance(told, str) and _ERROR.fullmatch(told) else "an error"
+def error_name(error: Any) -> str:
+    """Return the name of an OAuth 2 error; hide other text, which is untrusted."""
+    return error if isinstance(error, str) and _ERROR.fullmatch(error) else "an error"
 
 
 def find_issuer() -> Issuer:
-    """Return the one that is configured.
+    """Return the configured provider.
 
     Raises:
-        NotFound: None is.
+        NotFound: No provider is configured.
     """
     if not settings.PKB_OIDC_ISSUER:
         raise NotFound("No OpenID provider is configured here.")

@@ -1,4 +1,4 @@
-"""A login that has begun: what its browser keeps until it comes back from the provider."""
+"""State of an OpenID login, stored in a signed cookie until the provider redirects back."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -13,24 +13,24 @@ from django.http import HttpRequest, HttpResponse
 
 from corpus.errors import LoginRefused
 
-# To find one's password, and a second factor.
+# Enough time to enter a password and a second factor.
 VALID_FOR_S = 15 * 60
-# No row of a table: whoever reaches the port could fill it.
+# Not a table, which anonymous clients could fill.
 _COOKIE = "pkb_openid"
-# A browser keeps no cookie of over 4,096 bytes; a longer address is not led back to.
+# Browsers limit cookies to 4,096 bytes; a longer URL is dropped.
 MAX_NEXT_CHARS = 1_500
 _PATH = "/ui/login/openid"
 
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """What only this browser and, of ``verifier`` by its hash, the provider know.
+    """State of a login; the provider sees only the hash of ``verifier``.
 
     Attributes:
-        state: Comes back with the code.
-        nonce: Comes back in the token.
+        state: Returned with the code.
+        nonce: Returned in the token.
         verifier: Redeems the code (PKCE).
-        wanted: The page to go on to, as somebody asked for it.
+        wanted: URL of the page to open after the login.
     """
 
     state: str
@@ -45,27 +45,29 @@ class LoginState:
 
     @classmethod
     def read(cls, request: HttpRequest) -> Self:
-        """Return the one that this browser began.
+        """Return the state of this browser's login.
 
         Raises:
-            LoginRefused: It began none, or too long ago, or another one.
+            LoginRefused: There is none, it has expired, or it is of another login.
         """
         try:
             kept = request.get_signed_cookie(_COOKIE, salt=_COOKIE, max_age=VALID_FOR_S)
         except (KeyError, BadSignature):
-            raise LoginRefused("It was not begun in this browser, or too long ago.") from None
-        attempt = cls(**json.loads(str(kept)))
+            raise LoginRefused(
+                "The login was started in another browser, or too long ago."
+            ) from None
+        login = cls(**json.loads(str(kept)))
         given = request.GET.get("state", "")
-        if not compare_digest(given.encode(), attempt.state.encode()):
-            raise LoginRefused("It is another one than this browser began last.")
-        return attempt
+        if not compare_digest(given.encode(), login.state.encode()):
+            raise LoginRefused("This browser has started another login since.")
+        return login
 
     @property
     def challenge(self) -> str:
         digest = sha256(self.verifier.encode()).digest()
         return urlsafe_b64encode(digest).rstrip(b"=").decode()
 
-    def keep(self, reply: HttpResponse) -> None:
+    def save(self, reply: HttpResponse) -> None:
         reply.set_signed_cookie(
             _COOKIE,
             json.dumps(asdict(self)),
@@ -74,7 +76,7 @@ class LoginState:
             path=_PATH,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
-            # It is the provider that leads back here.
+            # The provider redirects back here.
             samesite="Lax",
         )
 

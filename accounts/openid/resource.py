@@ -1,4 +1,4 @@
-"""``/mcp`` as a resource of OAuth, and where agents are told so (RFC 9728). Knows no model."""
+"""Metadata of ``/mcp`` as an OAuth protected resource (RFC 9728)."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from corpus.access.principal import Scope
 # RFC 9728, section 3.
 METADATA = "/.well-known/oauth-protected-resource"
 PATH = "/mcp"
-# What a token may be for; to look after the service needs a key or a session.
+# Scopes of tokens; administration needs an API key or a session.
 SCOPES = (Scope.READ, Scope.INGEST)
 
 
 def resource_url() -> str:
-    """Return what the audience of a token must be."""
+    """Return the required audience of tokens."""
     return f"{settings.PKB_PUBLIC_URL}{PATH}"
 
 
-def describe_resource() -> dict[str, Any]:
-    """Return what tells an agent where to get a token, and what for."""
+def resource_metadata() -> dict[str, Any]:
+    """Return the metadata: provider, scopes and resource."""
     return {
         "resource": resource_url(),
         "authorization_servers": [settings.PKB_OIDC_ISSUER],
@@ -30,7 +30,7 @@ def describe_resource() -> dict[str, Any]:
 
 
 def add_metadata(challenge: str) -> str:
-    """Return a challenge (RFC 6750) with where ``describe_resource`` is told, where it is."""
+    """Return a challenge (RFC 6750), with the URL of the metadata if a provider is configured."""
     if not settings.PKB_OIDC_ISSUER:
         return challenge
     return f'{challenge}, resource_metadata="{settings.PKB_PUBLIC_URL}{METADATA}{PATH}"'

@@ -1,4 +1,4 @@
-"""What a signed token must say before it is believed. Asks nobody."""
+"""Verify signed tokens (JWT) and their claims, without network access."""
 
 from collections.abc import Collection, Mapping
 from secrets import compare_digest
@@ -6,21 +6,21 @@ from typing import Any
 
 import jwt
 
-# Whoever checks needs no secret, so that none could be taken for a key.
+# Asymmetric algorithms only, so that a public key is never used as a shared secret.
 ALGORITHMS = frozenset({
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 })  # fmt: skip
-# By how much two clocks may differ.
+# Maximum difference of clocks.
 LEEWAY_S = 60
 _REQUIRED = ("iss", "sub", "aud", "exp", "iat")
 
 
 class UntrustedToken(Exception):
-    """A token is not what it should be; the message says in what, and quotes nothing of it."""
+    """The token is not valid; the message has the reason without quoting the token."""
 
 
 class UnknownKey(UntrustedToken):
-    """A token names a key that is not among those known: there may be newer ones."""
+    """The token names an unknown key, which may be newer than the cached ones."""
 
 
 def check_token(
@@ -31,20 +31,20 @@ def check_token(
     issuer: str,
     audience: str,
 ) -> dict[str, Any]:
-    """Return what a token claims, once its signature, issuer, audience and times are right.
+    """Return the claims of a token with valid signature, issuer, audience and times.
 
     Args:
-        algorithms: By which the issuer says it signs.
+        algorithms: Signing algorithms in the issuer's metadata.
 
     Raises:
-        UntrustedToken: Something is not right.
-        UnknownKey: None of ``keys`` is the one that it names.
+        UntrustedToken: The token is not valid.
+        UnknownKey: The token names a key that is not in ``keys``.
     """
     try:
         key = _find_key(jwt.get_unverified_header(token), keys)
         return jwt.decode(
             token,
-            # Not the JWK, which would guess an algorithm where it names none.
+            # Not the JWK, which would guess a missing algorithm.
             key=key.key,
             algorithms=sorted(ALGORITHMS & set(algorithms)),
             issuer=issuer,
@@ -53,12 +53,12 @@ def check_token(
             options={"require": list(_REQUIRED)},
         )
     except (jwt.PyJWTError, TypeError, ValueError) as exc:
-        # The last two where it names a key of another kind than its algorithm's.
+        # TypeError and ValueError: the type of the key does not fit the algorithm.
         raise UntrustedToken(type(exc).__name__) from None
 
 
 def check_login(claims: Mapping[str, Any], *, client_id: str, nonce: str) -> None:
-    """Check that the token of a login was made for us, and for this very login.
+    """Check that a token was issued to pkb, and for this login.
 
     Raises:
         UntrustedToken: It was not.

@@ -1,4 +1,4 @@
-"""Whom of our users a provider means, and what it says of their groups."""
+"""Find or create the user of an OpenID login, and update their groups."""
 
 import re
 from collections.abc import Mapping
@@ -26,23 +26,23 @@ _NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 
 @transaction.atomic
 def find_user(claims: Claims, *, issuer: str) -> Any:
-    """Return whom the provider means, with the groups that it tells now.
+    """Return the user of the claims, with updated groups.
 
     Raises:
-        LoginRefused: Nobody here, or somebody who may not log in.
+        LoginRefused: There is no such user, or the user may not log in.
     """
     subject = claims["sub"]
-    if not isinstance(subject, str) or not _is_name(subject, MAX_IDENTITY_CHARS):
-        raise LoginRefused("The provider does not say who it is.")
-    with connection.cursor() as cursor:  # two first logins of one person at once make one user
+    if not isinstance(subject, str) or not _is_valid_name(subject, MAX_IDENTITY_CHARS):
+        raise LoginRefused("The provider's token has no valid subject.")
+    with connection.cursor() as cursor:  # concurrent first logins create one user
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('pkb.openid'))")
     identity = Identity.objects.filter(issuer=issuer, subject=subject).first()
     is_new = identity is None
     if identity is None:
-        user = _find_by_email(claims, issuer=issuer) or _make_user(claims)
+        user = _find_by_email(claims, issuer=issuer) or _create_user(claims)
         identity = Identity(issuer=issuer, subject=subject, user=user)
     if not identity.user.is_active:
-        raise LoginRefused("The account is closed.")
+        raise LoginRefused("The account is not active.")
     identity.last_used_at = timezone.now()
     identity.save()
     if is_new:
@@ -52,48 +52,52 @@ def find_user(claims: Claims, *, issuer: str) -> Any:
 
 
 def _find_by_email(claims: Claims, *, issuer: str) -> Any:
-    """Return the one user of this address; None where there is none.
+    """Return the user with the claimed e-mail address; None if there is none.
 
     Raises:
-        LoginRefused: There is one, whom the provider does not show this to be.
+        LoginRefused: There is one, but the claims do not prove the identity.
     """
     email = _read_email(claims)
     found = list(get_user_model().objects.filter(email__iexact=email)[:2]) if email else []
     if not found:
         return None
     if not _is_verified(claims):
-        raise LoginRefused("An account has this address, which the provider has not verified.")
+        raise LoginRefused(
+            "An account has this e-mail address, but the provider has not verified it."
+        )
     if len(found) > 1:
-        raise LoginRefused("Several accounts have this address.")
-    # An address may be given to somebody new: who had it before stays apart.
+        raise LoginRefused("Several accounts have this e-mail address.")
+    # A provider may reassign an address: do not link it to the previous owner's account.
     if Identity.objects.filter(issuer=issuer, user=found[0]).exists():
-        raise LoginRefused("The account of this address belongs to another login there.")
+        raise LoginRefused("The account with this e-mail address belongs to another identity.")
     return found[0]
 
 
-def _make_user(claims: Claims) -> Any:
+def _create_user(claims: Claims) -> Any:
     if not settings.PKB_OIDC_CREATE_USERS:
-        raise LoginRefused("There is no account for you here: ask who looks after it.")
+        raise LoginRefused("You have no account here. Ask an administrator.")
     users = get_user_model()
-    # One not verified could be another's, who would be given this account when they come.
+    # An unverified address could be another person's, whose login would open this account.
     email = _read_email(claims) if _is_verified(claims) else ""
-    # Without a password: none opens it.
+    # Without a usable password.
     return users.objects.create_user(_free_name(claims), email=email)
 
 
 def _free_name(claims: Claims) -> str:
     names = get_user_model().objects
-    told = next(claims[name] for name in ("preferred_username", "email", "sub") if claims.get(name))
-    wanted = _NOT_IN_NAMES.sub("-", str(told))[:MAX_NAME_CHARS].strip("-") or "user"
+    name = next(claims[key] for key in ("preferred_username", "email", "sub") if claims.get(key))
+    wanted = _NOT_IN_NAMES.sub("-", str(name))[:MAX_NAME_CHARS].strip("-") or "user"
     tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
     return next(name for name in tried if not names.filter(username__iexact=name).exists())
 
 
 def _set_groups(user: Any, claims: Claims) -> None:
-    """Have the provider's word on groups be the last, where it is asked for."""
-    told = claims.get(settings.PKB_OIDC_GROUPS_CLAIM)
-    listed = [told] if isinstance(told, str) else told if isinstance(told, list) else []
-    names = {name for name in listed if isinstance(name, str) and _is_name(name, MAX_GROUP_CHARS)}
+    """Replace groups and administrator rights by those of the claims, if configured."""
+    value = claims.get(settings.PKB_OIDC_GROUPS_CLAIM)
+    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    names = {
+        name for name in listed if isinstance(name, str) and _is_valid_name(name, MAX_GROUP_CHARS)
+    }
     if settings.PKB_OIDC_GROUPS_CLAIM:
         user.groups.set([Group.objects.get_or_create(name=name)[0] for name in sorted(names)])
     is_admin = settings.PKB_OIDC_ADMIN_GROUP in names
@@ -105,7 +109,7 @@ def _set_groups(user: Any, claims: Claims) -> None:
 
 def _read_email(claims: Claims) -> str:
     email = claims.get("email")
-    return email if isinstance(email, str) and _is_name(email, MAX_EMAIL_CHARS) else ""
+    return email if isinstance(email, str) and _is_valid_name(email, MAX_EMAIL_CHARS) else ""
 
 
 def _is_verified(claims: Claims) -> bool:
@@ -113,5 +117,5 @@ def _is_verified(claims: Claims) -> bool:
     return claims.get("email_verified") in (True, "true")
 
 
-def _is_name(given: str, longest: int) -> bool:
-    return 0 < len(given) <= longest and is_storable(given)
+def _is_valid_name(value: str, max_chars: int) -> bool:
+    return 0 < len(value) <= max_chars and is_storable(value)

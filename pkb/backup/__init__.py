@@ -1,1 +1,1 @@
-"""Taking all that is stored out into a folder, and putting it back."""
+"""Backups, exports and restores of all stored data."""

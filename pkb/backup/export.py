@@ -1,4 +1,4 @@
-"""Write what is stored into a folder, from one snapshot of the database, while all goes on."""
+"""Write a backup or export into a folder, from one database snapshot, while pkb runs."""
 
 import fcntl
 import os
@@ -35,7 +35,7 @@ from pkb.backup.manifest import (
 from pkb.backup.rows import HashedFile, open_gzip, write_rows
 from pkb.backup.tables import Selection, Table, exported_tables
 
-# Rows in the order they lie in, which is that in which they came, and not from the middle on.
+# Without synchronized scans, rows come in physical order, so mostly in order of insertion.
 _SNAPSHOT = """
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
 SET LOCAL synchronize_seqscans = off;
@@ -51,41 +51,41 @@ def export_to(
     collection: Collection | None = None,
     partial: Path | None = None,
 ) -> Manifest:
-    """Write an export; it has its name once it is whole.
+    """Write an export; the folder gets its name when it is complete.
 
     Args:
-        secrets: Hashes of passwords and keys, and the secret key, too: it is a backup.
-        partial: What it is called until then; what is there of this name is removed.
+        secrets: Include hashes of passwords and keys, and the secret key, as backups do.
+        partial: Folder name until then; an existing folder of this name is emptied.
 
     Raises:
         BackupError: The folder is not empty, another process writes it, the database is not
-            migrated, files are kept on another host, or there is too little room.
-        OSError: It cannot be written; what was written is removed.
+            migrated, another host has the files, or there is not enough space.
+        OSError: Writing failed; the partial folder is removed.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BackupError(f"{folder} is there and not empty.")
+        raise BackupError(f"{folder} exists and is not empty.")
     if not Installation.objects.owns_files():
         raise BackupError(FILES_ON_OTHER_HOST)
     selection = Selection(vectors, secrets, collection.pk if collection else None)
-    with _own_folder(partial or folder.with_name(f".{folder.name}.partial")) as written:
+    with _partial_folder(partial or folder.with_name(f".{folder.name}.partial")) as written:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
             cursor.execute(_SNAPSHOT)
             manifest = _write(written, selection, collection)
-        _write_last(written, manifest)
+        _write_manifest(written, manifest)
         written.rename(folder)
         sync_to_disk(folder.parent)
     return manifest
 
 
 @contextmanager
-def _own_folder(partial: Path) -> Iterator[Path]:
-    """Make the folder that is written, in place of what a killed process left of it."""
+def _partial_folder(partial: Path) -> Iterator[Path]:
+    """Create and lock the partial folder, and remove remains of a killed process."""
     partial.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial.mkdir(mode=0o700, exist_ok=True)
-    place = os.open(partial, os.O_RDONLY)
+    descriptor = os.open(partial, os.O_RDONLY)
     try:
-        # The kernel drops it when this process dies, however it dies.
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The kernel releases the lock when this process ends.
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _empty(partial)
         try:
             yield partial
@@ -95,7 +95,7 @@ def _own_folder(partial: Path) -> Iterator[Path]:
     except BlockingIOError as exc:
         raise BackupError(f"Another process is writing {partial}.") from exc
     finally:
-        os.close(place)
+        os.close(descriptor)
 
 
 def _empty(folder: Path) -> None:
@@ -109,14 +109,14 @@ def _empty(folder: Path) -> None:
 def _write(folder: Path, selection: Selection, collection: Collection | None) -> Manifest:
     migrations = _migrations()
     uploads = _uploads(collection)
-    _check_room(folder, uploads)
+    _check_free_space(folder, uploads)
     tables = [_write_table(folder, table) for table in exported_tables(selection)]
     listed, count, size = _copy_uploads(folder, uploads)
     chosen = Collection.objects.filter(pk=collection.pk) if collection else Collection.objects
     return Manifest(
         format=FORMAT,
         version=settings.VERSION,
-        made_at=_now(),
+        made_at=_snapshot_time(),
         migrations=migrations,
         vectors=selection.vectors,
         secrets=selection.secrets,
@@ -130,8 +130,8 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
     )
 
 
-def _now() -> datetime:
-    """When the snapshot was taken."""
+def _snapshot_time() -> datetime:
+    """Return the time of the snapshot."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT transaction_timestamp()")
         made_at: datetime = cursor.fetchone()[0]
@@ -142,12 +142,12 @@ def _migrations() -> dict[str, str]:
     executor = MigrationExecutor(connection)
     leaves = executor.loader.graph.leaf_nodes()
     if executor.migration_plan(leaves):
-        raise BackupError("The database is not migrated: manage.py migrate.")
+        raise BackupError("The database is not migrated. Run manage.py migrate.")
     return dict(leaves)
 
 
-def _check_room(folder: Path, uploads: Iterable[Path]) -> None:
-    """Refuse what may not fit: rows are fewer bytes as compressed lines than with their indexes."""
+def _check_free_space(folder: Path, uploads: Iterable[Path]) -> None:
+    """Reject an export that may not fit; compressed rows take less space than the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         needed = cursor.fetchone()[0]
@@ -175,11 +175,11 @@ def _write_table(folder: Path, table: Table) -> StoredTable:
 
 
 def _uploads(collection: Collection | None) -> list[Path]:
-    """Files that were sent, of a collection or of all."""
+    """Return the uploaded files of a collection or of all."""
     top = uploads_folder()
     if collection is None:
-        kept = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
-        return sorted(path for path in kept if path.parent != marker_folder())
+        files = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())
+        return sorted(path for path in files if path.parent != marker_folder())
     documents = Document.objects.filter(collection=collection)
     below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
     sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)
@@ -187,7 +187,7 @@ def _uploads(collection: Collection | None) -> list[Path]:
 
 
 def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, int, int]:
-    """Copy files, and list them; one that was deleted since the snapshot is left out."""
+    """Copy files and list them; skip files that were deleted since the snapshot."""
     count = size = 0
     top = uploads_folder()
     with HashedFile(folder / UPLOADS_LIST) as file, open_gzip(file) as lines:
@@ -202,7 +202,7 @@ def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, in
 
 
 def _copy_key(folder: Path) -> list[StoredFile]:
-    """Copy the secret key where it is a file: tombstones are sealed by it."""
+    """Copy the secret key if it is a file: hashes of deleted texts depend on it."""
     copied = _copy(settings.DATA_DIR / SECRET_KEY, folder / SECRET_KEY, folder)
     return [copied] if copied else []
 
@@ -218,7 +218,7 @@ def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
     return file.to_stored_file(folder)
 
 
-def _write_last(folder: Path, manifest: Manifest) -> None:
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
     with HashedFile(folder / MANIFEST) as file:
         file.write(manifest.model_dump_json(indent=1).encode() + b"\n")
     sync_to_disk(folder)

@@ -1,4 +1,4 @@
-"""What stands in the folder of an export: the manifest, written last, and the check of it all."""
+"""Layout of an export folder: the manifest, which is written last, and checks of all files."""
 
 import gzip
 import hashlib
@@ -22,12 +22,12 @@ UPLOADS = "uploads"
 UPLOADS_LIST = "uploads.jsonl.gz"
 SECRET_KEY = "secret_key"  # noqa: S105  (a name)
 READ_BYTES = 2**20
-# Of a line of that list: a path has 4,096 bytes at most, which JSON writes with six each.
+# Maximum line of that list: a path has up to 4,096 bytes, JSON escapes take six each.
 MAX_ENTRY_BYTES = 2**15
 
 
 class BackupError(PkbError):
-    """An export, backup or restore cannot be, with the reason."""
+    """An export, backup or restore failed."""
 
 
 class _Strict(BaseModel):
@@ -35,7 +35,7 @@ class _Strict(BaseModel):
 
 
 class StoredFile(_Strict):
-    """A file of the folder, by its path in it; ``sha256`` is of its bytes as they lie there."""
+    """A file in the folder: relative path, size, and hash of the stored bytes."""
 
     path: str
     bytes: int
@@ -43,7 +43,7 @@ class StoredFile(_Strict):
 
 
 class StoredTable(_Strict):
-    """A table: a open_gzip line of JSON for each row, an object of ``columns``."""
+    """A table, stored as gzipped JSON Lines: one object of ``columns`` per row."""
 
     name: str
     columns: list[str]
@@ -52,14 +52,14 @@ class StoredTable(_Strict):
 
 
 class Manifest(_Strict):
-    """What a folder holds.
+    """Contents of a folder.
 
     Attributes:
-        made_at: When its snapshot was taken.
-        migrations: The last migration of each app.
-        models: The embedding model of each collection.
-        uploads_folder: Where uploads lay, which paths in the rows begin with.
-        files: Those that are no table: ``uploads.jsonl.gz``, and the secret key of a backup.
+        made_at: Time of the snapshot.
+        migrations: Last migration of each app.
+        models: Embedding model of each collection.
+        uploads_folder: Original upload folder, the prefix of paths in the rows.
+        files: Files other than tables: ``uploads.jsonl.gz``, and the secret key of a backup.
     """
 
     format: int
@@ -82,13 +82,13 @@ class Manifest(_Strict):
 
     @property
     def bytes(self) -> int:
-        """Of all files but the manifest."""
+        """Size of all files except the manifest."""
         own = [*self.files, *(table.file for table in self.tables)]
         return sum(file.bytes for file in own) + self.upload_bytes
 
 
 def table_path(name: str) -> str:
-    """Return where in the folder the rows of a table are."""
+    """Return the relative path of the rows of a table."""
     return f"tables/{name}.jsonl.gz"
 
 
@@ -96,7 +96,7 @@ def open_stored(folder: Path, name: str) -> BufferedReader:
     """Open a file of the folder.
 
     Raises:
-        BackupError: It is not there, not readable, or behind a symbolic link.
+        BackupError: The file is missing, not readable, or behind a symbolic link.
     """
     try:
         return os.fdopen(open_file(folder / name, root=folder), "rb")
@@ -108,28 +108,30 @@ def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a folder.
 
     Raises:
-        BackupError: There is none, it is damaged, or of a format that is not known here.
+        BackupError: The manifest is missing, damaged, or of an unknown format.
     """
     path = folder / MANIFEST
     try:
         with open_stored(folder, MANIFEST) as file:
             text = file.read()
     except BackupError as exc:
-        raise BackupError(f"{folder} is no whole export or backup. {exc}") from exc
+        raise BackupError(f"{folder} is not a complete export or backup. {exc}") from exc
     try:
         found = json.loads(text).get("format")
         if found != FORMAT:
-            raise BackupError(f"{path} is of format {found}; this pkb reads format {FORMAT}.")
+            raise BackupError(
+                f"{path} has format {found}; this version of pkb reads format {FORMAT}."
+            )
         return Manifest.model_validate_json(text)
     except (ValueError, AttributeError, ValidationError) as exc:
         raise BackupError(f"{path} is damaged.") from exc
 
 
 def check_files(folder: Path, manifest: Manifest) -> None:
-    """Read every file once.
+    """Check the hash of every file.
 
     Raises:
-        BackupError: One is lacking or damaged; the message names it.
+        BackupError: A file is missing or damaged; the message names it.
     """
     for file in [*manifest.files, *(table.file for table in manifest.tables)]:
         _check_file(folder, file)
@@ -141,7 +143,7 @@ def listed_uploads(folder: Path) -> Iterator[StoredFile]:
     """Yield the files below ``uploads``.
 
     Raises:
-        BackupError: One lies elsewhere, or in the place of this host's mark.
+        BackupError: A path is outside of the folder, or that of the host marker.
     """
     with open_stored(folder, UPLOADS_LIST) as file, gzip.open(file) as lines:
         while line := lines.readline(MAX_ENTRY_BYTES + 1):
@@ -153,7 +155,7 @@ def listed_uploads(folder: Path) -> Iterator[StoredFile]:
             parts = PurePosixPath(found.path).parts
             is_below = parts[:1] == (UPLOADS,) and len(parts) > 1 and ".." not in parts
             if not is_below or parts[1] == marker_folder().name:
-                raise BackupError(f"{found.path} is no path of a file that was sent.")
+                raise BackupError(f"{found.path} is not a valid path of an upload.")
             yield found
 
 
@@ -162,11 +164,11 @@ def _check_file(folder: Path, file: StoredFile) -> None:
         found = hashlib.file_digest(stored, "sha256").hexdigest()
     if found != file.sha256:
         raise BackupError(
-            f"{folder / file.path} is damaged: its SHA-256 is not that of the manifest."
+            f"{folder / file.path} is damaged: its SHA-256 differs from the manifest."
         )
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, hex."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Paths of this machine in rows that came from another."""
+"""Rewrite paths in restored rows for this machine."""
 
 import json
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _OF_VALUE = """
 UPDATE {table} SET {column} = %(new)s || substr({column}, length(%(old)s) + 1)
  WHERE {column} = %(old)s OR starts_with({column}, %(old)s || '/')
 """
-# A whole string of the JSON, or its beginning.
+# The path is a complete JSON string or its prefix.
 _OF_JSON = """
 UPDATE {table}
    SET {column} = replace(replace({column}::text, %(old)s || '"', %(new)s || '"'),
@@ -28,9 +28,9 @@ UPDATE {table}
 
 
 def rewrite_paths(old: str, new: str, tables: Iterable[StoredTable]) -> None:
-    """Replace a folder by another in all columns of paths, addresses and JSON.
+    """Replace a folder in all columns of paths, URIs and JSON.
 
-    Texts of documents and people, which are columns of type ``text``, stay as they are.
+    Columns of type ``text``, which hold texts of documents and users, stay unchanged.
     """
     if old == new:
         return

@@ -1,4 +1,4 @@
-"""Put an export or backup into an empty installation: all of it, or nothing."""
+"""Restore an export or backup into an empty installation, completely or not at all."""
 
 import gzip
 import shutil
@@ -47,9 +47,9 @@ from pkb.backup.selection import (
 from pkb.backup.tables import COLLECTION, CREATED_BY_MIGRATION, Selection, exported_tables
 from pkb.management.atomic_migrations import Target, migrate_to
 
-# An empty installation has rows in these: what migrations make, and the collection `default`.
+# Tables with rows in an empty installation: those of migrations, and the collection `default`.
 _DEFAULT_TABLES = frozenset({COLLECTION, *CREATED_BY_MIGRATION})
-# Of two restores the second finds what the first has brought.
+# A second concurrent restore waits, then fails because the installation is not empty.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7273)"
 _SEQUENCES = """
 SELECT column_name, pg_get_serial_sequence(quote_ident(table_name), column_name)
@@ -61,10 +61,10 @@ SELECT column_name, pg_get_serial_sequence(quote_ident(table_name), column_name)
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What came of a restore.
+    """Result of a restore.
 
     Attributes:
-        jobs: Those that bring the vectors that the folder does not hold.
+        jobs: Jobs that compute missing vectors.
     """
 
     manifest: Manifest
@@ -72,43 +72,42 @@ class Restored:
 
 
 @as_owner()
-def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda brought: False) -> Restored:
-    """Check a folder and put what it holds into this installation, by one transaction.
+def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda contents: False) -> Restored:
+    """Check a folder and restore its contents in one transaction.
 
-    Rows of an older pkb go into the tables as they were then, which are migrated afterwards.
+    For data of an older version, migrate back, insert the rows, then migrate forwards.
 
     Args:
-        is_trusted: Asked before superusers, staff or secrets come.
+        is_trusted: Called before superusers, staff or secrets are restored.
 
     Raises:
-        BackupError: The folder is not whole, a file is damaged, it is of a newer pkb, holds what
-            its manifest does not select or is not trusted, or this installation is not empty.
-            Nothing was changed.
-        DatabaseError: The rows could not be written. Nothing was changed but files of uploads.
-        OSError: The same of uploads.
+        BackupError: The folder is incomplete, damaged, of a newer version, has unexpected entries,
+            or is not trusted, or this installation is not empty. Nothing was changed.
+        DatabaseError: Rows could not be written. Nothing was changed except upload files.
+        OSError: Upload files could not be written. Nothing else was changed.
     """
     manifest = read_manifest(folder)
     manifest = manifest.model_copy(update={"migrations": _squashed(manifest.migrations)})
-    back = migration_targets(manifest.migrations)
+    targets = migration_targets(manifest.migrations)
     check_selection(manifest)
     require_empty()
     check_files(folder, manifest)
     _migrate()
-    if back:
+    if targets:
         with transaction.atomic(durable=True):
             _clear(manifest)
-        # Not within our transaction: some build indexes beside those of others.
-        migrate_to(back)
+        # Outside of our transaction: some migrations build indexes concurrently.
+        migrate_to(targets)
     try:
         with transaction.atomic(durable=True):
             _clear(manifest)
             _load(folder, manifest, is_trusted)
-            jobs = [] if back else _complete()
+            jobs = [] if targets else _complete()
     except BackupError:
-        if back:
+        if targets:
             _migrate()
         raise
-    if back:
+    if targets:
         _migrate()
         jobs = _complete()
     compact_term_counts()
@@ -126,30 +125,30 @@ def _migrate() -> None:
 
 
 def _squashed(recorded: dict[str, str]) -> dict[str, str]:
-    """Return the last migration of each app by the name of the one it was squashed into."""
-    there = MigrationExecutor(connection).loader.disk_migrations
-    names = {each.replaces[-1]: name for (_, name), each in there.items() if each.replaces}
+    """Return the last migration of each app, with squashed ones renamed."""
+    known = MigrationExecutor(connection).loader.disk_migrations
+    names = {each.replaces[-1]: name for (_, name), each in known.items() if each.replaces}
     return {app: names.get((app, name), name) for app, name in recorded.items()}
 
 
 def migration_targets(recorded: dict[str, str]) -> list[Target]:
-    """Return what to migrate back to before rows of ``recorded`` migrations can come.
+    """Return the migrations to go back to before rows of ``recorded`` are inserted.
 
     Raises:
-        BackupError: One is not known here.
+        BackupError: A migration is unknown.
     """
     graph = MigrationExecutor(connection).loader.graph
     unknown = [name for name in recorded.items() if name not in graph.nodes]
     if unknown:
         named = ", ".join(f"{app}.{name}" for app, name in unknown)
-        raise BackupError(f"Another version of pkb made it: there is no migration {named} here.")
+        raise BackupError(f"It is from another version of pkb: there is no migration {named} here.")
     own = dict(graph.leaf_nodes())
     changed: list[Target] = [each for each in recorded.items() if own[each[0]] != each[1]]
     return changed + [(app, None) for app in own if app not in recorded]
 
 
 def _clear(manifest: Manifest) -> None:
-    """Remove what an empty installation holds, as far as it is to come."""
+    """Delete the default rows of tables that the backup contains."""
     require_empty()
     with connection.cursor() as cursor:
         for name in _DEFAULT_TABLES & manifest.rows.keys():
@@ -157,21 +156,21 @@ def _clear(manifest: Manifest) -> None:
 
 
 def require_empty() -> None:
-    """Refuse an installation that holds anything, whatever state its tables are in.
+    """Reject an installation that contains data, at any state of its migrations.
 
     Raises:
-        BackupError: The tables are named.
+        BackupError: The message names the tables.
     """
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
-        there = connection.introspection.table_names(cursor)
-        carried = exported_tables(Selection(vectors=True, secrets=True))
-        names = {table.name for table in carried} & set(there) - set(CREATED_BY_MIGRATION)
+        existing = connection.introspection.table_names(cursor)
+        exported = exported_tables(Selection(vectors=True, secrets=True))
+        names = {table.name for table in exported} & set(existing) - set(CREATED_BY_MIGRATION)
         filled = [name for name in sorted(names) if _has_rows(cursor, name)]
     if filled:
         raise BackupError(
-            f"This installation is not empty ({', '.join(filled)}): restore into a new one, such as"
-            " another PKB_DATA_DIR, before its first start."
+            f"This installation is not empty ({', '.join(filled)}). Restore into a new one, for"
+            " example with another PKB_DATA_DIR, before its first start."
         )
 
 
@@ -186,7 +185,7 @@ def _has_rows(cursor: Any, name: str) -> bool:
 
 def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
     with connection.cursor() as cursor:
-        # Made when all vectors are there, an index is made sooner.
+        # Building an index after all vectors are inserted is faster.
         for model in set(manifest.models.values()):
             cursor.execute(f"DROP INDEX IF EXISTS {vector_index_name(model)}")
     users = [table for table in manifest.tables if table.name == USERS]
@@ -196,7 +195,7 @@ def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
     for table in manifest.tables:
         if table not in users:
             _load_table(folder, table, manifest)
-    _copy_uploads_back(folder)
+    _restore_uploads(folder)
     rewrite_paths(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
     restrict_reading(manifest)
     for model, dimension in _models(manifest):
@@ -210,12 +209,12 @@ def _load_table(folder: Path, table: StoredTable, manifest: Manifest) -> None:
     with open_stored(folder, table.file.path) as file, gzip.open(file) as lines:
         count = read_rows(table.name, table.columns, lines, blanked=blanked)
     if count != table.rows:
-        raise BackupError(f"{table.file.path} has {count} rows and not {table.rows}.")
+        raise BackupError(f"{table.file.path} has {count} rows instead of {table.rows}.")
     _set_sequences(table.name)
 
 
 def _set_sequences(name: str) -> None:
-    """Have new rows of a table numbered from the greatest number on that came."""
+    """Set the sequences of a table to the highest restored number."""
     with connection.cursor() as cursor:
         cursor.execute(_SEQUENCES, [name])
         for column, sequence in cursor.fetchall():
@@ -225,7 +224,7 @@ def _set_sequences(name: str) -> None:
 
 
 def _models(manifest: Manifest) -> list[tuple[str, int]]:
-    """Return the models of the collections that came, those to go back to too."""
+    """Return the embedding models of the restored collections, including previous ones."""
     columns = next(table.columns for table in manifest.tables if table.name == COLLECTION)
     query = f"SELECT embedding_model, dimension FROM {COLLECTION}"  # noqa: S608
     if "previous_model" in columns:
@@ -235,7 +234,7 @@ def _models(manifest: Manifest) -> list[tuple[str, int]]:
         return [(model, dimension) for model, dimension in cursor.fetchall() if model]
 
 
-def _copy_uploads_back(folder: Path) -> None:
+def _restore_uploads(folder: Path) -> None:
     top = uploads_folder()
     for file in listed_uploads(folder):
         target = top / Path(file.path).relative_to(UPLOADS)
@@ -248,7 +247,7 @@ def _is_unchanged(target: Path, file: StoredFile) -> bool:
 
 
 def _copy(folder: Path, name: str, target: Path) -> None:
-    """Copy a file, which has its name once it is whole; its folders are made for us alone."""
+    """Copy a file atomically, and create its folders with mode 0700."""
     for above in reversed([target.parent, *target.parent.parents]):
         above.mkdir(mode=0o700, exist_ok=True)
     partial = target.with_name(f"{target.name[:200]}.partial")
@@ -260,7 +259,7 @@ def _copy(folder: Path, name: str, target: Path) -> None:
 
 @transaction.atomic
 def _complete() -> list[Job]:
-    """Make what an installation always has, and jobs that bring the vectors that lack."""
+    """Create the default collection, and jobs that compute missing vectors."""
     ensure_default_collection()
     jobs = [queue_lacking(collection) for collection in Collection.objects.all()]
     return [job for job in jobs if job is not None]

@@ -1,4 +1,4 @@
-"""The backups of a folder: made, kept so many, and how old the last good one is."""
+"""Backups of a folder: create one, delete the oldest, and read their status."""
 
 import json
 import re
@@ -15,22 +15,22 @@ from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError, Manifest
 
 _NAME = "pkb-%Y%m%dT%H%M%SZ"
-_NAMED = re.compile(r"pkb-\d{8}T\d{6}Z")
-# Of any process there is one that writes it; what a killed one left is written anew.
+_NAME_PATTERN = re.compile(r"pkb-\d{8}T\d{6}Z")
+# Only one process writes it at a time; remains of a killed one are overwritten.
 _PARTIAL = ".backup.partial"
 _REMOVED = ".backup.removed"
 FAILURE = "failed.json"
-# Of a failing disk each try costs as much as a backup.
+# Delay after a failure, because each attempt costs as much as a backup.
 RETRY_AFTER = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Backups:
-    """What a folder of backups says.
+    """Status of a folder of backups.
 
     Attributes:
-        times: When each good one was begun, the oldest first.
-        failure: Why the last try failed; empty after a good one.
+        times: Start times of the successful backups, the oldest first.
+        failure: Reason why the last attempt failed; empty after a success.
     """
 
     times: tuple[datetime, ...]
@@ -39,24 +39,26 @@ class Backups:
 
     @property
     def last(self) -> datetime | None:
-        """When the last good one was begun."""
+        """Start time of the last successful backup."""
         return self.times[-1] if self.times else None
 
     @property
     def age(self) -> timedelta | None:
-        """Of the last good one."""
+        """Age of the last successful backup."""
         return timezone.now() - self.times[-1] if self.times else None
 
     def is_due(self, every: timedelta) -> bool:
-        """Tell whether the next one is to be made."""
+        """Return whether the next backup is due."""
         if self.failed_at is not None and timezone.now() - self.failed_at < RETRY_AFTER:
             return False
         return self.age is None or self.age >= every
 
 
 def read_backups(folder: Path) -> Backups:
-    """Return what is there; a backup has its name once it is whole."""
-    times = [datetime.strptime(each.name, _NAME).replace(tzinfo=UTC) for each in _good(folder)]
+    """Return the status of a folder; a backup gets its name when it is complete."""
+    times = [
+        datetime.strptime(each.name, _NAME).replace(tzinfo=UTC) for each in _list_backups(folder)
+    ]
     try:
         found = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
         return Backups(tuple(times), found["reason"], datetime.fromisoformat(found["at"]))
@@ -65,42 +67,44 @@ def read_backups(folder: Path) -> Backups:
 
 
 def make_backup(folder: Path, *, keep: int) -> tuple[Path, Manifest]:
-    """Write one more backup into a folder, and then remove the oldest, so that ``keep`` stay.
+    """Write a new backup into a folder, then delete the oldest, so that ``keep`` remain.
+
+    If it fails, no backup is deleted, and the folder records the failure until the next success.
 
     Raises:
-        BackupError: As ``export_to``; the folder says so until one succeeds, and none is removed.
-        DatabaseError: The same.
-        OSError: The same.
+        BackupError: As ``export_to``.
+        DatabaseError: As ``export_to``.
+        OSError: As ``export_to``.
     """
     target = folder / timezone.now().strftime(_NAME)
     try:
         manifest = export_to(target, vectors=True, secrets=True, partial=folder / _PARTIAL)
     except (BackupError, DatabaseError, OSError) as exc:
-        _note_failure(folder, str(exc))
+        _record_failure(folder, str(exc))
         raise
     (folder / FAILURE).unlink(missing_ok=True)
-    _remove(folder, _good(folder)[:-keep])
+    _remove(folder, _list_backups(folder)[:-keep])
     return target, manifest
 
 
-def _good(folder: Path) -> list[Path]:
+def _list_backups(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
-    return sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
+    return sorted(each for each in folder.iterdir() if _NAME_PATTERN.fullmatch(each.name))
 
 
-def _note_failure(folder: Path, reason: str) -> None:
+def _record_failure(folder: Path, reason: str) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         noted = {"at": timezone.now().isoformat(), "reason": reason}
         (folder / FAILURE).write_text(json.dumps(noted), encoding="utf-8")
     except OSError:
-        # A full disk: the age of the last good one tells.
+        # On a full disk, the age of the last backup shows the problem.
         return
 
 
 def _remove(folder: Path, backups: Iterable[Path]) -> None:
-    """Remove backups; a killed removal leaves none that looks whole."""
+    """Delete backups; an interrupted deletion leaves none that looks complete."""
     removed = folder / _REMOVED
     for backup in backups:
         shutil.rmtree(removed, ignore_errors=True)

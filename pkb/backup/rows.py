@@ -1,4 +1,4 @@
-"""Rows of a table to lines of JSON and back, by COPY: no row is read in Python."""
+"""Convert rows of a table to JSON Lines and back with COPY, without parsing them in Python."""
 
 import gzip
 import hashlib
@@ -12,13 +12,13 @@ from psycopg import sql
 
 from pkb.backup.manifest import READ_BYTES, BackupError, StoredFile
 
-# JSON holds neither byte, so that COPY's CSV leaves each line as it is.
+# JSON contains neither byte, so COPY's CSV does not change the lines.
 _AS_LINES = sql.SQL("(FORMAT csv, DELIMITER E'\\x01', QUOTE E'\\x02', ENCODING 'utf8')")
 # Level 6 takes three to five times as long and saves a tenth.
 GZIP_LEVEL = 1
-# Of lines that go into a table by one statement: its triggers add up the words of so many rows.
+# Bytes inserted by one statement, which limits the work of its triggers.
 BATCH_BYTES = 32 * 2**20
-# Postgres makes no longer value, and takes none.
+# The longest value in Postgres.
 MAX_ROW_BYTES = 2**30
 _LINES = sql.Identifier("pkb_restored_line")
 _COLUMNS = """
@@ -29,7 +29,7 @@ SELECT column_name, data_type = 'jsonb' AND is_nullable = 'NO'
 
 
 class HashedFile:
-    """A file that is written through, and hashed and measured as it is."""
+    """A file that is hashed and measured while it is written."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -54,21 +54,21 @@ class HashedFile:
         return self._file.write(part)
 
     def flush(self) -> None:
-        """For gzip, which asks for it."""
+        """Do nothing; gzip requires this method."""
 
     def to_stored_file(self, folder: Path) -> StoredFile:
-        """Return its size and hash under its path from ``folder`` on."""
+        """Return size, hash, and the path relative to ``folder``."""
         name = self.path.relative_to(folder).as_posix()
         return StoredFile(path=name, bytes=self.size_bytes, sha256=self._digest.hexdigest())
 
 
 def open_gzip(file: HashedFile) -> gzip.GzipFile:
-    """Return what compresses into the file; of the same lines the same bytes come."""
+    """Return a gzip stream into the file, whose output depends only on its input."""
     return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 
 
 def write_rows(query: sql.Composable, lines: gzip.GzipFile) -> int:
-    """Write what a query of one JSON column finds, a line each; returns how many."""
+    """Write the rows of a query of one JSON column as lines, and return their number."""
     count = 0
     statement = sql.SQL("COPY ({}) TO STDOUT {}").format(query, _AS_LINES)
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
@@ -81,13 +81,13 @@ def write_rows(query: sql.Composable, lines: gzip.GzipFile) -> int:
 def read_rows(
     name: str, columns: list[str], lines: gzip.GzipFile, *, blanked: Mapping[str, str]
 ) -> int:
-    """Put lines into a table; returns how many.
+    """Insert lines into a table, and return their number.
 
     Args:
-        blanked: What is written into columns, whatever the lines say.
+        blanked: Fixed values of columns, which override the lines.
 
     Raises:
-        BackupError: The table is not here, has not these columns, or a line is too long.
+        BackupError: The table or a column does not exist, or a line is too long.
     """
     insert = _insertion(name, columns, blanked)
     count = 0
@@ -110,8 +110,8 @@ def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql
         is_json = dict(cursor.fetchall())
     unknown = [column for column in columns if column not in is_json]
     if unknown:
-        raise BackupError(f"There is no column {', '.join(unknown)} of a table {name} here.")
-    # A null of JSON and a null of SQL look alike in a line.
+        raise BackupError(f"Table {name} has no column {', '.join(unknown)} here.")
+    # JSON null and SQL NULL are the same in a line.
     values = [
         sql.Literal(blanked[column])
         if column in blanked
@@ -131,7 +131,7 @@ def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql
 
 
 def _batches(name: str, lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
-    """Yield the lines, ``BATCH_BYTES`` and the rest of a line at a time; none is kept."""
+    """Yield batches of lines of at least ``BATCH_BYTES``, without holding them in memory."""
     first = lines.readline(READ_BYTES)
     while first:
         yield _batch(first, name, lines)
@@ -139,15 +139,15 @@ def _batches(name: str, lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
 
 
 def _batch(piece: bytes, name: str, lines: gzip.GzipFile) -> Iterator[bytes]:
-    room, line_bytes = BATCH_BYTES, 0
+    remaining, line_bytes = BATCH_BYTES, 0
     while piece:
         line_bytes += len(piece)
         if line_bytes > MAX_ROW_BYTES:
             raise BackupError(f"{name} has a line of more than {MAX_ROW_BYTES:,} bytes.")
         yield piece
-        room -= len(piece)
+        remaining -= len(piece)
         if piece.endswith(b"\n"):
             line_bytes = 0
-            if room <= 0:
+            if remaining <= 0:
                 return
         piece = lines.readline(READ_BYTES)

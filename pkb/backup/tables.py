@@ -1,7 +1,6 @@
-"""Which tables are carried, in which order, and which of their rows and columns.
+"""Select the tables, rows and columns of an export or backup.
 
-The models of all apps are walked, so that a table that comes later is carried unless it is named
-here, or has the look of a secret.
+All models are included, also future ones, unless they are named here or seem to hold secrets.
 """
 
 import re
@@ -15,30 +14,30 @@ from django.apps.registry import Apps
 from django.db.models import ForeignKey
 from psycopg import sql
 
-# With the reason; what has a foreign key to one of them that must not be null stays behind, too.
+# With the reason. Tables with a required foreign key to one of them are excluded, too.
 EXCLUDED = {
-    "accounts_failedlogin": "of the last hour, and told to their user at the next login",
-    "accounts_knownclient": "from which browsers and networks users log in to this installation",
-    "accounts_setupaddress": "opens an installation once, within minutes",
-    "corpus_collectionaccess": "kept by a trigger, of what each collection says of itself",
-    "corpus_collectionchange": "written by triggers; no version of a collection ever comes back",
-    "corpus_documentcount": "counted by triggers as documents come in",
-    "corpus_droppedfile": "of files that are to go from this machine",
-    "corpus_installation": "of the processes that run beside this database",
-    "corpus_termcount": "counted by triggers as chunks come in",
-    "django_session": "who is logged in by which browser",
-    "qa_chatstream": "kept for minutes, to be read on from where a connection broke",
+    "accounts_failedlogin": "failures of the last hour, shown to their user at the next login",
+    "accounts_knownclient": "browsers and networks from which users log in to this installation",
+    "accounts_setupaddress": "a one-time setup link, valid for minutes",
+    "corpus_collectionaccess": "written by a trigger, from the collections",
+    "corpus_collectionchange": "written by triggers; versions of collections are never reused",
+    "corpus_documentcount": "counted by triggers when documents are stored",
+    "corpus_droppedfile": "files to delete from this machine",
+    "corpus_installation": "processes on this database",
+    "corpus_termcount": "counted by triggers when chunks are stored",
+    "django_session": "sessions of browsers",
+    "qa_chatstream": "stored for minutes, to resume interrupted streams",
 }
-# Apps whose tables are of this machine, of the moment.
+# Apps whose tables hold only temporary state.
 EXCLUDED_APPS = frozenset({"axes"})
 VECTOR_TABLES = frozenset({"corpus_embedding", "corpus_tokenvectors"})
-# What stands for a secret where none is to go: Django takes it for no password that there is.
+# Replacements of secrets in exports; Django treats this one as an unusable password.
 BLANKED = {("auth_user", "password"): "!"}
-# A table with such a column goes only where secrets may, whoever added it.
+# A table with such a column is only part of backups.
 _SECRET = re.compile(
     r"password|passwd|secret|salt|api_?key|token_?key|key_hash|key_sha256|credential"
 )
-# Made by every migration: they are there in an empty installation, and give way.
+# Migrations create their rows, so they exist in an empty installation and are replaced.
 CREATED_BY_MIGRATION = ("django_content_type", "auth_permission")
 COLLECTION = "corpus_collection"
 
@@ -47,12 +46,12 @@ Model = Any
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of an installation is wanted.
+    """Options of an export or backup.
 
     Attributes:
-        vectors: Vectors of chunks and of their tokens, too; else they are made anew.
-        secrets: Hashes of passwords and keys, too.
-        collection_id: Only this one, with what belongs to it; None: all.
+        vectors: Include vectors of chunks and tokens; otherwise a restore computes them.
+        secrets: Include hashes of passwords and keys.
+        collection_id: Include only this collection and its data; None: all.
     """
 
     vectors: bool
@@ -62,11 +61,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that is carried.
+    """An exported table.
 
     Attributes:
-        columns: Those that are stored, by the expression that reads each.
-        condition: Which rows, as SQL over ``t``.
+        columns: Exported columns, with the SQL expression of each.
+        condition: SQL condition of the exported rows, over ``t``.
     """
 
     name: str
@@ -75,7 +74,7 @@ class Table:
 
     @property
     def query(self) -> sql.Composed:
-        """A row of it is one column: the row as a JSON object."""
+        """Query that returns each row as one JSON object."""
         columns = sql.SQL(", ").join(
             sql.SQL("{} AS {}").format(expression, sql.Identifier(name))
             for name, expression in self.columns.items()
@@ -86,10 +85,10 @@ class Table:
 
 
 def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
-    """Return the tables that are carried, each after those that it refers to.
+    """Return the exported tables, each after those that it refers to.
 
     Args:
-        registry: The models as they are, or were at some migration.
+        registry: The current models, or those at some migration.
     """
     models = _exported_models(selection, registry)
     scope = _Scope(models, selection.collection_id)
@@ -103,12 +102,12 @@ def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
             scope.condition(name),
         )
         for name, model in models.items()
-        if scope.holds(name)
+        if scope.includes(name)
     ]
 
 
 def all_tables() -> list[str]:
-    """Return the names of the tables of all models that we make, in no order."""
+    """Return the names of the tables of all managed models, unordered."""
     return [model._meta.db_table for model in _own_models(apps)]
 
 
@@ -118,7 +117,7 @@ def _own_models(registry: Apps) -> list[Model]:
 
 
 def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
-    """Models by table, each after those that it refers to."""
+    """Return the exported models by table, each after those that it refers to."""
     models = {model._meta.db_table: model for model in _own_models(registry)}
     kept = {name for name, model in models.items() if not _is_excluded(model, selection)}
     while lost := {name for name in kept if _must_refer(models[name]) - kept}:
@@ -164,13 +163,13 @@ def _must_refer(model: Model) -> set[str]:
 def _expression(
     model: Model, field: Any, models: Mapping[str, Model], scope: "_Scope", selection: Selection
 ) -> sql.Composable:
-    """What is read for a column: itself, but for a secret, or a reference to what stays behind."""
+    """Return the SQL expression of a column: blank for secrets, null for excluded references."""
     column = sql.SQL("t.{}").format(sql.Identifier(field.column))
     blank = BLANKED.get((model._meta.db_table, field.column))
     if blank is not None and not selection.secrets:
         return sql.Literal(blank)
     if isinstance(field, ForeignKey) and field.null:
-        if _target(field) not in models or not scope.holds(_target(field)):
+        if _target(field) not in models or not scope.includes(_target(field)):
             return sql.SQL("NULL")
         if scope.is_bounded:
             return sql.SQL("CASE WHEN {} THEN {} END").format(scope.refers_within(field), column)
@@ -178,20 +177,20 @@ def _expression(
 
 
 class _Scope:
-    """The rows of one collection: what leads to it, and what those rows refer to."""
+    """Selects the rows that belong to one collection, and the rows that these refer to."""
 
     def __init__(self, models: Mapping[str, Model], collection_id: int | None) -> None:
         self._models = models
         self._collection_id = collection_id
-        self._ways = {name: self._way(model) for name, model in models.items()}
-        inside = [name for name in models if self._leads(name)]
-        # What the rows of a collection name without being its own: tags, conversations.
+        self._paths = {name: self._find_path(model) for name, model in models.items()}
+        inside = [name for name in models if self._belongs_to_collection(name)]
+        # Tables that rows of a collection refer to without belonging to it: tags, conversations.
         self._named = {
             name: [
                 (other, field)
                 for other in inside
                 for field in _foreign_keys(models[other])
-                if _target(field) == name and not self._leads(name)
+                if _target(field) == name and not self._belongs_to_collection(name)
             ]
             for name in models
         }
@@ -200,18 +199,18 @@ class _Scope:
     def is_bounded(self) -> bool:
         return self._collection_id is not None
 
-    def holds(self, name: str) -> bool:
-        """Tell whether anything of a table belongs to it."""
-        return not self.is_bounded or self._leads(name) or bool(self._named[name])
+    def includes(self, name: str) -> bool:
+        """Return whether any row of a table can belong to the collection."""
+        return not self.is_bounded or self._belongs_to_collection(name) or bool(self._named[name])
 
     def condition(self, name: str) -> sql.Composable:
-        """Which rows of a table belong to it, as SQL over ``t``."""
+        """Return the SQL condition of the rows that belong to the collection, over ``t``."""
         if not self.is_bounded:
             return sql.SQL("TRUE")
         if name == COLLECTION:
             return sql.SQL("t.id = {}").format(sql.Literal(self._collection_id))
-        if self._leads(name):
-            return self.refers_within(self._ways[name])
+        if self._belongs_to_collection(name):
+            return self.refers_within(self._paths[name])
         return sql.SQL(" OR ").join(
             sql.SQL("t.{} IN (SELECT {} FROM {} t WHERE {})").format(
                 sql.Identifier(self._models[name]._meta.pk.column),
@@ -223,7 +222,7 @@ class _Scope:
         )
 
     def refers_within(self, field: Any) -> sql.Composed:
-        """Whether what a column refers to belongs to it."""
+        """Return the SQL condition that a foreign key refers to a row of the collection."""
         target = _target(field)
         if target == COLLECTION:
             ids: sql.Composable = sql.Literal(self._collection_id)
@@ -235,11 +234,11 @@ class _Scope:
             )
         return sql.SQL("t.{} IN ({})").format(sql.Identifier(field.column), ids)
 
-    def _leads(self, name: str) -> bool:
-        return name == COLLECTION or self._ways[name] is not None
+    def _belongs_to_collection(self, name: str) -> bool:
+        return name == COLLECTION or self._paths[name] is not None
 
-    def _way(self, model: Model, seen: Sequence[str] = ()) -> Any:
-        """The foreign key by which each row is one collection's; None where there is none."""
+    def _find_path(self, model: Model, seen: Sequence[str] = ()) -> Any:
+        """Return the foreign key on the path to the collection; None if there is none."""
         direct = [key for key in _foreign_keys(model) if _target(key) == COLLECTION]
         keys = [key for key in _foreign_keys(model) if not key.null]
         name = model._meta.db_table
@@ -248,6 +247,6 @@ class _Scope:
             for key in keys
             if (target := _target(key)) in self._models
             and target not in {*seen, name}
-            and self._way(self._models[target], (*seen, name)) is not None
+            and self._find_path(self._models[target], (*seen, name)) is not None
         ]
         return next(iter(direct + through), None)

@@ -1,4 +1,4 @@
-"""What workers do for backups: make one when it is due."""
+"""Background task that creates backups when they are due."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 @app.periodic(cron="*/10 * * * *")
 @app.task(name="pkb.back_up", queue=HOME_QUEUE, queueing_lock="pkb.back_up")
 def back_up(timestamp: int) -> None:
-    """Make a backup if the last is ``PKB_BACKUP_EVERY_HOURS`` old, or a failed try an hour."""
+    """Create a backup every ``PKB_BACKUP_EVERY_HOURS``, or an hour after a failure."""
     folder = settings.PKB_BACKUP_DIR
     every = timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS)
     if folder is None or not read_backups(folder).is_due(every):

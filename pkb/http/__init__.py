@@ -1,1 +1,1 @@
-"""What holds for every request and reply: errors, formats, bounds, headers, OpenAPI."""
+"""HTTP layer of all requests: admission, access, errors, formats, headers and OpenAPI."""

@@ -1,4 +1,4 @@
-"""Who a request is from, and whether it is let in: one middleware for the API and the pages."""
+"""Authentication and authorization middleware for the API and the web app."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class AccessMiddleware:
-    """Lets in who may, and has everything below act on their behalf."""
+    """Authorizes each request and sets the current principal."""
 
     sync_capable = True
     async_capable = False
@@ -45,7 +45,7 @@ class AccessMiddleware:
             reply = self.get_response(request)
             audit_request(request, reply)
             if principal.user_id is not None:
-                # What a user is shown is nobody else's; of the API no browser keeps it either.
+                # Responses to users must not be shared; browsers do not store those of the API.
                 kept = "private" if is_page(request.path_info) else "no-store"
                 reply.headers.setdefault("Cache-Control", kept)
             return reply
@@ -53,24 +53,24 @@ class AccessMiddleware:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponseBase | None:
-        """Ask for the token of forms where only a cookie says who it is, at the API's doors too."""
+        """Require the CSRF token of requests with a session cookie, also at API endpoints."""
         principal: Principal = request.principal  # type: ignore[attr-defined]
         is_session = principal.user_id is not None and principal.key_id is None
         if not is_session or not getattr(view, "csrf_exempt", False):
             return None
         check = CSRFCheck(self.get_response)
-        # Of no view: it would find that this one is exempt.
+        # Pass no view: this one is marked as exempt.
         reason = check.process_view(request, None, (), {})  # type: ignore[arg-type]
         return _refuse(request, NotAllowed(str(reason))) if reason else None
 
 
 def authorize(request: HttpRequest) -> Principal:
-    """Return on whose behalf a request is.
+    """Return the principal of a request that has the required scope.
 
     Raises:
-        NotLoggedIn: Nobody's.
-        NotAllowed: Of somebody who may not do this.
-        DatabaseUnavailable: Nobody can tell.
+        NotLoggedIn: The request has no credentials.
+        NotAllowed: The principal lacks the scope.
+        DatabaseUnavailable: The credentials cannot be checked.
     """
     if not settings.PKB_AUTH_REQUIRED:
         return SYSTEM
@@ -83,7 +83,7 @@ def authorize(request: HttpRequest) -> Principal:
         raise (translate_error(exc) or exc) from None
     scope = endpoint.scope
     if scope is None or principal.has_scope(scope) or _is_local_scrape(request):
-        # What is for admins is about what everybody has.
+        # Endpoints for administrators cover the data of all users.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_anonymous:
         raise NotLoggedIn("Log in, or send a key: Authorization: Bearer KEY.")
@@ -91,22 +91,22 @@ def authorize(request: HttpRequest) -> Principal:
 
 
 def authenticate_request(request: HttpRequest) -> Principal:
-    """Return whose key or login a request brings.
+    """Return the principal of the API key or session of a request.
 
     Raises:
-        NotLoggedIn: The key opens nothing.
+        NotLoggedIn: The key is not valid.
     """
     headers = {name.lower(): value for name, value in request.headers.items()}
     key = None if is_page(request.path_info) else find_key(headers)
     if key is not None:
         return authenticate_key(key, address=client_ip(request))
-    # Without the cookie there is nothing to look up.
+    # Without the cookie, do not read the session.
     has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
     return principal_of(request.user) if has_session else ANONYMOUS
 
 
 def _is_local_scrape(request: HttpRequest) -> bool:
-    """Whether what collects metrics asks, from this machine itself."""
+    """Return whether a metrics collector on this machine sent the request."""
     return request.path_info == METRICS and is_local_request(
         str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
     )
@@ -131,7 +131,7 @@ def _render(request: HttpRequest, refusal: PkbError) -> HttpResponse:
 
 
 def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
-    """Send people on to the login, or say on a page why not."""
+    """Redirect to the login page, or show the reason on a page."""
     is_part = "HX-Request" in request.headers
     if isinstance(refusal, NotLoggedIn):
         here = request.headers.get("HX-Current-URL", "") if is_part else request.get_full_path()

@@ -1,4 +1,4 @@
-"""Read a request's whole body before anything is done for it: counted, and within its time."""
+"""Read request bodies completely, within size and time limits, before the request runs."""
 
 import asyncio
 from asyncio import Future, Task
@@ -9,23 +9,23 @@ from typing import Any
 
 from pkb.http.rejections import ClientDisconnected, RequestRejected
 
-# Kept in memory for each request; more goes to a file on disk. A question is far under it.
+# Bytes kept in memory per request; larger bodies go to a temporary file. Questions are smaller.
 MEMORY_BYTES = 16 * 1024
-# What a body must bring beside its first seconds: 512 kbit/s, less than any line of today.
+# Minimum transfer rate after the first seconds: 512 kbit/s.
 MIN_BYTES_PER_S = 64 * 1024
 _PIECE_BYTES = 64 * 1024
-# Of what all bodies may have together, the most that those of one caller have.
+# Maximum share of the buffer for the bodies of one caller.
 MAX_SHARE = 1 / 8
 
 
 class Body:
-    """The body of one request as an application receives it, and whether its client has left.
+    """The body of a request, as an ASGI receive callable.
 
     Attributes:
-        file: The whole of it, at its start.
-        byte_count: Its size.
-        caller: Whose it is.
-        held_bytes: What of it counts against the caller's share.
+        file: The complete body, at position 0.
+        byte_count: Size of the body.
+        caller: Name of the sender.
+        held_bytes: Bytes that count against the caller's share of the buffer.
     """
 
     def __init__(self, receive: Any, caller: str) -> None:
@@ -39,7 +39,7 @@ class Body:
         self._watch: Task[None] | None = None
 
     async def __call__(self) -> dict[str, Any]:
-        """Receive as ASGI says: the pieces of the body, and after them that the client left."""
+        """Return the next ASGI message: a piece of the body, then the disconnect."""
         if not self._is_delivered:
             piece = self.file.read(_PIECE_BYTES)
             self._is_delivered = self.file.tell() >= self.byte_count
@@ -48,25 +48,25 @@ class Body:
         return {"type": "http.disconnect"}
 
     def detach_file(self) -> "SpooledTemporaryFile[bytes]":
-        """Return the file itself, for who would read it piece by piece into another."""
+        """Return the file itself, and mark the body as received."""
         self._is_delivered = True
         return self.file
 
     @property
     def disconnected(self) -> "Future[None]":
-        """Done once the client has left, or was given up."""
+        """Future that is done when the client disconnects or is too slow."""
         if self._disconnected is None:
             self._disconnected = asyncio.get_running_loop().create_future()
             self._watch = asyncio.create_task(self._watch_client())
         return self._disconnected
 
     def mark_disconnected(self) -> None:
-        """Have the application hear that its client has left: it does not read what it is sent."""
+        """Report a disconnect to the application, because the client does not read the response."""
         if not self.disconnected.done():
             self.disconnected.set_result(None)
 
     def close(self) -> None:
-        # What was not written yet of one without room is written now, again in vain.
+        # On a full disk, closing tries to write the rest again and fails again.
         with suppress(OSError):
             self.file.close()
         if self._watch is not None:
@@ -78,13 +78,13 @@ class Body:
 
 
 class BodyReader:
-    """Reads bodies; holds no more of them at once than its bound.
+    """Reads bodies into a buffer of limited size.
 
-    Bodies of up to ``MEMORY_BYTES`` do not count: the number of connections bounds them.
+    Bodies of up to ``MEMORY_BYTES`` do not count: the number of connections limits them.
 
     Args:
-        timeout_s: For the whole of a small body; each ``MIN_BYTES_PER_S`` give a second more.
-        held_bytes: All bodies that were read and are not closed may have so many together.
+        timeout_s: For a small body; each ``MIN_BYTES_PER_S`` add a second.
+        held_bytes: Maximum bytes of all bodies that are read and not closed.
     """
 
     def __init__(self, *, timeout_s: float, held_bytes: int) -> None:
@@ -95,16 +95,16 @@ class BodyReader:
     async def read(
         self, receive: Any, *, caller: str, max_bytes: int, excess: RequestRejected
     ) -> Body:
-        """Return the whole body; ``close`` must follow.
+        """Return the complete body; ``close`` must follow.
 
         Args:
-            receive: ASGI's.
-            caller: Whose body it is; one caller holds at most ``MAX_SHARE`` of all bytes.
-            excess: Raised where the body has more than ``max_bytes``.
+            receive: The ASGI receive callable.
+            caller: Name of the sender, who may use ``MAX_SHARE`` of the buffer.
+            excess: Raised if the body has more than ``max_bytes``.
 
         Raises:
-            RequestRejected: It is too large, did not come in its time, or there is no room for it.
-            ClientDisconnected: Its client left before its end.
+            RequestRejected: The body is too large or too slow, or the buffer or disk is full.
+            ClientDisconnected: The client disconnected before the end.
         """
         with ExitStack() as unread:
             body = Body(receive, caller)
@@ -142,7 +142,7 @@ class BodyReader:
                 body.file.write(piece)
                 if not message.get("more_body", False):
                     return
-                # Pieces that are there already are had without a turn of the loop: others need one.
+                # Available pieces arrive without a switch: let other tasks run.
                 await asyncio.sleep(0)
                 allowed_s = self._timeout_s + body.byte_count / MIN_BYTES_PER_S
                 limit.reschedule(started + allowed_s)

@@ -1,4 +1,4 @@
-"""The endpoints of the URLconf: which one a request reaches, and all of the API's."""
+"""Look up the endpoint declarations of the views in the URLconf."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,9 +23,9 @@ _PARAMETER = re.compile(r"<[^<>]*>|\(\?P<[^<>]*>[^()]*\)")
 
 
 def find_endpoint(method: str, path: str) -> Endpoint:
-    """Return what the view that a request reaches declares of its method.
+    """Return the declaration of a request's method on its view.
 
-    A method that is not declared has the scope of the first one that is, and is light.
+    An undeclared method has the scope of the first declared one, and light cost.
     """
     by_method = _find_declared(path)
     found = by_method.get("GET" if method == "HEAD" else method)
@@ -40,7 +40,7 @@ def find_endpoint(method: str, path: str) -> Endpoint:
 
 
 def is_page(path: str) -> bool:
-    """Whether people open it: a login is needed, and no key will do."""
+    """Return whether a path is a page of the web app or admin, which API keys cannot open."""
     return _PAGES.fullmatch(path) is not None
 
 

@@ -1,4 +1,4 @@
-"""Whether others than this machine's own people are meant to reach the service. Pure."""
+"""Decide from settings whether pkb is reachable from other machines. Pure."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pkb.server_env import ServerEnv
 
-# Written by proxies: who they speak for is not on this machine.
+# Headers of proxies: the client is on another machine.
 PROXY_HEADERS = frozenset({
     "forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto",
     "x-forwarded-server", "x-real-ip", "true-client-ip", "cf-connecting-ip",
@@ -18,14 +18,14 @@ PROXY_HEADERS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What of a deployment says where it is reached from.
+    """Settings that decide from where the service is reachable.
 
     Attributes:
-        bind: The address that it listens on.
-        hosts: The names that requests may be sent to.
-        public_url: Where people reach it; may be empty.
-        is_behind_tls: A proxy stands before it.
-        issuer: Where people log in; may be empty.
+        bind: IP address or host name that the server listens on.
+        hosts: Allowed host names of requests.
+        public_url: URL of the web app for people; may be empty.
+        is_behind_tls: A TLS proxy is in front of the server.
+        issuer: URL of the OpenID provider; may be empty.
     """
 
     bind: str
@@ -40,7 +40,7 @@ class Exposure:
         return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https, env.pkb_oidc_issuer)
 
     def reasons(self) -> list[str]:
-        """Return what is not for this machine alone, as ``SETTING: value``; empty for nothing."""
+        """Return the settings that expose the service, as ``SETTING: value``."""
         found = [] if is_loopback(self.bind) else [f"APP_HOST: {self.bind}"]
         found += [f"ALLOWED_HOSTS: {host}" for host in self.hosts if not is_loopback(host)]
         if self.public_url and not is_loopback(urlsplit(self.public_url).hostname or ""):
@@ -50,12 +50,12 @@ class Exposure:
         return [*found, "PKB_HTTPS: true"] if self.is_behind_tls else found
 
     def requires_login(self, mode: str) -> bool:
-        """Tell what ``PKB_AUTH`` means here; ``off`` that cannot be is told by ``pkb.checks``."""
+        """Return whether a login is required; ``pkb.checks`` rejects an unsafe ``off``."""
         return mode == "required" or (mode == "auto" and bool(self.reasons()))
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or address is this machine's own, whoever asks."""
+    """Return whether a host name or IP address always means this machine."""
     with suppress(ValueError):
         return ip_address(host.strip("[]")).is_loopback
     # RFC 6761: names below localhost never leave the machine.
@@ -63,10 +63,10 @@ def is_loopback(host: str) -> bool:
 
 
 def is_local_request(peer: str, *, names: Collection[str]) -> bool:
-    """Tell whether a request began on this machine, and at no proxy on it.
+    """Return whether a request comes from this machine, and not through a proxy.
 
     Args:
-        peer: The address of the connection.
-        names: Of its headers, in lower case.
+        peer: IP address of the connection.
+        names: Header names in lower case.
     """
     return is_loopback(peer) and not PROXY_HEADERS & set(names)

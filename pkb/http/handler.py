@@ -1,4 +1,4 @@
-"""Django's ASGI handler: a thread a request, and a body that was read before."""
+"""Django's ASGI handler with one thread switch per request and a body that is read already."""
 
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -14,10 +14,10 @@ from pkb.http.bodies import Body
 
 
 class OneThreadHandler(ASGIHandler):
-    """Go to a thread once a request; Django's own goes there twice for each middleware.
+    """Runs each request in a thread with one switch; Django switches twice per middleware.
 
-    Everything here is synchronous but for what streams, which the event loop still sends. Each
-    change over waits for the interpreter's lock (docs/decisions/0014).
+    Everything is synchronous except streams, which the event loop sends. Each switch waits for
+    the interpreter lock (docs/decisions/0014).
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class OneThreadHandler(ASGIHandler):
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
         response = await sync_to_async(self.get_response, thread_sensitive=True)(request)
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
-            # A file of the pages. Django would read all of it first, and warn that it does.
+            # A static file. Django would read it completely, with a warning.
             response.streaming_content = _read_by_part(iter(response))
         return response
 

@@ -1,4 +1,4 @@
-"""What happens to every request: an id and its log lines, the page policy."""
+"""Middleware for logs, request ids, cross-origin writes and the content security policy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +17,9 @@ from pkb.http.problems import plain_problem
 
 
 class LogMiddleware(RequestMiddleware):
-    """Logs the path alone: a query string may hold a question.
+    """Logs the path without the query string, which may hold a question.
 
-    And the address that admission and keys go by; the base class believes any client's word.
+    Logs the IP address that admission control uses; the base class trusts any X-Forwarded-For.
     """
 
     @classmethod
@@ -32,7 +32,7 @@ class LogMiddleware(RequestMiddleware):
 
 
 class RequestIdMiddleware:
-    """Send the id under which a request is logged back with its response."""
+    """Adds the request id of the log to each response."""
 
     sync_capable = True
     async_capable = False
@@ -52,7 +52,7 @@ _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class OriginMiddleware:
-    """Answer 403 to pages of other sites that would write."""
+    """Rejects writes from pages of other origins with 403."""
 
     sync_capable = True
     async_capable = False
@@ -78,7 +78,7 @@ def _writes(request: HttpRequest) -> bool:
 
 
 class PolicyMiddleware(CSPMiddleware):
-    """Send the strict policy everywhere but below the paths that cannot work under it."""
+    """Sends the strict policy, except below paths that need inline scripts."""
 
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False

@@ -1,4 +1,4 @@
-"""What requests may send and accept."""
+"""Parser and content negotiation of the API."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ PROBLEM_TYPE = "application/problem+json"
 
 
 class ObjectParser(JSONParser):
-    """Takes a JSON object and nothing else."""
+    """Accepts only JSON objects."""
 
     def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
         try:
@@ -24,7 +24,7 @@ class ObjectParser(JSONParser):
 
 
 class ProblemNegotiation(DefaultContentNegotiation):
-    """A client that accepts problem details accepts JSON."""
+    """Treats a client that accepts problem details as one that accepts JSON."""
 
     def get_accept_list(self, request: Request) -> list[str]:
         accepted: list[str] = super().get_accept_list(request)

@@ -1,4 +1,4 @@
-"""Complete the OpenAPI document: names of operations, and the errors that each answers with."""
+"""Add operation ids, tags, examples and error responses to the OpenAPI document."""
 
 from http import HTTPStatus
 from typing import Any
@@ -34,15 +34,15 @@ class Problem(serializers.Serializer[Any]):
 
 
 class ProblemAutoSchema(AutoSchema):
-    """Adds to every operation its name and task, and the errors it answers with.
+    """Adds the id, tag, summary and error responses to each operation.
 
-    What follows from its request is found here. What its subject adds stands in the view:
-    ``errors``, a mapping of a method in lower case to exceptions of ``corpus.errors``. A view
-    whose errors have another shape names it: ``error_body`` and ``error_media_type``.
+    Errors that follow from the request are found here. A view declares others in ``errors``, a
+    mapping from a method in lower case to exceptions of ``corpus.errors``, and another shape of
+    its errors in ``error_body`` and ``error_media_type``.
     """
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
-        """Give the operation an example of its body."""
+        """Return the operation, with an example of its body."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation and self._endpoint.example:
             body = operation["requestBody"]["content"]["application/json"]
@@ -63,7 +63,7 @@ class ProblemAutoSchema(AutoSchema):
         return getattr(self.view, "endpoints", {}).get(self.method) or Endpoint()
 
     def _get_parameters(self) -> list[dict[str, Any]]:
-        """Say of optional parameters that an empty one counts as not given."""
+        """Return the parameters; optional ones may be empty, which counts as omitted."""
         parameters: list[dict[str, Any]] = super()._get_parameters()
         pages = getattr(self.view, "pagination_class", None)
         strict = {pages.page_size_query_param, pages.cursor_query_param} if pages else set()
@@ -80,25 +80,25 @@ class ProblemAutoSchema(AutoSchema):
         for status, description in sorted(self._errors().items()):
             bodies.setdefault(status, self._error_body(description))
         if any(parameter["in"] == "query" for parameter in self._get_parameters()):
-            # The server's own: no application has seen it.
+            # Sent by the HTTP server itself, without a body.
             bodies.setdefault(str(TOO_LONG), {"description": HTTPStatus(TOO_LONG).phrase})
         return bodies
 
     def _errors(self) -> dict[str, str]:
-        """Status to description."""
+        """Return the descriptions of error responses by status."""
         found = {str(status): HTTPStatus(status).phrase for status in self._statuses_of_request()}
         for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
             found[str(error.status)] = _describe(error, found.get(str(error.status), ""))
-        return {**found, SERVER_ERRORS: "Not ready, a model that fails, or a fault of the service."}
+        return {**found, SERVER_ERRORS: "Not ready, a failed model, or an internal error."}
 
     def _statuses_of_request(self) -> set[int]:
         statuses = {TOO_MANY}
         if not self._endpoint.is_open:
             statuses |= {UNAUTHORIZED, FORBIDDEN}
-        places = {parameter["in"] for parameter in self._get_parameters()}
-        if places - {"path"}:
+        locations = {parameter["in"] for parameter in self._get_parameters()}
+        if locations - {"path"}:
             statuses.add(BAD_REQUEST)
-        if "path" in places:
+        if "path" in locations:
             statuses.add(NOT_FOUND)
         if self._get_request_body():  # type: ignore[no-untyped-call]
             statuses |= {BAD_REQUEST, TOO_LATE, TOO_LARGE, BAD_TYPE}

@@ -1,4 +1,4 @@
-"""Map every error onto one body: RFC 9457 problem details."""
+"""Error responses: RFC 9457 problem details."""
 
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -21,21 +21,21 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
     """Render ``exc`` as problem details.
 
     Returns:
-        The response, or None for an unexpected error: Django then logs it once, with its
-        traceback, and answers 500.
+        The response, or None for an unexpected error, which Django logs with its traceback and
+        answers with 500.
     """
     response = _render(translate_error(exc) or exc, context)
     if response is not None:
-        response.data = _sendable(response.data)
+        response.data = _encodable(response.data)
     return response
 
 
-def _sendable(value: Any) -> Any:
-    """Write out what UTF-8 does not know: a message may name what was sent."""
+def _encodable(value: Any) -> Any:
+    """Escape characters that UTF-8 cannot encode: a message may quote the request."""
     if isinstance(value, dict):
-        return {_sendable(key): _sendable(each) for key, each in value.items()}
+        return {_encodable(key): _encodable(each) for key, each in value.items()}
     if isinstance(value, list):
-        return list(map(_sendable, value))
+        return list(map(_encodable, value))
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
@@ -71,7 +71,7 @@ def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any
 
 
 def problem_of(error: PkbError) -> dict[str, Any]:
-    """Return the body that tells of an error of the product's."""
+    """Return the response body of a ``PkbError``."""
     detail = str(error) or error.title
     body = problem(error.status, title=error.title, code=error.code, detail=detail)
     return {**body, **error.members}
@@ -85,7 +85,7 @@ def _invalid(found: Any) -> dict[str, Any]:
 
 
 def _field_errors(found: Any, path: str = "") -> Iterator[dict[str, str]]:
-    """Walk DRF's tree of errors, field names joined by dots."""
+    """Yield the errors of DRF's tree, with field names joined by dots."""
     if isinstance(found, dict):
         for name, inner in found.items():
             here = path if name == "non_field_errors" else f"{path}.{name}".lstrip(".")
@@ -116,7 +116,7 @@ def server_error(request: HttpRequest) -> JsonResponse:
 
 
 def plain_problem(status: int, *, detail: str) -> JsonResponse:
-    """Render a problem outside of Django REST framework."""
+    """Return a response with problem details, outside of Django REST framework."""
     known = HTTPStatus(status)
     body = problem(status, title=known.phrase, code=known.name.lower(), detail=detail)
     return JsonResponse(body, status=status, content_type=MEDIA_TYPE)

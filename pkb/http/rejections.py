@@ -1,4 +1,4 @@
-"""Responses to requests that are not let in, straight from the event loop."""
+"""Responses to rejected requests, sent from the event loop."""
 
 import json
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from pkb.http.endpoints import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
 from qa.api.openai.errors import openai_error
 
-# Seconds: of two cores' answers, a queue that is full is empty by then.
+# Seconds in which a full queue of answers is processed on two cores.
 RETRY_AFTER_S = 2
 
 
 class RequestRejected(Exception):
-    """A request that is not let in.
+    """Admission control rejected the request.
 
     Attributes:
         status: 401, 403, 408, 413, 429, 503 or 507.
-        detail: What its client is told.
+        detail: Reason for the client.
     """
 
     def __init__(self, status: int, detail: str) -> None:
@@ -33,23 +33,23 @@ class RequestRejected(Exception):
 
     @property
     def ends_connection(self) -> bool:
-        """Whether nothing more is read of what the client sends."""
+        """Return whether the server stops reading and closes the connection."""
         return self.status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
 
 
 class ClientDisconnected(Exception):
-    """Nobody is there any more to be told anything."""
+    """The client has disconnected; no response can be sent."""
 
 
 def queue_full(*, is_callers_own: bool) -> RequestRejected:
-    """Return the refusal where there is no room to wait in."""
+    """Return the rejection for a full queue."""
     if is_callers_own:
         return RequestRejected(429, "You have too many requests waiting; send it again soon.")
     return RequestRejected(503, "Too many requests are waiting; send it again soon.")
 
 
 async def send_rejection(rejected: RequestRejected, *, scope: Any, send: Any) -> None:
-    """Send a refusal: problem details, or OpenAI's shape below /v1."""
+    """Send a rejection as problem details, or in OpenAI's format below /v1."""
     refused_requests.add(1, {"status": rejected.status})
     known = HTTPStatus(rejected.status)
     body: Mapping[str, Any] = problem(
@@ -74,8 +74,8 @@ def _further_headers(rejected: RequestRejected, scope: Any) -> list[tuple[bytes,
         headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
     if rejected.status == HTTPStatus.UNAUTHORIZED:
         challenge = str(NotLoggedIn.challenge)
-        told = add_metadata(challenge) if scope["path"] == MCP else challenge
-        headers.append((b"www-authenticate", told.encode()))
+        value = add_metadata(challenge) if scope["path"] == MCP else challenge
+        headers.append((b"www-authenticate", value.encode()))
     if rejected.ends_connection and scope.get("http_version", "1.1").startswith("1"):
         headers.append((b"connection", b"close"))
     origin = dict(scope["headers"]).get(b"origin")

@@ -11,12 +11,12 @@ from drf_spectacular.renderers import (
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.request import Request
 
-# drf-spectacular loads its extensions when it is first asked, and not for two threads at once.
+# drf-spectacular loads its extensions at the first request, which is not thread-safe.
 _making = Lock()
 
 
 class SchemaView(SpectacularAPIView):
-    """The OpenAPI document: JSON, or YAML where a client asks for it."""
+    """OpenAPI document, as JSON or YAML."""
 
     renderer_classes = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer]
 
@@ -25,4 +25,4 @@ class SchemaView(SpectacularAPIView):
             return super().dispatch(request, *args, **kwargs)
 
     def _get_version_parameter(self, request: Request) -> None:
-        """There is one version, whatever is asked for."""
+        """Ignore the requested version: there is only one."""

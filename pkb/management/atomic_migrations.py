@@ -1,4 +1,4 @@
-"""A migration and the note that it was done, in one transaction."""
+"""Apply a migration and record it in one transaction."""
 
 from contextlib import ExitStack
 from typing import Any
@@ -10,14 +10,14 @@ Target = tuple[str, str | None]
 
 
 class AtomicMigrations(ExitStack):
-    """What Django tells of its progress begins and commits the transaction of each migration.
+    """Wraps each migration and its record in one transaction, by Django's progress callback.
 
-    Left to itself, Django notes after the commit what makes tables with references, and all that is
-    undone: killed between the two, it would do it again, and stop at the table that is there.
+    Django itself records some migrations after their commit. If it is killed in between, the next
+    run repeats the migration and fails at the existing table.
     """
 
     def follow(self, action: str, migration: Any = None, fake: bool | None = None) -> None:
-        """Be told as Django's ``progress_callback``."""
+        """Begin or commit a transaction; this is Django's ``progress_callback``."""
         if action in {"apply_start", "unapply_start"} and migration.atomic:
             self.enter_context(transaction.atomic(durable=True))
         if action in {"apply_success", "unapply_success"}:
@@ -25,6 +25,6 @@ class AtomicMigrations(ExitStack):
 
 
 def migrate_to(targets: list[Target]) -> None:
-    """Migrate forwards or backwards to the last migration of each app that is named."""
+    """Migrate forwards or backwards to the given migrations."""
     with AtomicMigrations() as whole:
         MigrationExecutor(connection, whole.follow).migrate(targets)

@@ -1,4 +1,4 @@
-"""Where a login is required and nobody has one: tell the terminal where the first user is made."""
+"""Print a one-time setup link when no user exists."""
 
 import re
 from urllib.parse import urlencode
@@ -9,28 +9,27 @@ from django.db import DatabaseError
 
 from accounts.setup_links import VALID_FOR, create_setup_token, needs_setup
 
-# What a service listens on that is reached by every name: this machine's own will do.
+# Wildcard addresses, which a browser on this machine reaches as localhost.
 _WILDCARD = re.compile(r"(?<=://)(?:0\.0\.0\.0|\[::\]|::)(?=:\d+$)")
 
 
 def print_setup_link(terminal: OutputWrapper, *, address: str) -> None:
-    """Print a new one-time address, unless there is a user.
+    """Print a new one-time link to create the administrator, unless a user exists.
 
     Args:
-        address: Where the service is about to be, if PKB_PUBLIC_URL does not say where people
-            reach it.
+        address: URL of the server, used if PKB_PUBLIC_URL is unset.
     """
     try:
         if not needs_setup():
             return
         token = create_setup_token()
     except DatabaseError:
-        terminal.write("\nNobody can log in yet: manage.py migrate, then start it again.")
+        terminal.write("\nRun manage.py migrate, then start pkb again.")
         return
     base = settings.EXPOSURE.public_url.rstrip("/") or _WILDCARD.sub("localhost", address)
     minutes = int(VALID_FOR.total_seconds() // 60)
     terminal.write(
-        f"\nNobody can log in yet. Make the first user within {minutes} minutes, once, at\n"
+        f"\nCreate the administrator account (one-time link, valid for {minutes} minutes):\n"
         f"  {base}/ui/setup?{urlencode({'token': token})}\n"
-        "or by manage.py createsuperuser."
+        "Or run manage.py createsuperuser."
     )

@@ -1,6 +1,6 @@
-"""Keep a worker beside the server: where one breaks off, another starts, until the server ends.
+"""Run a worker beside the server, and restart it when it fails, until the server ends.
 
-``manage.py serve`` runs it as a process of its own. It knows nothing of Django, and takes 10 MB.
+``manage.py serve`` runs this as its own process. It does not import Django, and takes 10 MB.
 """
 
 import os
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from time import monotonic, sleep
 
 POLL_S = 0.5
-# Before another starts; twice as long each time, until one lives for as long as the longest.
+# Delay before a restart; doubled each time, until a worker runs longer than the longest delay.
 FIRST_PAUSE_S = 2.0
 LONGEST_PAUSE_S = 60.0
 
 
 def supervise_worker(command: Sequence[str], *, parent: int) -> None:
-    """Run a command again until it was told to end (status 0), or the parent process has ended.
+    """Restart a command until it exits with status 0 or the parent process has ended.
 
-    It is given ``--parent``, this process, and from the second time on ``--after``: the status of
-    the one before, negative where a signal ended it.
+    The command gets ``--parent``, the id of this process, and after a restart ``--after``, the
+    status of the previous run (negative: a signal ended it).
     """
     pause_s, after = FIRST_PAUSE_S, list[str]()
     while os.getppid() == parent:
@@ -35,7 +35,7 @@ def supervise_worker(command: Sequence[str], *, parent: int) -> None:
 
 
 def _run(command: Sequence[str], *, parent: int) -> int:
-    """Return how the command ended; 0 where the parent did first: the command ends with us."""
+    """Return the exit status; 0 if the parent ended first, because the command ends with us."""
     worker = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603  (our own command)
     while os.getppid() == parent:
         try:

@@ -1,7 +1,6 @@
-"""The embedded Postgres: its server, and Django's engine on it; and the roles that pkb has."""
+"""PostgreSQL: the embedded server, database engines, roles and grants."""
 
-# The owner of the tables: migrations and indexes are made by it, and nothing is served.
+# Role that owns the tables, for migrations and indexes only.
 OWNER = "pkb"
-# What serves, works and commands: it owns nothing, so that no policy of a table can be taken away
-# by what it is made to say.
+# Role of servers, workers and commands. It owns nothing, so injected SQL cannot drop the policies.
 APPLICATION = "pkb_app"

@@ -1,19 +1,19 @@
-"""What the application's role may do to each table: the owner grants it after migrating."""
+"""Privileges of the application role on each table, granted by the owner after migrations."""
 
 from django.db import connection, transaction
 from psycopg import sql
 
 from corpus.postgres.owner import application_role
 
-# What was done stays on record, what was migrated is the owner's to say, and what policies know of
-# collections a trigger's, which is the owner's.
-FEWER = {
+# The audit log is append-only. Only the owner records migrations, and only the owner's trigger
+# writes the collection access that policies read.
+RESTRICTED = {
     "accounts_event": {"SELECT", "INSERT"},
     "django_migrations": {"SELECT"},
     "corpus_collectionaccess": {"SELECT"},
 }
 
-# Two grants of one table at once would fail on its row of the catalogue.
+# Concurrent grants on a table fail, because both update its catalog row.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f6772)"
 _IS_GRANTED = """
 SELECT relname, relkind = 'S', privilege,
@@ -29,11 +29,9 @@ SELECT relname, relkind = 'S', privilege,
 
 @transaction.atomic
 def grant_to_application() -> None:
-    """Let the application's role use each table of this connection's role, and do no more to it.
+    """Grant the application role its privileges on all tables, and revoke all others.
 
-    What it was granted beyond that is taken back.
-
-    To be called after tables were made. Where one role does all, nothing is granted.
+    Call this as the owner, after tables were created. If both roles are the same, do nothing.
     """
     role = application_role()
     with connection.cursor() as cursor:
@@ -43,7 +41,7 @@ def grant_to_application() -> None:
         cursor.execute(_ONE_AT_A_TIME)
         cursor.execute(_IS_GRANTED, {"role": role})
         for name, is_sequence, privilege, is_granted in cursor.fetchall():
-            is_wanted = privilege in FEWER.get(name, {privilege})
+            is_wanted = privilege in RESTRICTED.get(name, {privilege})
             if is_wanted == is_granted:
                 continue
             change = "GRANT {} ON {} {} TO {}" if is_wanted else "REVOKE {} ON {} {} FROM {}"

@@ -1,4 +1,4 @@
-"""How much memory the embedded Postgres is given."""
+"""Memory settings of the embedded Postgres."""
 
 import os
 from contextlib import suppress
@@ -8,7 +8,7 @@ MIB = 2**20
 
 
 def scaled_settings(memory_bytes: int) -> dict[str, str]:
-    """Return the memory settings for a machine of that size that other programs use as well."""
+    """Return memory settings for a machine of this size that also runs other programs."""
 
     def share(divisor: int, least_mib: int, most_mib: int) -> int:
         return min(max(memory_bytes // divisor // MIB, least_mib), most_mib)
@@ -33,7 +33,7 @@ def machine_memory_bytes() -> int:
 
 
 def _shared_memory_type(needed_bytes: int) -> str:
-    # A parallel HNSW build takes maintenance_work_mem from /dev/shm, which Docker makes 64 MB.
+    # A parallel HNSW build needs maintenance_work_mem in /dev/shm, which has 64 MB in Docker.
     try:
         shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Each statement's principal, told to the server: policies of rows read it there."""
+"""Set the principal of each statement on the server, where row-level policies read it."""
 
 from typing import Any
 
@@ -8,16 +8,15 @@ from psycopg.pq import TransactionStatus
 
 from corpus.access.principal import current_principal
 
-# No SELECT: that would be the first query of a transaction whose isolation is still to be chosen.
-_TELL = sql.SQL("SET pkb.principal = {}")
+# Not SELECT set_config(): a query would prevent SET TRANSACTION ISOLATION LEVEL.
+_SET_PRINCIPAL = sql.SQL("SET pkb.principal = {}")
 
 
 class PrincipalMixin(base.DatabaseWrapper):
-    """Tells the server for whom the next statements are, whenever that has changed.
+    """Sends the current principal to the server before a statement, if it has changed.
 
-    That is asked as a cursor is made, and so at each statement of the ORM: nobody has to remember
-    it where a request, a thread or a job begins. A connection that the pool hands on knows whom it
-    was told last, and is told nothing twice.
+    This happens when a cursor is created, so for each ORM statement: requests, threads and jobs
+    need no code for it. A pooled connection remembers the principal that was sent last.
     """
 
     def create_cursor(self, name: str | None = None) -> Any:
@@ -27,27 +26,27 @@ class PrincipalMixin(base.DatabaseWrapper):
     def _send_principal(self) -> None:
         connection = self.connection
         wanted = current_principal().as_setting()
-        # In a transaction that failed nothing is answered but its rollback.
+        # A failed transaction accepts only a rollback.
         has_failed = connection.info.transaction_status == TransactionStatus.INERROR
         if has_failed or getattr(connection, "sent_principal", None) == wanted:
             return
         with self.wrap_database_errors:
-            connection.execute(_TELL.format(sql.Literal(wanted)))
+            connection.execute(_SET_PRINCIPAL.format(sql.Literal(wanted)))
         connection.sent_principal = wanted
 
     def _reset_sent_principal(self) -> None:
-        # What was told within is undone with the rest.
+        # A rollback also undoes SET.
         if self.connection is not None:
             self.connection.sent_principal = None
 
     def _commit(self) -> Any:
-        # A transaction that failed is rolled back by it, without a word.
+        # COMMIT silently rolls back a failed transaction.
         if self._is_within(TransactionStatus.INERROR):
             self._reset_sent_principal()
         return super()._commit()  # type: ignore[misc]
 
     def _close(self) -> None:
-        # The pool rolls back what is still open.
+        # The pool rolls back an open transaction.
         if not self._is_within(TransactionStatus.IDLE):
             self._reset_sent_principal()
         super()._close()  # type: ignore[misc]

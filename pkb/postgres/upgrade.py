@@ -1,10 +1,10 @@
-"""A cluster of an older major version, copied by pg_upgrade into one of the installed version.
+"""Upgrade a cluster of an older major version with pg_upgrade.
 
-The old cluster is only read, and put aside whole at the end; until then it is what there is:
+The old cluster is only read, and renamed at the end. Until then it stays in use:
 
-    state_dir/upgrade        the new one while it is made, and what pg_upgrade says
-    state_dir/data-upgraded  the new one, once its rows were counted
-    state_dir/data-17        the old one, when `data` is the new one
+    state_dir/upgrade        the new cluster during the upgrade, and the output of pg_upgrade
+    state_dir/data-upgraded  the new cluster, after its rows were counted
+    state_dir/data-17        the old cluster, when `data` is the new one
 """
 
 import os
@@ -32,11 +32,11 @@ from pkb.postgres.server import (
 )
 from pkb.postgres.versions import UPGRADED, cluster_version, find_old_programs, take_over
 
-# Not the port that clients know: nobody writes to either cluster meanwhile.
+# Not the usual port, so that no client writes to either cluster.
 PORT = "50432"
-# What is written besides the copy: the catalogue and WAL of the new cluster take 60 MB.
+# Space beside the copy: the catalog and WAL of the new cluster take 60 MB.
 SPARE_BYTES = 2**27
-# Written by people; what pkb sets is written at each start.
+# Files that administrators edit; pkb writes its own settings at each start.
 SETTINGS = ("pg_hba.conf", "pg_ident.conf", "postgresql.conf", "postgresql.auto.conf")
 
 _DATABASES = "SELECT datname FROM pg_database WHERE datallowconn ORDER BY datname"
@@ -50,17 +50,17 @@ SELECT e.extname FROM pg_extension e JOIN pg_available_extensions a ON a.name = 
  WHERE a.installed_version <> a.default_version
 """
 
-# Of pg_class.relkind.
+# A value of pg_class.relkind.
 SEQUENCE = "S"
-# By database, kind, schema and name: how many rows a table has, or the last value of a sequence.
+# Rows of a table or last value of a sequence, by database, kind, schema and name.
 Counts = dict[tuple[str, str, str, str], int]
 
 
 class UpgradeResult(NamedTuple):
-    """What became of a cluster.
+    """Result of an upgrade.
 
     Attributes:
-        old: The folder of the old one, which nothing uses any more.
+        old: Folder of the old cluster, which is no longer used.
     """
 
     table_count: int
@@ -69,26 +69,26 @@ class UpgradeResult(NamedTuple):
 
 
 class OldCluster(EmbeddedPostgres):
-    """A cluster of another version than the one that is installed."""
+    """A cluster of an older version than the installed one."""
 
     def upgrade(self, old_programs: Path | None = None) -> UpgradeResult:
-        """Have the installed version take over; whatever ends this, one of the two is whole.
+        """Upgrade to the installed version; at any interruption, one cluster is complete.
 
-        Nothing of pkb may run meanwhile. Ended half-way, it is begun anew.
+        pkb must not run meanwhile. After an interruption, the next call starts again.
 
         Args:
-            old_programs: The folder of pg_ctl and the others of the version that wrote it.
+            old_programs: Folder of pg_ctl and the other programs of the old version.
 
         Raises:
-            PostgresDidNotStart: The old programs are not there, or one of them failed, or the new
-                cluster has not the rows of the old one, which is as it was.
+            PostgresDidNotStart: The old programs are missing, one of them failed, or the rows of
+                both clusters differ. The old cluster is unchanged.
         """
         major = cluster_version(self._data)
         if major is None:
-            raise PostgresDidNotStart(f"{self._data} is no cluster of this user's")
+            raise PostgresDidNotStart(f"{self._data} is not a cluster of this user")
         kept = self.state_dir / f"data-{major}"
         if kept.exists():
-            raise PostgresDidNotStart(f"{kept} is of an upgrade before: move it away")
+            raise PostgresDidNotStart(f"{kept} is from an earlier upgrade: move it away")
         old = old_programs or find_old_programs(self.state_dir, major)
         self.stop()
         with self._locked():
@@ -107,7 +107,7 @@ class OldCluster(EmbeddedPostgres):
         return self.state_dir / "upgrade"
 
     def _clean_up_earlier_run(self) -> None:
-        """End the processes of a try that was killed, and remove what it wrote."""
+        """End the processes of an interrupted upgrade, and remove its files."""
         ours = re.compile(
             rf'{re.escape(str(self._work))}/|-D "?{re.escape(str(self._data))}("? |$)'
         )
@@ -121,7 +121,7 @@ class OldCluster(EmbeddedPostgres):
             shutil.rmtree(remains, ignore_errors=True)
 
     def _copy(self, old: Path, account: Account) -> Counts:
-        """Make `data-upgraded`, which has the rows of `data`; returns how many."""
+        """Create `data-upgraded` with the rows of `data`, and return their counts."""
         self._require_room()
         closed = first_closed_folder(old / "pg_ctl", account)
         if closed:
@@ -132,7 +132,7 @@ class OldCluster(EmbeddedPostgres):
         os.chown(self._work, account.uid, account.gid)
         programs = Programs(self._work, account)
         new = self._work / "new"
-        # It recovers here from whatever ended it, and is stopped in order, as pg_upgrade wants it.
+        # The old cluster recovers here and is stopped cleanly, as pg_upgrade requires.
         with self._run(programs, str(old / "pg_ctl"), self._data):
             before = self._count()
         self._initialise_as(programs, old, new)
@@ -146,7 +146,7 @@ class OldCluster(EmbeddedPostgres):
             after = self._count()
         if before != after:
             changed = sorted(" ".join(key) for key, _ in before.items() ^ after.items())
-            raise PostgresDidNotStart(f"not the rows of the old cluster: {', '.join(changed)}")
+            raise PostgresDidNotStart(f"the rows of the clusters differ: {', '.join(changed)}")
         new.rename(self.state_dir / UPGRADED)
         return after
 
@@ -156,16 +156,16 @@ class OldCluster(EmbeddedPostgres):
         free = shutil.disk_usage(self.state_dir).free
         if free < needed:
             raise PostgresDidNotStart(
-                f"{self.state_dir} has {free >> 20} MB left, and the copy takes {needed >> 20} MB"
+                f"{self.state_dir} has {free >> 20} MB left, but the copy needs {needed >> 20} MB"
             )
 
     def _initialise_as(self, programs: Programs, old: Path, new: Path) -> None:
-        """Make an empty cluster that pg_upgrade takes for the old one's successor."""
+        """Create an empty cluster with the same checksum setting, as pg_upgrade requires."""
         found = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
         has_checksums = "Data page checksum version:           0" not in found
         checksums = "--data-checksums" if has_checksums else "--no-data-checksums"
         access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
-        # Encoding and locale are set by pg_upgrade, as the old one has them.
+        # pg_upgrade copies encoding and locale.
         programs.check("initdb", "-D", str(new), checksums, *access)
         (new / "pkb.conf").touch()
 
@@ -210,7 +210,7 @@ class OldCluster(EmbeddedPostgres):
         return counts
 
     def _update_extensions(self, programs: Programs) -> None:
-        """Have extensions as the new version brings them, and statistics that were not copied."""
+        """Update extensions to the new version, and compute missing statistics."""
         for database in self._databases():
             with self._connect(database) as connection:
                 for (name,) in connection.execute(_OUTDATED).fetchall():

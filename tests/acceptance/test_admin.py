@@ -173,7 +173,7 @@ def test_answers_are_filtered_by_kind_and_say_who_stood_in(
 
 def test_the_first_page_counts(admin_client: Client, stored: Any) -> None:
     page = admin_client.get(reverse("admin:index")).content.decode()
-    assert "No backups are made: PKB_BACKUP_DIR is not set." in page
+    assert "Automatic backups are off: PKB_BACKUP_DIR is not set." in page
     assert "Feedback" in page
     assert "0 to review" in page
     assert f">{stored.chunk_count}<" in page

@@ -185,7 +185,7 @@ def test_a_bound_key_lets_nobody_else_in(ida: Tenant, otto: Tenant) -> None:
         call(bound, "delete", f"/collections/secret/access/{kept}"),
     ]
     assert [reply.status_code for reply in replies] == [403, 403, 403]
-    assert "bound to collections" in replies[0].json()["detail"]
+    assert "limited to collections" in replies[0].json()["detail"]
     assert call(bound, "get", "/collections/secret/access").json() == {
         "owner": "ida", "is_public": False, "grants": call(ida.key, "get",
         "/collections/secret/access").json()["grants"],

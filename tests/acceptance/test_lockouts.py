@@ -147,7 +147,7 @@ def test_failed_logins_are_told_at_the_next_good_one(ida: Any) -> None:
     told = client.post("/ui/login", {"username": "ida", "password": PASSWORD}, follow=True)
     page = told.content.decode()
     last = FailedLogin.objects.filter(name="ida").latest("created_at").created_at
-    assert "3 logins under your name failed since your last one" in page
+    assert "3 logins with your user name failed since your last login" in page
     assert f"the last on {last:%d %b %Y at %H:%M} UTC from 2001:db8::/64." in page
     assert "failed since" not in client.get("/ui/ask").content.decode()
     client.post("/ui/logout")

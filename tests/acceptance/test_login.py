@@ -168,10 +168,10 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
     ("wrong", "reason"),
     [
         (["--user", "otto"], "There is no user 'otto'"),
-        (["--scopes", "read,write"], "scopes: any of ingest, read"),
-        (["--scopes", "admin"], "scopes: any of ingest, read"),
+        (["--scopes", "read,write"], "scopes: use any of ingest, read"),
+        (["--scopes", "admin"], "scopes: use any of ingest, read"),
         (["--days", "0"], "--days: 1 to 3650"),
-        (["--from", "here"], "'here' is no network"),
+        (["--from", "here"], "'here' is not a network"),
     ],
 )
 def test_a_command_says_why_it_makes_no_key(ida: Any, wrong: list[str], reason: str) -> None:
@@ -221,13 +221,13 @@ def test_the_address_of_the_first_user_expires(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("serve")
-def test_serving_elsewhere_than_the_settings_say_is_checked(settings: Any) -> None:
+def test_serve_checks_the_exposure_of_its_host_option(settings: Any) -> None:
     settings.PKB_AUTH, settings.PKB_AUTH_REQUIRED = "auto", False
     _, told, _ = run("serve", "--host", "127.0.0.1")
     assert ("pkb.W001" in told, invited("--host", "127.0.0.1")) == (False, [])
     anywhere = ["--host", "0.0.0.0"]  # noqa: S104
     _, told, _ = run("serve", *anywhere)
-    assert "(pkb.W001) APP_HOST: 0.0.0.0 is no loopback" in told
+    assert "(pkb.W001) APP_HOST: 0.0.0.0 is not a loopback" in told
     (address,) = invited(*anywhere)
     assert address.startswith("http://localhost:8000/ui/setup?token=")
     settings.PKB_AUTH = "off"

@@ -167,10 +167,10 @@ def test_a_token_for_others_or_of_others_opens_nothing(ida: Any, settings: Any) 
     refuse(token(iss="https://evil.example"), "InvalidIssuerError")
     refuse(token(exp=1_700_000_000), "ExpiredSignatureError")
     refuse(token(FOREIGN), "InvalidSignatureError")
-    refuse(token(sub="s-2"), "nobody who has logged in to the pages")
+    refuse(token(sub="s-2"), "has not logged in to the web app")
     refuse("a.b.c", "DecodeError")
     get_user_model().objects.update(is_active=False)
-    refuse(token(), "nobody who has logged in to the pages")
+    refuse(token(), "has not logged in to the web app")
 
 
 def test_what_anybody_can_sign_with_is_no_key(ida: Any) -> None:
@@ -201,7 +201,7 @@ def test_while_somebody_asks_the_issuer_others_hold_no_place_for_long(
     ida: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accounts.openid.issuer.WAIT_S", 0.01)
-    with find_issuer()._asks, pytest.raises(IssuerUnavailable, match="not answered yet"):
+    with find_issuer()._fetch_lock, pytest.raises(IssuerUnavailable, match="not responded yet"):
         admit(token())
     assert admit(token()).user_id == ida.pk
 

@@ -91,7 +91,7 @@ def test_two_roles_are_made_and_one_serves_what_the_other_migrates(
         status, _, told = finish(*command, database=owner)
         assert status == 1
         assert "(pkb.E002) The database role 'pkb' owns the tables" in told
-        assert "pkb/postgres/sql makes both" in told
+        assert "pkb/postgres/sql creates both" in told
 
 
 def may_do_its_work_alone(server: EmbeddedPostgres, role: str) -> None:

@@ -294,7 +294,10 @@ class TestVersions:
         version = server.state_dir / "data" / "PG_VERSION"
         written = version.read_text()
         try:
-            for other, told in (("17", "manage.py postgres upgrade"), ("99", "install the pkb")):
+            for other, told in (
+                ("17", "manage.py postgres upgrade"),
+                ("99", "install the version"),
+            ):
                 version.write_text(f"{other}\n")
                 with pytest.raises(PostgresDidNotStart, match=told):
                     server.start()

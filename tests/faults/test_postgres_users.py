@@ -151,5 +151,5 @@ class TestCommand:
     ) -> None:
         process = spawn(COMMAND, "null", action)
         output, _ = process.communicate()
-        assert "nothing of the embedded Postgres runs" in output
+        assert "the embedded Postgres does not run" in output
         assert process.returncode == code

@@ -123,7 +123,7 @@ def test_a_restored_backup_is_what_was_backed_up(
     shutil.rmtree(settings.DATA_DIR)
     out, _, _ = run("restore", backup, "--trusted")
     assert "3 documents" in out
-    assert "what was deleted since then is here again" in out
+    assert "Delete again what was deleted since then" in out
     assert rows() == before
     assert (settings.DATA_DIR / "secret_key").read_text() == "a key"
     (upload,) = (settings.DATA_DIR / "uploads").rglob("*.txt")
@@ -207,11 +207,11 @@ def test_what_is_not_whole_is_refused_by_name_and_changes_nothing(
     with changed(upload, None):
         refused(upload.name)
     with changed(folder / "manifest.json", None):
-        refused("no whole export")
+        refused("not a complete export")
     newer = json.loads((folder / "manifest.json").read_text())
     newer["migrations"]["corpus"] = "9999_later"
     with changed(folder / "manifest.json", json.dumps(newer).encode()):
-        refused("Another version of pkb.*corpus.9999_later")
+        refused("another version of pkb.*corpus.9999_later")
 
 
 @contextmanager
@@ -230,7 +230,7 @@ def test_a_restore_that_is_cut_off_leaves_nothing_and_can_be_run_again(
     export_to(home / "export", vectors=True, secrets=True)
     destroy()
     empty = rows()
-    restore = partial(restore_from, home / "export", is_trusted=lambda brought: True)
+    restore = partial(restore_from, home / "export", is_trusted=lambda contents: True)
     cut_off(restore, at="qa_feedback")
     assert rows() == empty
     restore()
@@ -273,7 +273,7 @@ def test_a_backup_that_fails_leaves_the_last_good_ones_and_says_so(
     # As a disk that is full, half-way through the rows of a table.
     with (
         largest_file(2_000),
-        pytest.raises(CommandError, match=r"No backup was made\. .*too large"),
+        pytest.raises(CommandError, match=r"No backup was written\. .*too large"),
     ):
         run("backup", folder)
     found = read_backups(folder)
@@ -317,7 +317,7 @@ def test_rows_from_before_an_app_was_there_are_migrated(home: Path, stored: Coll
         restore_from(home / "export")
     assert not get_user_model().objects.exists()
     assert Collection.objects.get().name == "default"
-    restore_from(home / "export", is_trusted=lambda brought: True)
+    restore_from(home / "export", is_trusted=lambda contents: True)
     assert models.Citation.objects.count() == 1
     assert migration_targets(read_manifest(path.parent).migrations) == [("evaluation", None)]
     assert list(invariants.find_violations()) == []

@@ -375,7 +375,7 @@ def test_what_a_server_does_not_know_to_be_leakproof_is_named(
         superuser.execute(unmark)
     assert given(SERVING["USER"]) == ["pkb.W003"]
     (warning,) = run_checks(tags=[ROLE_CHECKS])
-    named = str(warning.hint).removeprefix("Let its superuser run, in this database: ")
+    named = str(warning.hint).removeprefix("Run as superuser, in this database: ")
     with psycopg.connect(address, autocommit=True) as superuser:
         superuser.execute(named.encode())
     assert given(SERVING["USER"]) == []

@@ -205,7 +205,7 @@ def test_hosts_that_share_the_folder_of_uploads_are_one(
 
 
 def test_files_move_to_another_host_when_it_is_said(on_host: Go) -> None:
-    assert "keeps the files" in run("home")[0]
+    assert "has the files" in run("home")[0]
     on_host("second")
     with pytest.raises(CommandError) as told:
         run("home")

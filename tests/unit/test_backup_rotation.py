@@ -44,7 +44,7 @@ def test_a_backup_is_due_once_the_last_is_old_and_no_try_failed_just_now(
     assert Backups(times, "why", failed_at).is_due(DAY) is is_due
 
 
-def test_the_age_of_the_last_good_one_is_told(made: Made, tmp_path: Path) -> None:
+def test_describe_backups_has_the_age_of_the_last(made: Made, tmp_path: Path) -> None:
     made(DAY * 3)
     made(DAY * 2)
     # One that is being written, and what is no backup.
@@ -53,18 +53,18 @@ def test_the_age_of_the_last_good_one_is_told(made: Made, tmp_path: Path) -> Non
     found = read_backups(tmp_path)
     assert found.age is not None
     assert found.age.total_seconds() == pytest.approx(DAY.total_seconds() * 2, abs=60)
-    assert describe_backups(found) == "Last good backup: 2\xa0days ago; 2 are kept."
+    assert describe_backups(found) == "Last good backup: 2\xa0days ago; 2 backups."
     (tmp_path / "failed.json").write_text(
         '{"at": "2026-11-23T09:00:00+00:00", "reason": "disk full"}'
     )
     told = describe_backups(read_backups(tmp_path))
-    assert told.endswith("The last try failed: disk full")
+    assert told.endswith("The last attempt failed: disk full")
 
 
-def test_a_failure_that_was_half_written_is_none(made: Made, tmp_path: Path) -> None:
+def test_read_backups_ignores_a_partial_failure_file(made: Made, tmp_path: Path) -> None:
     (tmp_path / "failed.json").write_text('{"at": "2026-')
     assert read_backups(tmp_path) == Backups((), "", None)
-    assert describe_backups(read_backups(tmp_path)) == "Last good backup: never; 0 are kept."
+    assert describe_backups(read_backups(tmp_path)) == "Last good backup: never; 0 backups."
 
 
 def test_it_is_told_where_none_are_made() -> None:

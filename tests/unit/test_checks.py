@@ -120,38 +120,36 @@ def test_an_address_of_this_machine_alone_is_right(expose: Any, mode: str, host:
         ({"public_url": "https://kb.example.org"}, "PKB_PUBLIC_URL: https://kb.example.org"),
     ],
 )
-def test_others_are_not_let_in_without_a_login(
+def test_exposure_without_login_is_an_error(
     expose: Any, changed: dict[str, Any], named: str
 ) -> None:
     expose("off", **changed)
     ((code, message),) = found()
     assert code == "pkb.E001"
-    assert message.startswith(f"PKB_AUTH=off is for this machine alone, but {named}:")
+    assert message.startswith(f"PKB_AUTH=off is only for this machine, but {named}:")
 
 
 @pytest.mark.parametrize("issuer", ["https://id.example.org", "http://localhost:8080/realms/a"])
-def test_a_login_provider_is_asked_by_tls_but_on_this_machine(expose: Any, issuer: str) -> None:
+def test_login_provider_without_tls_is_an_error(expose: Any, issuer: str) -> None:
     expose("auto", issuer=issuer)
     assert found() == []
     expose("auto", issuer="http://id.example.org")
     ((code, message),) = found()
-    assert (code, "could log in as anybody" in message) == ("pkb.E003", True)
+    assert (code, "could log in as any user" in message) == ("pkb.E003", True)
 
 
-def test_an_address_that_others_reach_without_tls_is_warned_of(expose: Any, settings: Any) -> None:
+def test_exposure_without_tls_gives_a_warning(expose: Any, settings: Any) -> None:
     expose("auto", bind="192.168.1.7")
     ((code, message),) = found()
-    assert (code, "passwords and keys can be read" in message) == ("pkb.W001", True)
+    assert (code, "passwords and keys are sent unencrypted" in message) == ("pkb.W001", True)
     settings.PKB_TRUSTED_PROXIES = 1
     expose("auto", bind="192.168.1.7", is_behind_tls=True)
     assert found() == []
 
 
-def test_a_proxy_whose_clients_cannot_be_told_apart_is_warned_of(
-    expose: Any, settings: Any
-) -> None:
+def test_proxy_without_trusted_proxies_gives_a_warning(expose: Any, settings: Any) -> None:
     expose("auto", is_behind_tls=True)
     ((code, message),) = found()
-    assert (code, "everybody has the proxy's address" in message) == ("pkb.W004", True)
+    assert (code, "all clients have the proxy's address" in message) == ("pkb.W004", True)
     settings.PKB_TRUSTED_PROXIES = 1
     assert found() == []

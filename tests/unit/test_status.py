@@ -69,7 +69,7 @@ def test_where_all_is_well_there_is_no_problem() -> None:
         (
             replace(WELL, disks=[Disk("database", 9, 100)]),
             Problem.DISK_FILLS,
-            "database 9 bytes, 9%",
+            "database has 9 bytes (9%) free",
         ),
         (replace(WELL, backups=backups(3 * DAY)), Problem.BACKUP_OLD, "3\xa0days"),
         (replace(WELL, backups=backups(DAY, "full")), Problem.BACKUP_FAILED, "failed: full"),
@@ -134,11 +134,11 @@ def test_what_searches_read_is_counted_by_server_and_by_why_it_was_the_primary()
     assert Count.REPLICA_READS not in without
 
 
-def test_the_admin_is_told_what_searches_read() -> None:
-    assert "is read; since this process began it answered 8 times" in describe_standby(standby())
+def test_describe_standby_counts_reads_of_both_servers() -> None:
+    assert "is used; since this process started it answered 8 times" in describe_standby(standby())
     said = describe_standby(standby(Reason.BEHIND))
-    assert "is not read (behind)" in said
-    assert "the primary in its place 2 times" in said
+    assert "is not used (behind)" in said
+    assert "the primary instead 2 times" in said
 
 
 def test_every_gauge_is_measured() -> None:
@@ -152,7 +152,7 @@ def test_every_gauge_is_measured() -> None:
     assert measured[Gauge.DISK_FREE] == (Gauge.DISK_FREE, 50, {"use": "data"})
 
 
-def test_of_a_database_that_is_away_that_alone_is_measured() -> None:
+def test_measure_state_without_database_measures_only_that() -> None:
     away = replace(WELL, workers=None, backlog=None, backups=None, disks=[], standby=None)
     assert [(each.measured, each.value) for each in measure_state(away)] == [
         (Gauge.MODELS_LOADED, 1),
@@ -161,7 +161,7 @@ def test_of_a_database_that_is_away_that_alone_is_measured() -> None:
 
 
 @pytest.mark.parametrize(("cache_s", "read_count"), [(60.0, 1), (-1.0, 3)])
-def test_gauges_that_are_asked_for_together_share_one_read(cache_s: float, read_count: int) -> None:
+def test_cached_state_serves_gauges_read_together(cache_s: float, read_count: int) -> None:
     reads: list[State] = []
 
     def read() -> State:
@@ -173,7 +173,7 @@ def test_gauges_that_are_asked_for_together_share_one_read(cache_s: float, read_
     assert len(reads) == read_count
 
 
-def test_a_look_that_takes_longer_than_it_is_kept_is_shared_too(
+def test_cached_state_counts_from_the_end_of_a_slow_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [0.0]
@@ -191,7 +191,7 @@ def test_a_look_that_takes_longer_than_it_is_kept_is_shared_too(
 def test_nobody_waits_for_a_standby_that_hangs(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch, django_db_blocker: Any
 ) -> None:
-    monkeypatch.setattr(standby_module, "LOOK_S", 0.05)
+    monkeypatch.setattr(standby_module, "TIMEOUT_S", 0.05)
     monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
     needed = Position("0/0", system=1, timeline="00000001", at=NOW)
     with django_db_blocker.unblock():
@@ -203,8 +203,8 @@ def test_nobody_waits_for_a_standby_that_hangs(
         listener.settimeout(30)
         listener.accept()[0].close()
         # It hears at once that nobody is there any more.
-        assert standby_module._looking.acquire(timeout=30)
-        standby_module._looking.release()
+        assert standby_module._one_query.acquire(timeout=30)
+        standby_module._one_query.release()
     listener.setblocking(False)
     with pytest.raises(BlockingIOError):
         listener.accept()

@@ -42,14 +42,14 @@ def test_folders_are_read_with_their_collections(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("notes", "no absolute path"),
-        ("=letters", "no absolute path"),
-        ("/srv/notes=", "no name of a collection"),
-        ("/srv/notes=9 lives", "no name of a collection"),
+        ("notes", "not an absolute path"),
+        ("=letters", "not an absolute path"),
+        ("/srv/notes=", "not a collection name"),
+        ("/srv/notes=9 lives", "not a collection name"),
         ("/srv/notes:/srv/notes=default", "named twice"),
     ],
 )
-def test_what_names_no_folder_stops_the_start(given: str, told: str) -> None:
+def test_read_env_rejects_invalid_watched_folders(given: str, told: str) -> None:
     with pytest.raises(ValidationError, match=told):
         read(given)
 

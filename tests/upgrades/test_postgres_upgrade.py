@@ -106,7 +106,7 @@ def test_an_upgrade_brings_all_rows_and_keeps_the_old_folder(programs: Path) -> 
         if major == installed_major():
             # A minor version has nothing to upgrade: the next start runs the newer one.
             start_by(programs, server)
-            assert "runs when it is started again" in manage(folder, "postgres", "status")
+            assert "runs after a restart" in manage(folder, "postgres", "status")
             server.stop()
             assert "Nothing to do" in manage(folder, "postgres", "upgrade")
         else:

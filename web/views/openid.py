@@ -26,10 +26,10 @@ from web.views.accounts import BACKEND
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
     """Lead to the provider."""
-    attempt = LoginState.begin(wanted=request.GET.get("next", ""))
-    address = find_issuer().login_url(attempt, redirect_uri=_callback_of(request))
+    login_state = LoginState.begin(wanted=request.GET.get("next", ""))
+    address = find_issuer().login_url(login_state, redirect_uri=_callback_of(request))
     reply = redirect(address)
-    attempt.keep(reply)
+    login_state.save(reply)
     return reply
 
 
@@ -41,9 +41,11 @@ def come_back(request: HttpRequest) -> HttpResponse:
     issuer = find_issuer()
     claims: dict[str, Any] = {}
     try:
-        attempt = LoginState.read(request)
+        login_state = LoginState.read(request)
         claims = issuer.redeem(
-            _read_code(request, issuer.name), attempt=attempt, redirect_uri=_callback_of(request)
+            _read_code(request, issuer.name),
+            login_state=login_state,
+            redirect_uri=_callback_of(request),
         )
         user = find_user(claims, issuer=issuer.name)
     except LoginRefused as refusal:
@@ -54,7 +56,7 @@ def come_back(request: HttpRequest) -> HttpResponse:
             count_failed_login(request, "", reason=str(refusal))
         raise
     login(request, user, backend=BACKEND)
-    reply = redirect(_own_page(request, attempt.wanted))
+    reply = redirect(_own_page(request, login_state.wanted))
     clear_login_state(reply)
     return reply
 

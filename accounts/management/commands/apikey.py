@@ -49,7 +49,9 @@ class Command(BaseCommand):
         users = get_user_model().objects
         user = users.filter(username=options["user"], is_active=True).first()
         if user is None:
-            raise CommandError(f"There is no user {options['user']!r}: manage.py createsuperuser.")
+            raise CommandError(
+                f"There is no user {options['user']!r}. Run manage.py createsuperuser."
+            )
         try:
             _, key = create_key(
                 user,
@@ -68,13 +70,13 @@ class Command(BaseCommand):
         for key in keys.filter(user__username=options["user"]) if options["user"] else keys:
             used = f"{key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never"
             ends = f"{key.expiry:%Y-%m-%d}" if key.expiry else "never"
-            told = [key.pk, key.user.get_username(), key.name, ",".join(key.scopes), key.state]
-            self.stdout.write("\t".join([*map(str, told), f"used {used}", f"expires {ends}"]))
+            fields = [key.pk, key.user.get_username(), key.name, ",".join(key.scopes), key.state]
+            self.stdout.write("\t".join([*map(str, fields), f"used {used}", f"expires {ends}"]))
 
     def _revoke(self, **options: Any) -> None:
         key = ApiKey.objects.filter(pk=options["id"]).first()
         if key is None:
-            raise CommandError(f"There is no key {options['id']}: manage.py apikey list.")
+            raise CommandError(f"There is no key {options['id']}. Run manage.py apikey list.")
         revoke_key(key)
         self.stdout.write(f"Revoked: {key.name}.")
 

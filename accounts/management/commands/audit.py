@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--since", type=_moment, help="such as 2026-11-21 or 2026-11-21T09:00+01:00"
+            "--since", type=_parse_time, help="such as 2026-11-21 or 2026-11-21T09:00+01:00"
         )
         parser.add_argument("--user", help="only events of this user")
 
@@ -23,24 +23,24 @@ class Command(BaseCommand):
         given = {"since": options["since"], "username": options["user"]}
         events = find_events(**{name: value for name, value in given.items() if value})
         for event in events.reverse().iterator(CHUNK_SIZE):
-            self.stdout.write("\t".join(map(_in_line, _fields(event))))
+            self.stdout.write("\t".join(map(_on_one_line, _fields(event))))
 
 
 def _fields(event: Any) -> list[Any]:
     who = event.username or event.user_id or ""
     key = f"key {event.key_id}" if event.key_id else ""
     when = event.created_at.isoformat(timespec="seconds")
-    told = [event.action, event.subject, event.status or "", event.address, event.text]
-    return [when, who, key, *told]
+    rest = [event.action, event.subject, event.status or "", event.address, event.text]
+    return [when, who, key, *rest]
 
 
-def _in_line(value: object) -> str:
+def _on_one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _moment(given: str) -> datetime:
+def _parse_time(given: str) -> datetime:
     try:
         found = datetime.fromisoformat(given)
     except ValueError as exc:
-        raise ArgumentTypeError("a day or time, such as 2026-11-21") from exc
+        raise ArgumentTypeError("use a day or time, such as 2026-11-21") from exc
     return make_aware(found) if is_naive(found) else found

@@ -24,11 +24,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path | None, **options: Any) -> None:
         folder = folder or settings.PKB_BACKUP_DIR
         if folder is None:
-            raise CommandError("DIR or PKB_BACKUP_DIR is needed.", returncode=2)
+            raise CommandError("Name DIR or set PKB_BACKUP_DIR.", returncode=2)
         try:
             made, manifest = make_backup(folder.resolve(), keep=settings.PKB_BACKUP_KEEP)
         except (BackupError, DatabaseError, OSError) as exc:
-            raise CommandError(f"No backup was made. {exc}") from exc
+            raise CommandError(f"No backup was written. {exc}") from exc
         rows = manifest.rows
         self.stdout.write(
             f"{made}: {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"

@@ -6,7 +6,7 @@ from pkb.superuser import check_superuser
 
 
 class Command(createsuperuser.Command):
-    """Django's own asks for no rules where nobody is asked for the password."""
+    """Django's command, which also validates the password if it runs without input."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         if not options["interactive"]:

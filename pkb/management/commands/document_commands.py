@@ -30,7 +30,7 @@ GROUPS = {
         "evaluate", "generate_questions", "calibrate", "optimize_answerer", "train_reader",
     ),
 }  # fmt: skip
-# They write this page and the other generated ones.
+# Commands that write generated pages are not documented.
 INTERNAL = frozenset({"document_commands", "document_errors", "document_settings"})
 
 
@@ -50,9 +50,9 @@ def render_page() -> str:
 
 
 def pkb_commands() -> set[str]:
-    """Return the names of the commands that pkb brings, without those of Django and packages."""
-    rooms = {"accounts", "corpus", "evaluation", "pkb", "qa"}
-    return {name for name, app in get_commands().items() if app in rooms} - INTERNAL
+    """Return the names of pkb's own commands."""
+    apps = {"accounts", "corpus", "evaluation", "pkb", "qa"}
+    return {name for name, app in get_commands().items() if app in apps} - INTERNAL
 
 
 def _render_command(name: str) -> str:
@@ -62,7 +62,7 @@ def _render_command(name: str) -> str:
 
 
 def _tables(parser: ArgumentParser) -> Iterator[str]:
-    """Yield the table of a command's arguments, and those of its sub-commands."""
+    """Yield the tables of a command's arguments and of its sub-commands."""
     known = _common_options()
     shown = [each for each in parser._actions if each.dest not in known and each.help != SUPPRESS]
     for action in shown:
@@ -87,5 +87,5 @@ def _render_row(action: Action, parser: ArgumentParser) -> str:
         metavar = "|".join(map(str, action.choices)).replace("|", "\\|")
     if action.nargs != 0:
         name = f"{name} {metavar}".strip()
-    said = parser._get_formatter()._expand_help(action) if action.help else ""
-    return f"| `{name}` | {' '.join(said.split())} |\n"
+    text = parser._get_formatter()._expand_help(action) if action.help else ""
+    return f"| `{name}` | {' '.join(text.split())} |\n"

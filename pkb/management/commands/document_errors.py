@@ -25,7 +25,7 @@ If a response has `Retry-After`, send the request again after so many seconds. O
 until you change the request or the settings.
 
 Responses without a code of their own carry the name of their status, such as `not_found` for an
-unknown address, `request_timeout` for a body that arrives too slowly, `too_many_requests` and
+unknown path, `request_timeout` for a body that arrives too slowly, `too_many_requests` and
 `service_unavailable` when pkb is busy ([limits](limits.md)), and `internal_server_error` for a bug.
 A bug's `detail` names the id under which the log has its traceback.
 
@@ -52,7 +52,7 @@ def render_page() -> str:
 
 
 def _subclasses(error: type[PkbError]) -> Iterator[type[PkbError]]:
-    """Yield those of `corpus.errors` below a class; a code that two share has the more general."""
+    """Yield the subclasses in `corpus.errors`, the more general ones last."""
     for each in error.__subclasses__():
         yield from _subclasses(each)
         if each.__module__.startswith("corpus.errors"):

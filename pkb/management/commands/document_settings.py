@@ -10,8 +10,9 @@ PAGE = BASE_DIR / "docs" / "reference" / "settings.md"
 HEAD = """\
 # Settings
 
-Environment variables, or lines of `.env`; the environment goes before the file. An empty value is
-unset. An unknown `PKB_` name or a value out of bounds stops the start with one line.
+Set these as environment variables or as lines of `.env`; the environment overrides the file. An
+empty value counts as unset. If a `PKB_` name is unknown or a value is out of bounds, pkb does not
+start and prints one line.
 `manage.py document_settings` writes this page from `pkb/env.py`.
 
 | name | value | default | what it does |
@@ -38,7 +39,7 @@ class Command(BaseCommand):
 
 
 def render_page() -> str:
-    """Return the page of all settings, in the order in which the environment is read."""
+    """Return the page of all settings, in the order of their definition."""
     settings: dict[str, Schema] = Env.model_json_schema()["properties"]
     return HEAD + "".join(_render_row(name, schema) for name, schema in settings.items())
 
@@ -49,14 +50,14 @@ def _render_row(name: str, schema: Schema) -> str:
 
 
 def _value(schema: Schema) -> str:
-    """Tell type and bounds."""
-    given = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
-    if "enum" in given:
-        return ", ".join(f"`{each}`" for each in given["enum"])
-    kind = KINDS[given.get("format", given["type"])]
-    if "maximum" in given:
-        return f"{kind}, {_bounds(given)}"
-    return f"{kind}, `{given['pattern']}`" if "pattern" in given else kind
+    """Return the type and bounds of a setting."""
+    found = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
+    if "enum" in found:
+        return ", ".join(f"`{each}`" for each in found["enum"])
+    kind = KINDS[found.get("format", found["type"])]
+    if "maximum" in found:
+        return f"{kind}, {_bounds(found)}"
+    return f"{kind}, `{found['pattern']}`" if "pattern" in found else kind
 
 
 def _bounds(schema: Schema) -> str:

@@ -17,4 +17,4 @@ class Command(BaseCommand):
             return
         check_superuser()
         users.create_superuser(chosen["username"], chosen["email"], chosen["password"])
-        self.stdout.write(f"Superuser {chosen['username']} made.")
+        self.stdout.write(f"Superuser {chosen['username']} created.")

@@ -28,9 +28,9 @@ from evaluation.reports import keep_result, print_differences, print_result, wri
 from evaluation.results import MODES, Result
 from pkb.trial_settings import settings_with
 
-# What /answer takes at most.
+# The maximum of /answer.
 MAX_K = 50
-# Wide enough for the table of what is lost where the output is no terminal.
+# Wide enough for the widest table if the output is not a terminal.
 CONSOLE_WIDTH = 130
 
 Subject = Callable[[EvaluationPlan, Report], Result]
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         foreign = _read_foreign(options)
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
-        # Both are worked out before anything runs: a slip in the second must not cost the first.
+        # Check both before anything runs: an error in the second must not waste the first run.
         first, second = settings_with(changes), settings_with({**changes, **others})
         evaluate = partial(self._evaluate, subject, options, foreign=foreign)
         result = evaluate(changes=changes, values=first)
@@ -126,7 +126,7 @@ class Command(BaseCommand):
             return subject(plan, self._report(options))
 
     def _report(self, options: dict[str, Any]) -> Report:
-        """Tell each tenth of a stage, on the error stream."""
+        """Return a function that reports each tenth of a stage on stderr."""
         if options["verbosity"] == 0:
             return ignore_progress
 
@@ -162,7 +162,7 @@ class Command(BaseCommand):
             print_differences(differences, console=self._console())
 
     def _console(self) -> Console:
-        # Django's wrapper of the stream is a file in all but its type.
+        # Django's OutputWrapper behaves like a file, but is not typed as one.
         return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
 
     def _fail_if_worse(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
@@ -174,7 +174,7 @@ class Command(BaseCommand):
 
 
 def _read_subject(options: dict[str, Any]) -> Subject:
-    """Return what is to be evaluated, ready to run under any settings."""
+    """Return a function that evaluates the data set or collection."""
     size = {"query_count": options["queries"], "seed": options["seed"]}
     if options["collection"] is None:
         read = read_dataset(options["dataset"])
@@ -183,7 +183,9 @@ def _read_subject(options: dict[str, Any]) -> Subject:
     collection = Collection.objects.get_named(options["collection"])
     accepted, stale_count = read_accepted(collection)
     drawn = sample_dataset(accepted, document_count=None, **size)
-    notes = [f"{stale_count} questions are left out: their documents changed."] * bool(stale_count)
+    notes = [f"{stale_count} questions are skipped because their documents changed."] * bool(
+        stale_count
+    )
     return lambda plan, report: evaluate_collection(
         drawn, collection, plan=plan, notes=notes, report=report
     )
@@ -199,11 +201,11 @@ def _read_foreign(options: dict[str, Any]) -> tuple[GoldQuestion, ...]:
 def _check(options: dict[str, Any]) -> None:
     for name in ("queries", "docs"):
         if options[name] is not None and options[name] < 1:
-            raise InvalidInput(f"--{name} is at least 1.")
+            raise InvalidInput(f"--{name} must be at least 1.")
     if (options["dataset"] is None) == (options["collection"] is None):
         raise InvalidInput("Name a data set folder or a --collection.")
     if options["k"] is not None and not 1 <= options["k"] <= MAX_K:
-        raise InvalidInput(f"--k is 1 to {MAX_K}.")
+        raise InvalidInput(f"--k must be 1 to {MAX_K}.")
     _read_modes(options["mode"])
 
 
@@ -211,7 +213,7 @@ def _read_modes(text: str) -> tuple[str, ...]:
     modes = tuple(mode.strip() for mode in text.split(",") if mode.strip())
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
-        raise InvalidInput(f"Unknown mode {unknown[0]!r}; there are {', '.join(MODES)}.")
+        raise InvalidInput(f"Unknown mode {unknown[0]!r}; use any of {', '.join(MODES)}.")
     return modes
 
 
@@ -233,7 +235,7 @@ def _read_baseline(path: Path | None) -> Mapping[str, Any] | None:
     except (OSError, ValueError) as exc:
         raise InvalidInput(f"--against {path}: {exc}") from exc
     if not isinstance(baseline, dict):
-        raise InvalidInput(f"--against {path}: is no JSON object.")
+        raise InvalidInput(f"--against {path}: is not a JSON object.")
     return baseline
 
 

@@ -11,7 +11,7 @@ from qa.api.mcp.transport import admit_agent
 from qa.checks import CONFIGURATION
 from qa.management.running_server import connect_server
 
-# Where who starts this is.
+# IP address of the MCP client, which starts this process.
 LOOPBACK = "127.0.0.1"
 
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     requires_system_checks = [CONFIGURATION]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from qa.api.mcp.server import build_server  # noqa: PLC0415  (the SDK takes a second)
+        from qa.api.mcp.server import build_server  # noqa: PLC0415  (the import takes a second)
 
         principal = _admit()
         running = connect_server()
@@ -36,10 +36,10 @@ class Command(BaseCommand):
 
 
 def _connect_admitted() -> httpx.Client | None:
-    """Connect for one call: a key that was revoked since the start opens nothing more.
+    """Check the key again, and connect to the server for one call.
 
     Raises:
-        ToolError: It was.
+        ToolError: The key was revoked or has expired.
     """
     try:
         _admit()
@@ -51,10 +51,10 @@ def _connect_admitted() -> httpx.Client | None:
 
 
 def _admit() -> Principal:
-    """Return on whose behalf the agent calls tools.
+    """Return the principal of the agent.
 
     Raises:
-        CommandError: A login is required, and ``PKB_API_KEY`` opens nothing.
+        CommandError: A login is required, and ``PKB_API_KEY`` is not valid.
     """
     bearer = {"authorization": f"Bearer {settings.PKB_API_KEY}"} if settings.PKB_API_KEY else {}
     try:

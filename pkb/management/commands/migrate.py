@@ -8,7 +8,7 @@ from pkb.postgres.grants import grant_to_application
 
 
 class Command(migrate.Command):
-    """Django's own, done by the tables' owner; killed at any moment, it can be run again."""
+    """Django's command, run as the owner of the tables; if it is killed, run it again."""
 
     help = f"{migrate.Command.help} Runs as the owner of the tables."
 

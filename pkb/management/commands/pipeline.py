@@ -13,7 +13,7 @@ from pkb.server_env import BASE_DIR
 
 PIPELINE = BASE_DIR / "pipelines" / "pipeline.py"
 REQUIREMENTS = "locks/requirements-pipelines.txt"
-# kfp wants other versions of some packages than the service has.
+# kfp needs other versions of some packages than pkb.
 OWN_PYTHON = BASE_DIR / ".venv-pipelines" / "bin" / "python"
 
 
@@ -55,7 +55,7 @@ def _python_with_kfp() -> str:
     if OWN_PYTHON.is_file():
         return str(OWN_PYTHON)
     raise CommandError(
-        f"kfp is missing. Install {REQUIREMENTS} beside the service: python -m venv "
+        f"kfp is missing. Install {REQUIREMENTS} in its own environment: python -m venv "
         f".venv-pipelines && .venv-pipelines/bin/pip install -r {REQUIREMENTS}",
         returncode=2,
     )
@@ -64,7 +64,7 @@ def _python_with_kfp() -> str:
 def _run_arguments(options: dict[str, Any]) -> list[str]:
     path: Path | None = options["path"]
     if path is None or not path.exists():
-        wanted = f"No such file: {path}" if path else "Name a folder, or give --compile-only."
+        wanted = f"No such file: {path}" if path else "Name a folder, or use --compile-only."
         raise CommandError(wanted, returncode=2)
     arguments = ["run", "--path", str(path.resolve())]
     arguments += ["--root", str(settings.DATA_DIR / "pipelines")]
@@ -74,7 +74,7 @@ def _run_arguments(options: dict[str, Any]) -> list[str]:
 
 
 def _call(python: str, arguments: list[str]) -> None:
-    """Run the pipeline's file, whose steps call this very ``manage.py`` with this very Python."""
+    """Run the pipeline file; its steps use this ``manage.py`` and Python."""
     manage = shlex.join([sys.executable, str(settings.PKB_MANAGE)])
     done = subprocess.run(  # noqa: S603  (our own file)
         [python, str(PIPELINE), *arguments],

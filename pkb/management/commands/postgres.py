@@ -1,4 +1,4 @@
-"""`manage.py postgres`: start, stop, look at or upgrade the embedded Postgres."""
+"""Command to start, stop, show or upgrade the embedded PostgreSQL."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -14,11 +14,11 @@ from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
 from pkb.postgres.upgrade import OldCluster
 from pkb.postgres.versions import cluster_version, installed_major, installed_version
 
-EXTERNAL = "an external database is configured; nothing of the embedded Postgres runs"
+EXTERNAL = "an external database is configured; the embedded Postgres does not run"
 
 
 def running_version(server: EmbeddedPostgres) -> str:
-    """Return the version of the server that is up, such as 18.6."""
+    """Return the version of the running server, such as 18.6."""
     at = server.address
     with psycopg.connect(
         host=at["HOST"], port=at["PORT"], user=SUPERUSER, dbname="postgres"
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         "Start, stop, show or upgrade the embedded PostgreSQL. Exit status of `status`: 0 if "
         "it runs, 1 if not."
     )
-    # The checks need the database, which is what this command is there to start.
+    # The checks need the database, which this command starts.
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -67,8 +67,8 @@ class Command(BaseCommand):
         running = running_version(server) if is_up else ""
         if running and not installed_version().startswith(f"{running}."):
             self.stdout.write(
-                f"It is Postgres {running}; {installed_version()} is installed, and runs when it is"
-                " started again."
+                f"Postgres {running} runs; {installed_version()} is installed and runs after a"
+                " restart."
             )
         if action == "status" and not is_up:
             raise SystemExit(1)
@@ -77,16 +77,16 @@ class Command(BaseCommand):
         written = cluster_version(state_dir / "data")
         if written is None or written >= installed_major():
             EmbeddedPostgres(state_dir).start()
-            self.stdout.write(f"Nothing to do: {state_dir} is of Postgres {installed_major()}.")
+            self.stdout.write(f"Nothing to do: {state_dir} has Postgres {installed_major()}.")
             return
         upgraded = OldCluster(state_dir).upgrade(programs)
         self.stdout.write(
-            f"Postgres {installed_version()} has taken over from {written}, with all"
+            f"Upgraded Postgres {written} to {installed_version()}, with all"
             f" {upgraded.row_count} rows of {upgraded.table_count} tables."
         )
         call_command("migrate", verbosity=0)
         try:
             call_command("verify", stdout=self.stdout)
         except SystemExit as error:
-            raise CommandError(f"The old cluster is as it was: {upgraded.old}") from error
-        self.stdout.write(f"The old cluster is kept; remove it by: rm -r {upgraded.old}")
+            raise CommandError(f"The old cluster is unchanged: {upgraded.old}") from error
+        self.stdout.write(f"To delete the old cluster, run: rm -r {upgraded.old}")

@@ -31,20 +31,20 @@ class Command(BaseCommand):
             )
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
-        self._tell(restored.manifest)
+        self._report(restored.manifest)
         self._embed_missing(restored)
 
     def _ask(self, brought: str) -> bool:
         if not sys.stdin.isatty():
             return False
         self.stdout.write(
-            f"It brings {brought}: by these whoever made it could get in. Restore it? [y/N] ",
+            f"It contains {brought}. Restore it only if you trust its author. Continue? [y/N] ",
             ending="",
         )
         self.stdout.flush()
         return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
-    def _tell(self, manifest: Manifest) -> None:
+    def _report(self, manifest: Manifest) -> None:
         rows = manifest.rows
         self.stdout.write(
             f"Restored {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
@@ -52,21 +52,21 @@ class Command(BaseCommand):
         )
         hours = (timezone.now() - manifest.made_at).total_seconds() / 3_600
         self.stdout.write(
-            f"As of {manifest.made_at:%Y-%m-%d %H:%M} UTC, {hours:.1f} hours ago: what was deleted"
-            " since then is here again, and is to be deleted again (docs/guides/delete.md)."
+            f"Data of {manifest.made_at:%Y-%m-%d %H:%M} UTC, {hours:.1f} hours ago. Delete again"
+            " what was deleted since then (docs/guides/delete.md)."
         )
         if rows.get("auth_user") and not manifest.secrets:
-            self.stdout.write("Users have no password: manage.py changepassword NAME.")
+            self.stdout.write("Users have no password. Set one: manage.py changepassword NAME.")
 
     def _embed_missing(self, restored: Restored) -> None:
-        """Embed what came without vectors; a worker goes on where this is ended."""
+        """Embed documents without vectors; a worker continues if this is interrupted."""
         if restored.jobs:
             total = sum(job.total for job in restored.jobs)
             self.stdout.write(
-                f"Embedding {total} documents; ended half-way, `manage.py worker` goes on."
+                f"Embedding {total} documents. If interrupted, `manage.py worker` continues."
             )
         for job in restored.jobs:
             run_job_slice(job.pk)
         lacking = Document.objects.exclude(status=Document.Status.COMPLETED).count()
         if restored.jobs and lacking:
-            raise CommandError(f"{lacking} documents have no vectors yet: manage.py worker.")
+            raise CommandError(f"{lacking} documents have no vectors yet. Run manage.py worker.")

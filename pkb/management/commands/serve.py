@@ -19,19 +19,18 @@ from pkb.postgres.versions import require_same_version
 from qa.checks import CONFIGURATION
 from qa.management.running_server import note_address
 
-# Connections at once, those that are idle or half-sent among them; and those that wait for one.
-# The gate refuses what is too much (docs/decisions/0027): it must hear of it first.
+# Maximum open connections, including idle ones, and the listen backlog. Admission control rejects
+# excess requests (docs/decisions/0027), so the server must accept them.
 CONNECTIONS = 4_096
 BACKLOG = 2_048
-# Milliseconds for a request's headers; a connection that asks nothing for so long ends, too.
+# Milliseconds to receive the headers of a request; also the timeout of idle connections.
 HEADER_TIMEOUT_MS = 10_000
-# A connection, and its body on disk.
+# A socket, and a temporary file for the body.
 DESCRIPTORS_PER_CONNECTION = 2
 OTHER_DESCRIPTORS = 512
-# How glibc's malloc keeps what was freed (docs/decisions/0014). A request has a thread of its own,
-# comes to any of its arenas, eight a core, and each keeps room for the greatest request that it has
-# had: 115 MB in 16 after 500 requests. And it gives back the less, the greater the pieces were that
-# it gave back before, unless it is told how many bytes may stay: its own first value.
+# Settings of glibc's malloc (docs/decisions/0014). By default there are eight arenas per core, and
+# each keeps the memory of its largest request: 115 MB in 16 arenas after 500 requests. The trim
+# threshold grows with freed blocks unless it is set: use its initial value.
 ALLOCATION = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
 
 
@@ -48,19 +47,19 @@ class Command(BaseCommand):
             require_same_version(settings.PKB_POSTGRES_DIR / "data")
         _check_port_is_free(options["host"], options["port"])
         exposure = replace(settings.EXPOSURE, bind=options["host"])
-        if exposure != settings.EXPOSURE:  # the checks told of that one
+        if exposure != settings.EXPOSURE:  # the system checks covered that one
             self._check(exposure)
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
         self._join_installation()
-        # It is not listening yet, and has the log to itself from here on.
+        # Print this before the server starts, while nothing else writes to the terminal.
         address = f"http://{options['host']}:{options['port']}"
         note_address(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
         if exposure.requires_login(settings.PKB_AUTH):
             print_setup_link(self.stdout, address=address)
         self.stdout.flush()
-        os.execve(  # noqa: S606  (no shell: the arguments go as they are)
+        os.execve(  # noqa: S606  (no shell)
             sys.executable,
             [
                 sys.executable, "-m", "granian", "--interface", "asginl", "--workers", "1",
@@ -69,7 +68,7 @@ class Command(BaseCommand):
                 "--http1-header-read-timeout", str(HEADER_TIMEOUT_MS),
                 "--no-ws", "--respawn-failed-workers", "pkb.asgi:application",
             ],
-            # Links of what is served begin with its address.
+            # Links in responses use the actual host and port.
             {
                 **ALLOCATION, **os.environ,
                 "APP_HOST": options["host"], "APP_PORT": str(options["port"]),
@@ -77,20 +76,20 @@ class Command(BaseCommand):
         )  # fmt: skip
 
     def _join_installation(self) -> None:
-        """Tell what of this process does not fit the others of its database."""
+        """Warn if the key or files of this process differ from others on the same database."""
         try:
             if not Installation.objects.register_key():
                 self.stderr.write(self.style.WARNING(KEY_CHANGED))
             if not Installation.objects.claim_files():
                 self.stderr.write(self.style.WARNING(FILES_ON_OTHER_HOST))
         except DatabaseError:
-            return  # of one that is away or not migrated /ready tells
+            return  # /ready reports an unavailable or unmigrated database
 
     def _check(self, exposure: Exposure) -> None:
-        """Tell what is wrong with serving there.
+        """Print warnings about the exposure.
 
         Raises:
-            CommandError: It must not be.
+            CommandError: The exposure is not allowed.
         """
         for message in check_exposure(exposure):
             if message.level >= ERROR:
@@ -99,10 +98,10 @@ class Command(BaseCommand):
 
 
 def _check_port_is_free(host: str, port: int) -> None:
-    """Refuse an address that another server has: Granian would share it, a request to each.
+    """Reject a port that is in use: Granian would share it with the other server.
 
     Raises:
-        CommandError: The address is taken, is not this machine's, or may not be listened on.
+        CommandError: The port is in use or forbidden, or the host is not this machine.
     """
     try:
         for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
@@ -115,7 +114,7 @@ def _check_port_is_free(host: str, port: int) -> None:
 
 
 def _raise_file_limit() -> int:
-    """Let the server open as many files as it may; returns the connections that it can hold."""
+    """Raise the limit of open files, and return the number of connections that it allows."""
     wanted = CONNECTIONS * DESCRIPTORS_PER_CONNECTION + OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
@@ -125,8 +124,8 @@ def _raise_file_limit() -> int:
 
 
 def _start_worker() -> None:
-    """Keep a worker beside this process, which is about to become the server's."""
-    # One thread: answers come first.
+    """Start the worker supervisor; this process becomes the server later."""
+    # One thread, so that answers have priority.
     threads = {"OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"}
     subprocess.Popen(  # noqa: S603  (our own command)
         [

@@ -16,7 +16,7 @@ from corpus.models import Collection
 from evaluation.invariants import INVARIANTS as OF_EVALUATION
 from qa.invariants import INVARIANTS as OF_ANSWERS
 
-# A run that takes no longer says nothing of how far it is, a longer one so often.
+# Interval of progress messages.
 PROGRESS_S = 5.0
 INVARIANTS = Invariants(
     tables={**OF_ANSWERS.tables, **OF_EVALUATION.tables},
@@ -87,19 +87,21 @@ class Command(BaseCommand):
 
 
 class _Progress:
-    """Says on stderr how many chunks are checked."""
+    """Prints the number of checked chunks on stderr."""
 
     def __init__(self, command: BaseCommand) -> None:
         self._command = command
-        self._told_at = monotonic()
+        self._printed_at = monotonic()
         self._chunk_count = 0
 
     def add(self, step: Step) -> None:
         self._chunk_count += step.chunk_count
-        if monotonic() - self._told_at > PROGRESS_S:
-            self._told_at = monotonic()
+        if monotonic() - self._printed_at > PROGRESS_S:
+            self._printed_at = monotonic()
             what = (
-                f"{self._chunk_count:,} chunks" if step.checkpoint else "all chunks; now the rest"
+                f"{self._chunk_count:,} chunks"
+                if step.checkpoint
+                else "all chunks; other data follows"
             )
             self._command.stderr.write(f"checked {what}")
 

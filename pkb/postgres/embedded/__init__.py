@@ -1,1 +1,1 @@
-"""Django's database engine for the embedded Postgres: started by whoever connects first."""
+"""Database engine for the embedded Postgres, which the first connection starts."""

@@ -16,10 +16,10 @@ RECHECK_AFTER_S = 1.0
 
 
 class ServerSupervisor:
-    """Starts a server again that somebody has stopped or killed.
+    """Restarts the server if it was stopped or killed.
 
-    For a second after it answered the server is trusted: to ask forks a process of whoever asks,
-    and every request would (docs/decisions/0014).
+    The server is not checked again within a second: a check forks a backend, too expensive for each
+    request (docs/decisions/0014).
     """
 
     def __init__(self, server: EmbeddedPostgres) -> None:
@@ -30,7 +30,7 @@ class ServerSupervisor:
         """Start the server if it no longer runs.
 
         Raises:
-            PostgresDidNotStart: with the reason, and the end of the server's log.
+            PostgresDidNotStart: The message has the reason and the end of the server log.
         """
         if time.monotonic() - self._answered_at > RECHECK_AFTER_S:
             self._server.start()
@@ -42,7 +42,7 @@ DATABASE_NAME = "pkb"
 
 @cache
 def _server(state_dir: Path) -> EmbeddedPostgres:
-    """The server of this process, started, with the database in it."""
+    """Return the running server, with its database."""
     server = EmbeddedPostgres(state_dir)
     server.start()
     server.ensure_database(DATABASE_NAME)
@@ -55,7 +55,7 @@ def _supervisor(state_dir: Path) -> ServerSupervisor:
 
 
 class DatabaseClient(client.DatabaseClient):
-    """``manage.py dbshell``: knows the server's address once that is started."""
+    """Starts the server for ``manage.py dbshell``."""
 
     def runshell(self, parameters: Iterable[str]) -> None:
         self.connection.get_connection_params()
@@ -63,7 +63,7 @@ class DatabaseClient(client.DatabaseClient):
 
 
 class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):
-    """Starts the server before a connection is made, should nobody have done so."""
+    """Starts the server if necessary before it connects."""
 
     client_class = DatabaseClient
 

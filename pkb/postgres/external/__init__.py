@@ -1,1 +1,1 @@
-"""Django's database engine for a Postgres that a setting names."""
+"""Database engine for an external Postgres."""

@@ -1,4 +1,4 @@
-"""The engine ``pkb.postgres.external``: Django's, which tells the server who acts."""
+"""Database engine ``pkb.postgres.external``: Django's, with the principal of each statement."""
 
 from django.db.backends.postgresql import base
 
@@ -6,4 +6,4 @@ from pkb.postgres.principal import PrincipalMixin
 
 
 class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):
-    """A connection on which policies of rows know for whom a statement is."""
+    """A connection that sends the current principal to the server."""
