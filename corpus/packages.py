@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from django.core.exceptions import ImproperlyConfigured
 
 EVALUATION = "requirements-evaluation.txt"
-LOCAL_LM = "requirements-local-lm.txt"
 
 
 def check_packages(*modules: str, requirements: str) -> None:

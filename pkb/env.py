@@ -95,7 +95,7 @@ class Env(ServerEnv):
 
     pkb_lm: str = Field(
         default="",
-        description="language model: `openai/...`, `ollama_chat/...` or `local:<GGUF file>`",
+        description="language model: `openai/...` or `ollama_chat/...`",
     )
     pkb_lm_api_base: str = Field(
         default="", description="server of the language model; unset: the provider's own"
@@ -119,11 +119,11 @@ class Env(ServerEnv):
         le=8_192,
         description="maximum length of a language model's answer, in tokens",
     )
-    pkb_lm_local_passage_tokens: int = Field(
-        default=1_000,
+    pkb_lm_passage_tokens: int = Field(
+        default=7_000,
         ge=100,
         le=100_000,
-        description="approximate maximum of passages for a `local:` model, in tokens",
+        description="tokens of passages that a language model gets, about; 1000 for a slow one",
     )
     pkb_lm_program: str = Field(
         default="",

@@ -164,10 +164,9 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
                 "timeout_s": env.pkb_lm_timeout_s,
                 "pause_s": env.pkb_lm_pause_s,
                 "max_tokens": env.pkb_lm_max_tokens,
-                "local_passage_tokens": env.pkb_lm_local_passage_tokens,
+                "passage_tokens": env.pkb_lm_passage_tokens,
                 "program": env.pkb_lm_program,
                 "programs": programs_dir,
-                "threads": env.pkb_model_threads,
             },
         }
     return found

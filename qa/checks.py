@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.embedders import embedders
 from corpus.errors import InvalidInput
 from corpus.rules.rule_file import read_rules
-from qa.answerers.model_uri import LOCAL, check_remote, find_model_file
+from qa.answerers.model_uri import check_remote
 from qa.answerers.program_files import find_program
 from qa.context import LANGUAGE_MODEL
 from qa.grounding.confidence import read_calibration
@@ -55,9 +55,7 @@ def _check_language_model() -> Iterator[CheckMessage]:
     options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
     model = options.get("model", "")
     try:
-        if model.startswith(LOCAL):
-            find_model_file(model)
-        elif model:
+        if model:
             check_remote(model, api_base=options["api_base"], api_key=options["api_key"])
         if options.get("program"):
             find_program(options["program"], folder=options["programs"])

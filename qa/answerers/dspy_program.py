@@ -13,8 +13,7 @@ import dspy
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, CheckProgram
 from qa.answerers.circuit_breaker import CircuitBreaker
-from qa.answerers.local_engine import CONTEXT_TOKENS, LocalEngine, ModelFile
-from qa.answerers.model_uri import LOCAL, check_remote, find_model_file
+from qa.answerers.model_uri import check_remote
 from qa.answerers.program_files import find_program
 from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
@@ -30,8 +29,8 @@ from qa.concurrency import cancellation
 from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 
-# Of the passages that a server is given, about: three times what the twelve found ones have.
-REMOTE_PASSAGE_TOKENS = 7_000
+# With fewer, the neighbors of the first passages would leave no room for the others.
+NEIGHBORS_FROM_TOKENS = 4_000
 # OpenAI's reasoning models spend tokens on thinking first; DSPy refuses them less than this.
 REASONING_MAX_TOKENS = 16_000
 # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
@@ -56,7 +55,9 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
 
 
 class LMAnswerer:
-    """An answerer backed by a language model, remote or in this process; safe to share."""
+    """An answerer backed by a language model behind a server; safe to share."""
+
+    is_loaded = True
 
     def __init__(
         self,
@@ -69,15 +70,12 @@ class LMAnswerer:
         max_tokens: int = 400,
         program: str = "",
         programs: Path = Path("programs"),
-        threads: int = 0,
-        context_tokens: int = CONTEXT_TOKENS,
-        local_passage_tokens: int = 1_000,
+        passage_tokens: int = 7_000,
     ) -> None:
-        """Prepare the model without loading or reaching it.
+        """Prepare the model without reaching it.
 
         Args:
-            model: ``openai/NAME`` (any server with that protocol), ``ollama_chat/NAME`` or
-                ``local:FILE.gguf``.
+            model: ``openai/NAME`` (any server with that protocol) or ``ollama_chat/NAME``.
             api_base: The server's root; unset, the usual one of OpenAI or of a local Ollama.
             api_key: For the server.
             timeout_s: For the whole answer, second tries included.
@@ -85,28 +83,20 @@ class LMAnswerer:
             max_tokens: Of one output.
             program: A compiled program: ``NAME``, ``NAME@VERSION`` or ``/PATH/FILE.json``.
             programs: The folder of those that have names.
-            threads: Of a local model; 0 is one a core but one.
-            context_tokens: Of a local model.
-            local_passage_tokens: Of the passages that a local model is given, about.
+            passage_tokens: Of the passages that the model is given, about.
 
         Raises:
-            ImproperlyConfigured: No such model file, program, or kind of model; no key.
+            ImproperlyConfigured: No such program or kind of model; no key.
         """
-        if model.startswith(LOCAL):
-            path = find_model_file(model)
-            self.name = f"{LOCAL}{path.name}"
-            self._engine: Any = LocalEngine(ModelFile(path, threads, context_tokens))
-        else:
-            check_remote(model, api_base=api_base, api_key=api_key)
-            self.name = model
-            self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
+        check_remote(model, api_base=api_base, api_key=api_key)
+        self.name = model
+        self._engine = RemoteEngine(model, api_base=api_base, api_key=api_key)
         self._program = AnswerProgram(find_program(program, folder=programs) if program else None)
         self._timeout_s = timeout_s
         self._circuit = CircuitBreaker(pause_s)  # the same for all keys and programs
         self._max_tokens = max_tokens
-        # A server reads a prompt in a moment, this machine in a minute.
-        self.reads_neighbors = not model.startswith(LOCAL)
-        self._most_tokens = REMOTE_PASSAGE_TOKENS if self.reads_neighbors else local_passage_tokens
+        self.reads_neighbors = passage_tokens >= NEIGHBORS_FROM_TOKENS
+        self._passage_tokens = passage_tokens
         self._is_constrained = self._is_streamed = True
 
     @property
@@ -114,23 +104,8 @@ class LMAnswerer:
         """Whether the model takes a schema, as far as is known by now."""
         return self._is_constrained
 
-    @property
-    def is_loaded(self) -> bool:
-        return bool(self._engine.is_loaded)
-
     def load(self) -> None:
-        """Bring a local model into memory; nothing to do for a remote one.
-
-        Raises:
-            BackendError: The file cannot be loaded.
-        """
-        failure = None
-        try:
-            self._engine.load()
-        except dspy.lm15.ConfigurationError:
-            failure = BackendError(f"The language model {self.name} cannot be loaded.")
-        if failure:
-            raise failure
+        """Do nothing: the server has the model."""
 
     def answer(
         self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
@@ -216,9 +191,7 @@ class LMAnswerer:
         return other
 
     def with_key(self, api_key: str) -> "LMAnswerer":
-        """Return an answerer of the same model by this key; a local model needs none."""
-        if not isinstance(self._engine, RemoteEngine):
-            return self
+        """Return an answerer of the same model by this key."""
         keyed = copy(self)
         keyed._engine = self._engine.with_key(api_key)
         return keyed
@@ -251,7 +224,7 @@ class LMAnswerer:
         return clean_phrasings(found, question=question, count=count)
 
     def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
-        given = number_passages(passages, most_tokens=self._most_tokens)
+        given = number_passages(passages, most_tokens=self._passage_tokens)
 
         def stream_reply(reply: str) -> None:
             verdict, rows = read_unfinished(reply)
@@ -271,7 +244,7 @@ class LMAnswerer:
         )
 
     def _tokens(self, tracker: Any) -> tuple[int, int]:
-        used = tracker.get_total_tokens().get(self._lm_name, {})
+        used = tracker.get_total_tokens().get(self.name, {})
         return used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
 
     def _predict(self, question: str, given: NumberedPassages, on_text: OnText) -> tuple[Any, int]:
@@ -304,17 +277,13 @@ class LMAnswerer:
         """Make the LM of one answer: it is light, and carries the answer's own deadline."""
         return self._lm_of(self._engine.until(deadline, on_text=on_text))
 
-    @property
-    def _lm_name(self) -> str:
-        return self.name.replace(":", "/", 1) if self.name.startswith(LOCAL) else self.name
-
     def _lm_of(self, engine: Any) -> Any:
         # No retries of DSPy's: it sleeps as long as the server's Retry-After says, unbounded.
         fixed = {"engine": engine, "cache": False, "num_retries": 0}
         try:
-            return dspy.LM(self._lm_name, temperature=0.0, max_tokens=self._max_tokens, **fixed)
+            return dspy.LM(self.name, temperature=0.0, max_tokens=self._max_tokens, **fixed)
         except dspy.LMConfigurationError:
-            return dspy.LM(self._lm_name, max_tokens=REASONING_MAX_TOKENS, **fixed)
+            return dspy.LM(self.name, max_tokens=REASONING_MAX_TOKENS, **fixed)
 
     @contextmanager
     def _asking(self) -> Iterator[None]:

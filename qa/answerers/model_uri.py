@@ -1,27 +1,9 @@
 """Which language model ``PKB_LM`` names, told without loading DSPy."""
 
-from pathlib import Path
-
 from django.core.exceptions import ImproperlyConfigured
 
-from corpus.packages import LOCAL_LM, check_packages
-
-LOCAL = "local:"
 # The prefix of PKB_LM -> the server's dialect. ``ollama_chat`` is litellm's name for Ollama.
 DIALECTS = {"openai": "openai", "ollama_chat": "ollama"}
-
-
-def find_model_file(model: str) -> Path:
-    """Return the file that ``local:FILE.gguf`` names.
-
-    Raises:
-        ImproperlyConfigured: There is none, or the package that runs it is missing.
-    """
-    path = Path(model.removeprefix(LOCAL)).expanduser()
-    if not path.is_file():
-        raise ImproperlyConfigured(f"PKB_LM: there is no file {path}.")
-    check_packages("xllamacpp", requirements=LOCAL_LM)
-    return path.resolve()
 
 
 def check_remote(model: str, *, api_base: str, api_key: str) -> None:
@@ -33,7 +15,7 @@ def check_remote(model: str, *, api_base: str, api_key: str) -> None:
     prefix, _, name = model.partition("/")
     if prefix not in DIALECTS or not name:
         kinds = ", ".join(f"{kind}/..." for kind in DIALECTS)
-        raise ImproperlyConfigured(f"PKB_LM: {model!r} is none of {kinds}, local:<GGUF file>.")
+        raise ImproperlyConfigured(f"PKB_LM: {model!r} is none of {kinds}.")
     if api_base and not api_base.startswith(("http://", "https://")):
         raise ImproperlyConfigured("PKB_LM_API_BASE must begin with http:// or https://.")
     if prefix == "openai" and not (api_base or api_key):

@@ -27,8 +27,6 @@ FIRST_FAILURE = 400
 class RemoteEngine:
     """One server and model; ``until`` gives it the deadline of one answer."""
 
-    is_loaded = True  # nothing to load here
-
     def __init__(self, model: str, *, api_base: str = "", api_key: str = "") -> None:
         """``model`` is ``openai/...`` or ``ollama_chat/...``; ``api_base`` is the server's root."""
         prefix, _, self._model = model.partition("/")

@@ -351,12 +351,13 @@ def test_prompt_too_long_is_halved_until_it_fits() -> None:
     assert draft.note == "read 1 of 6 passages, the context is full"
 
 
-def test_a_server_is_given_all_passages() -> None:
+@pytest.mark.parametrize(("tokens", "is_whole"), [(7_000, True), (100, False)])
+def test_a_model_is_given_the_first_passages_up_to_a_length(tokens: int, is_whole: bool) -> None:
     with chat_server(GOOD) as server:
-        openai(server, local_passage_tokens=100).answer(
-            QUERY, [PASSAGES[0], *[passage("Towers are tall. " * 60)] * 5]
-        )
-    assert "S6.60 " in server.calls[0].prompt
+        answerer = openai(server, passage_tokens=tokens)
+        answerer.answer(QUERY, [PASSAGES[0], *[passage("Towers are tall. " * 60)] * 5])
+    assert ("S6.60 " in server.calls[0].prompt) is is_whole
+    assert answerer.reads_neighbors is is_whole
 
 
 def test_prompt_too_long_with_one_passage_is_a_backend_error() -> None:
@@ -451,8 +452,7 @@ def test_file_that_is_no_program_is_a_wrong_configuration(content: str, programs
         ({"model": "mystery/model", "api_key": KEY}, "none of openai"),
         ({"model": "openai/m"}, "PKB_LM_API_KEY"),
         ({"model": "openai/m", "api_base": "localhost:8000"}, "http"),
-        ({"model": "local:/no/such/file.gguf"}, "no file"),
-        ({"model": "local:"}, "no file"),
+        ({"model": "local:/a/file.gguf"}, "is none of openai/..., ollama_chat/...."),
     ],
 )
 def test_wrong_model_is_a_wrong_configuration(options: dict[str, Any], reason: str) -> None:

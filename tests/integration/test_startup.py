@@ -135,10 +135,10 @@ def test_commands_that_answer_do_not_start_with_what_would_fail(
     tmp_path: Path, command: list[str]
 ) -> None:
     missing = str(tmp_path / "none.json")
-    done = run("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:/nowhere.gguf")
+    done = run("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:model")
     assert done.returncode == 1
     assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in done.stderr
-    assert "(qa.E003) PKB_LM: there is no file /nowhere.gguf." in done.stderr
+    assert "(qa.E003) PKB_LM: 'local:model' is none of openai/..., ollama_chat/...." in done.stderr
 
 
 def test_serve_refuses_an_address_that_another_server_has() -> None:

@@ -80,8 +80,8 @@ def test_unknown_models_are_named(settings: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"model": "local:/nowhere/model.gguf"}, "PKB_LM: there is no file /nowhere/model.gguf."),
-        ({"model": "azure/m"}, "PKB_LM: 'azure/m' is none of openai/..., ollama_chat/..., "),
+        ({"model": "local:/a/model.gguf"}, "PKB_LM: 'local:/a/model.gguf' is none of openai/..., "),
+        ({"model": "azure/m"}, "PKB_LM: 'azure/m' is none of openai/..., ollama_chat/...."),
         ({"model": "openai/m"}, "PKB_LM_API_KEY or PKB_LM_API_BASE is needed"),
         ({"model": "openai/m", "api_base": "localhost"}, "PKB_LM_API_BASE must begin with"),
         ({"model": "ollama_chat/m", "program": "mine"}, "PKB_LM_PROGRAM: there is no program"),

@@ -50,7 +50,7 @@ def test_each_locked_package_has_a_hash_and_none_a_host(file: Path) -> None:
 
 def test_what_shares_an_environment_agrees_on_versions() -> None:
     service = pins_of(lock_of(ROOT / "requirements.txt"))
-    for name in ("evaluation", "local-lm", "dev"):
+    for name in ("evaluation", "dev"):
         beside = pins_of(lock_of(ROOT / f"requirements-{name}.txt"))
         assert {name: beside[name] for name in service.keys() & beside.keys()}.items() <= (
             service.items()

@@ -2,14 +2,12 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from corpus.packages import check_packages
-from tests.unit.test_checks import configure_lm, found
 
 DATASET = Path(__file__).parents[2] / "data" / "evaluation"
 
@@ -39,16 +37,3 @@ def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImproperlyConfigured, match=r"^Missing: optuna and sklearn; .*/b\.txt$"):
         check_packages("optuna", "json", "sklearn", requirements="b.txt")
-
-
-def test_a_local_model_wants_its_runtime_before_the_start(
-    monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
-) -> None:
-    model = tmp_path / "model.gguf"
-    model.touch()
-    configure_lm(settings, model=f"local:{model}")
-    assert found() == []
-    monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    ((code, message),) = found()
-    assert code == "qa.E003"
-    assert message == "Missing: xllamacpp; pip install -r locks/requirements-local-lm.txt"

@@ -1,0 +1,68 @@
+"""A real language model behind llama.cpp's server: SmolLM2 with 135 million weights.
+
+It proves the way from question to draft, not the answers: it is too small for those.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dspy
+import pytest
+
+from qa.answerers.answer_program import AnswerProgram
+from qa.answerers.dspy_program import LMAnswerer
+from tests.contracts.answerers import AnswererContract
+from tests.contracts.chat_server import PASSAGES, QUERY, statement
+from tests.ports import free_port
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 240.0
+# Without one, so small a model repeats itself until it is cut off.
+EXAMPLE = {
+    "passages": (
+        "S1\nS1.1 The bridge is 20 metres long and was built in Rome.\n\n"
+        "S2\nS2.1 A cat sleeps all day."
+    ),
+    "question": "How long is the bridge?",
+    "verdict": "",
+    "statements": [statement("The bridge is 20 metres long.", "S1.1")],
+}
+
+
+@pytest.fixture(scope="module")
+def served(gguf: Path) -> Iterator[LMAnswerer]:
+    port = free_port()
+    command = [sys.executable, "-m", "tests.contracts.llama_server", str(gguf), str(port)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout
+        assert str(port) in process.stdout.readline().decode()
+        answerer = LMAnswerer(
+            "openai/smollm2",
+            api_base=f"http://127.0.0.1:{port}/v1",
+            api_key="none",
+            max_tokens=300,
+            timeout_s=PATIENCE_S,
+        )
+        program = AnswerProgram()
+        program.predict.demos = [dspy.Example(**EXAMPLE)]
+        yield answerer.with_program(program)
+        process.kill()
+
+
+class TestLlamaServer(AnswererContract):
+    @pytest.fixture
+    def answerer(self, served: LMAnswerer) -> LMAnswerer:
+        return served
+
+
+def test_a_small_model_points_at_what_it_was_given(served: LMAnswerer) -> None:
+    draft = served.answer(QUERY, PASSAGES)
+    assert served.is_constrained
+    texts = {passage.text for passage in PASSAGES}
+    assert {quote.passage.text for each in draft.statements for quote in each.quotes} <= texts
+    assert draft.prompt_tokens > 0
