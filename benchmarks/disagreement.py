@@ -130,7 +130,7 @@ def _answerable(dataset: DataSet) -> list[GoldQuestion]:
 
 
 def _index(dataset: DataSet) -> Collection:
-    """A collection of its own for a data set, all of its documents of one day."""
+    """Return a collection of its own for a data set, all of its documents of one day."""
     named = replace(dataset, name=f"disagreement-{dataset.name}")
     found = index_dataset(named, fresh=False, progress=lambda done, total: None).collection
     # Of a run that was broken off.
@@ -272,7 +272,7 @@ def _summarize(seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def share(found: Sequence[bool]) -> dict[str, Any]:
-    """The share of those that are so, with its 95 % Wilson interval."""
+    """Return the share of those that are so, with its 95 % Wilson interval."""
     count, n, z = sum(found), len(found), 1.96
     if not n:
         return {"n": 0}

@@ -57,7 +57,7 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _make_texts(count: int) -> list[str]:
-    """Every word is one token, so the length is exact."""
+    """Return every word is one token, so the length is exact."""
     source = random.Random(7)  # noqa: S311  (no secret)
     return [" ".join(source.choices(WORDS, k=TOKENS)) for _ in range(count)]
 

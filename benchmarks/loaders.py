@@ -93,7 +93,7 @@ def measure(folder: Path, entry: dict[str, Any]) -> Outcome:
 
 
 def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
-    """The text that should be found, in pieces; none where the manifest states none."""
+    """Return the text that should be found, in pieces; none where the manifest states none."""
     if "must_contain" in entry:
         return list(entry["must_contain"])
     if "expected_text" in entry:
@@ -103,7 +103,7 @@ def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
 
 
 def decoded_as_stated(folder: Path, entry: dict[str, Any]) -> bool | None:
-    """Whether a text in an old encoding was decoded by it; None where none is stated."""
+    """Return whether a text in an old encoding was decoded by it; None where none is stated."""
     content = (folder / entry["path"]).read_bytes()
     try:
         expected: str = content.decode(entry.get("expected_encoding", ""))
@@ -173,7 +173,7 @@ def report(outcomes: list[Outcome], *, verbose: bool) -> None:
 
 
 def targets_met(outcomes: list[Outcome]) -> bool:
-    """The targets of the issue: loaded, recall by format, no crash, hostile files in time."""
+    """Return the targets of the issue: loaded, recall by format, no crash, hostile files in time."""
     normal = [o for o in outcomes if o.kind == "normal" and o.result != "unsupported"]
     loaded = sum(outcome.result == "loaded" for outcome in normal) / max(len(normal), 1)
     recalls: dict[str, list[float]] = defaultdict(list)

@@ -88,7 +88,7 @@ def read_with_striprtf(file: Path) -> str:
 
 
 def row(files: list[Path], reader: Reader, expected: Path) -> str:
-    """The figures of one reader over the files of one format."""
+    """Return the figures of one reader over the files of one format."""
     figures: dict[str, list[float]] = defaultdict(list)
     failed = 0
     for file in files:

@@ -98,7 +98,7 @@ def print_handbook(page: Page) -> None:
 
 
 def photograph_page(page: Page, folder: Path, look: str) -> None:
-    """A page of the handbook with a quote marked."""
+    """Return a page of the handbook with a quote marked."""
     page.goto("/ui/library?type=application/pdf")
     url = page.locator("#documents tr", has_text=HANDBOOK).locator("a.name").get_attribute("href")
     text = page.request.get(f"{str(url).removeprefix('/ui')}/text").json()["text"]

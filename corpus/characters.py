@@ -76,7 +76,7 @@ def widen_to_characters(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _are_joined(text: str, at: int) -> bool:
-    """Tell whether what stands before and behind ``at`` is seen as one character."""
+    """Return whether what stands before and behind ``at`` is seen as one character."""
     if not 0 < at < len(text):
         return False
     before, behind = text[at - 1], text[at]
@@ -92,7 +92,7 @@ MAX_DEPTH = 32
 
 
 def is_storable(value: Any, *, depth: int = MAX_DEPTH) -> bool:
-    """Tell whether a JSON value, or a text, can be stored."""
+    """Return whether a JSON value, or a text, can be stored."""
     if isinstance(value, str):
         return UNSTORABLE.search(value) is None
     if isinstance(value, float):

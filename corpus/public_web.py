@@ -61,12 +61,12 @@ class FetchResult:
 
 
 def is_url(given: str) -> bool:
-    """Tell whether something names a page, not a file."""
+    """Return whether something names a page, not a file."""
     return given.lower().startswith(("https://", "http://"))
 
 
 def is_public_ip(address: Address) -> bool:
-    """Tell whether an address is one machine of the public internet."""
+    """Return whether an address is one machine of the public internet."""
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
     if any(address in each for each in _TRANSLATING_NETWORKS if each.version == address.version):

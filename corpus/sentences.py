@@ -55,12 +55,12 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_marker(text: str) -> bool:
-    """Tell whether a text is the mark of a list's item and nothing else: "3.", "a)", "-"."""
+    """Return whether a text is the mark of a list's item and nothing else: "3.", "a)", "-"."""
     return _MARKER.fullmatch(text.strip()) is not None
 
 
 def _is_begun(text: str, start: int, end: int) -> bool:
-    """Tell whether all there is so far is a mark at the beginning of a line."""
+    """Return whether all there is so far is a mark at the beginning of a line."""
     piece = text[start:end]
     if not is_marker(piece):
         return False

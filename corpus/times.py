@@ -9,5 +9,5 @@ LATEST = datetime.max.replace(microsecond=0, tzinfo=UTC) - timedelta(days=1)
 
 
 def is_storable_time(moment: datetime) -> bool:
-    """Tell whether a moment, given with its zone, is within the bounds."""
+    """Return whether a moment, given with its zone, is within the bounds."""
     return EARLIEST <= moment <= LATEST

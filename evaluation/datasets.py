@@ -284,7 +284,7 @@ def _queries(
     relevant: Mapping[str, Mapping[str, int]],
     questions: Sequence[GoldQuestion],
 ) -> tuple[GoldQuery, ...]:
-    """The queries that have a relevant document; without one nothing can be measured."""
+    """Return the queries that have a relevant document; without one nothing can be measured."""
     answers = {question.id: question.answers for question in questions}
     found = [(row.key("id"), row.text("text")) for row in rows]
     return tuple(
@@ -317,7 +317,7 @@ def _question(
 
 
 def _turns(row: _Row) -> Iterator[Turn]:
-    """Each question of a conversation with the answer behind it, if there was one."""
+    """Yield each question of a conversation with the answer behind it, if there was one."""
     said = row.fields.get("history", [])
     is_read = isinstance(said, list) and all(
         isinstance(each, dict)

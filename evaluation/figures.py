@@ -62,7 +62,7 @@ class Measure:
 
 
 def _ratio(rows: Array) -> float:
-    """The sum of the first column over that of the second."""
+    """Return the sum of the first column over that of the second."""
     whole = rows[:, 1].sum()
     return float(rows[:, 0].sum() / whole) if whole else float("nan")
 

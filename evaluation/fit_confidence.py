@@ -114,7 +114,7 @@ def _evidence(passages: Sequence[Passage]) -> Evidence:
 
 
 def _draft_evidence(answer: Answer) -> Evidence | None:
-    """The best reading of what a model's draft cites; None where there is no such draft."""
+    """Return the best reading of what a model's draft cites; None where there is no such draft."""
     read = [each.passage.reading for each in answer.citations if each.passage.reading is not None]
     if answer.answerer == EXTRACTIVE or not read:
         return None

@@ -115,7 +115,7 @@ def _read_number(found: re.Match[str]) -> _Word:
 
 
 def _beside(answer: str, gold: Iterable[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """The words of the answer beside those of each gold answer that has any.
+    """Yield the words of the answer beside those of each gold answer that has any.
 
     Of an amount the zeros at the end say nothing: $2.00 is 2, and 8.70 % is 8.7. Any other number
     is as it is written: version 1.10 is not 1.1, and section 4.00 not 4.

@@ -107,7 +107,7 @@ def _passages(text: str) -> list[str]:
 def _natural_row(
     question: GoldQuestion, document: GoldDocument, own: Sequence[str]
 ) -> ReaderRow | None:
-    """The question beside the passage that answers it, or nearly; None where that is not known."""
+    """Return the question beside the passage that answers it, or nearly; None where that is not known."""
     if not own:
         return None
     nearest = max(own, key=lambda passage: _shared_words(question.text, passage))
@@ -137,7 +137,7 @@ def _unanswered(
 
 
 def _without(passages: Sequence[str], answers: Sequence[str]) -> list[str]:
-    """The passages that hold none of the answers; none at all where no answer is known."""
+    """Return the passages that hold none of the answers; none at all where no answer is known."""
     wanted = [answer.lower() for answer in answers if answer]
     if not wanted:
         return []

@@ -57,7 +57,7 @@ def _pairs_of(claim: Claim, corpus: Mapping[str, str]) -> Iterator[Pair]:
 
 
 def _text_of(evidence: Mapping[str, Any]) -> str:
-    """The evidence's own text, or the sentences of its rationales."""
+    """Return the evidence's own text, or the sentences of its rationales."""
     if "text" in evidence:
         return str(evidence["text"])
     sentences = [each for group in evidence.get("rationales") or [] for each in group]
@@ -258,12 +258,12 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
 
 
 def _says(text: str, gold: Sequence[str]) -> bool:
-    """Tell whether a text gives one of the answers; without any it does not."""
+    """Return whether a text gives one of the answers; without any it does not."""
     return bool(contains_gold(text, gold)) or token_f1(text, gold) >= RIGHT_FROM_F1
 
 
 def _shows(answer: Answer, gold: Sequence[str]) -> bool:
-    """Tell whether a passage that was cited, or shown as close, says it."""
+    """Return whether a passage that was cited, or shown as close, says it."""
     passages = [citation.passage for citation in answer.citations]
     passages += [close.passage for close in answer.closest]
     return any(contains_gold(passage.text, gold) for passage in passages)

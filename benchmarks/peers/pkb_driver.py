@@ -26,7 +26,7 @@ class InProcess:
         self.api = APIClient(SERVER_NAME="localhost")
 
     def load(self, documents: Documents) -> None:
-        """The server has taken them in."""
+        """Return the server has taken them in."""
 
     def ask(self, question: str, *, way: str) -> Iterable[str]:
         body = {"query": question, "top_k": HITS}

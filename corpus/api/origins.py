@@ -13,7 +13,7 @@ _ELSEWHERE = frozenset({"cross-site", "same-site"})
 
 
 def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) -> bool:
-    """Tell whether a page of another origin sent a request.
+    """Return whether a page of another origin sent a request.
 
     Args:
         origin: Its ``Origin``; ``null``, as of a page in a sandbox, is nobody's.

@@ -55,14 +55,14 @@ def _explain(error: ProgrammingError) -> PkbError | None:
 
 
 def _is_unwritable(error: Exception) -> bool:
-    """Tell whether there is no room, for a file of ours or for Postgres'."""
+    """Return whether there is no room, for a file of ours or for Postgres'."""
     if isinstance(error, OSError):
         return error.errno in _UNWRITABLE
     return isinstance(error.__cause__, errors.DiskFull)
 
 
 def is_migrated() -> bool:
-    """Tell whether the database is there and has had every migration."""
+    """Return whether the database is there and has had every migration."""
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError:

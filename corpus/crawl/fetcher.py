@@ -85,7 +85,7 @@ def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
 
 
 def is_given_up(site: Site) -> bool:
-    """Tell whether a site has just left so many requests unanswered that none is made now."""
+    """Return whether a site has just left so many requests unanswered that none is made now."""
     now = Site.objects.filter(pk=site.pk).values_list("failure_count", "rests_until").first()
     if now is None or now[0] < MAX_FAILURES or now[1] is None:
         return False

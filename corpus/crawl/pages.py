@@ -198,7 +198,7 @@ def _is_refused(answered: int) -> bool:
 
 
 def _has_begun(job: Job, site: Site) -> bool:
-    """Tell whether the job has had the first page: a site that is away has no page."""
+    """Return whether the job has had the first page: a site that is away has no page."""
     return job.items.filter(path=site.address, status=JobItem.Status.DONE).exists()
 
 
@@ -233,7 +233,7 @@ def _take_in(
 
 
 def _is_picture(fetched: FetchResult) -> bool:
-    """Tell whether it is an image: of a site, as of a folder, those are decoration."""
+    """Return whether it is an image: of a site, as of a folder, those are decoration."""
     return fetched.media_type.lower().startswith("image/")
 
 

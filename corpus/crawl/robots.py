@@ -34,7 +34,7 @@ class Rules:
     sitemaps: tuple[str, ...] = ()
 
     def allow(self, address: str) -> bool:
-        """Tell whether a tidy address may be asked for: the longest pattern decides."""
+        """Return whether a tidy address may be asked for: the longest pattern decides."""
         parts = urlsplit(address)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         return _longest(self.allowed, path) >= _longest(self.disallowed, path)
@@ -86,7 +86,7 @@ def _longest(patterns: Iterable[str], path: str) -> int:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Tell whether a path begins as a pattern says: ``*`` is anything, ``$`` at its end the end.
+    """Return whether a path begins as a pattern says: ``*`` is anything, ``$`` at its end the end.
 
     Linear in both: each part is looked for behind the one before.
     """

@@ -48,7 +48,7 @@ class Scope:
         return cls(parts.netloc, f"{folder}/{last}/" if is_folder else f"{folder}/")
 
     def holds(self, address: str) -> bool:
-        """Tell whether a tidy address belongs to the site."""
+        """Return whether a tidy address belongs to the site."""
         parts = urlsplit(address)
         return parts.netloc == self.host and f"{parts.path}/".startswith(self.folder)
 
@@ -104,7 +104,7 @@ def page_key(address: str) -> str:
 
 
 def is_same_path(address: str, other: str) -> bool:
-    """Tell whether two tidy addresses differ in their queries, or in how a folder is written."""
+    """Return whether two tidy addresses differ in their queries, or in how a folder is written."""
     paths = {_INDEX.sub("/", urlsplit(each).path).rstrip("/") for each in (address, other)}
     return host_of(address) == host_of(other) and len(paths) == 1
 

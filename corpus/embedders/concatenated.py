@@ -33,7 +33,7 @@ class ConcatenatedEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """The least of any, in tokens of the first."""
+        """Return the least of any, in tokens of the first."""
         return min(part.max_tokens for part, _ in self._parts)
 
     @property

@@ -105,7 +105,7 @@ class TokenCodec:
 
     @cached_property
     def _levels(self) -> NDArray[np.float32]:
-        """All levels of a number of a vector of length 1, ascending."""
+        """Return all levels of a number of a vector of length 1, ascending."""
         positive = np.array(_LEVELS[self.bits]) / np.sqrt(self.dimension)
         return np.concatenate([-positive[::-1], positive]).astype(np.float32)
 
@@ -119,7 +119,7 @@ class TokenCodec:
 
     @cached_property
     def _rotation(self) -> NDArray[np.float32]:
-        """An orthogonal matrix, shape (d, d), the same on every machine and for ever.
+        """Return an orthogonal matrix, shape (d, d), the same on every machine and for ever.
 
         Signs from a hash, then a Kronecker product: a Hadamard matrix for the largest power of
         two in d, a Householder reflection for the rest of it. Random numbers would depend on the

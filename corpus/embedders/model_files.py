@@ -116,7 +116,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _max_length(folder: Path, config: dict[str, Any]) -> int:
-    """The stated length, else what both the positions and the tokenizer allow."""
+    """Return the stated length, else what both the positions and the tokenizer allow."""
     stated = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
     if stated:
         return int(stated)

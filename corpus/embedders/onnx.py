@@ -110,7 +110,7 @@ class OnnxModel:
 
 @cache
 def _threads(count: int) -> ThreadPoolExecutor:
-    """The threads that the runs of all models of this process share."""
+    """Return the threads that the runs of all models of this process share."""
     return ThreadPoolExecutor(count, thread_name_prefix="model")
 
 

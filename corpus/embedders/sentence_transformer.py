@@ -119,7 +119,7 @@ class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
         return model
 
     def _copy_tokenizer(self) -> "Tokenizer":
-        """A copy of the model's own that neither pads nor cuts."""
+        """Return a copy of the model's own that neither pads nor cuts."""
         from tokenizers import Tokenizer  # noqa: PLC0415  (heavy)
 
         own = getattr(self._loaded().tokenizer, "backend_tokenizer", None)

@@ -1,10 +1,9 @@
-"""
-From a file to text with structure.
+"""Convert files to text with structure.
 
-``load_file`` names the media type by content, name and declaration (``detecting``), reads plain
-formats in this process and all others in a child process with limits (``sandbox``), and has OCR
-read the pages that are pictures (``ocr``). What is read by which module is in ``registry``; each
-such module is one ``corpus.loaders.base.Loader``.
+``load_file`` detects the media type from content, name and declaration (``media_types``), reads
+plain formats in this process and all others in a child process with limits (``sandbox``), and has
+OCR read scanned pages (``ocr``). ``registry`` maps media types to modules, each a
+``corpus.loaders.base.Loader``.
 """
 
 from corpus.errors import EmptyDocument, TooLarge
@@ -18,7 +17,7 @@ from corpus.loaders.sandbox import read_in_child
 
 __all__ = ["LoaderLimits", "load_file", "supported_extensions"]
 
-# Up to this size, plain formats take milliseconds; above it, they would hold up other requests.
+# Plain formats up to this size take milliseconds; larger files would delay other requests.
 _QUICK_BYTES = 128 * 1024
 _DEFAULT_LIMITS = LoaderLimits()
 
@@ -35,19 +34,19 @@ def load_file(
     Args:
         content: The whole file.
         filename: Its name, may be empty; its extension helps to choose the loader.
-        media_type: As its sender declares it; used where content and name say nothing.
-        limits: Bounds on its size, and on the time and memory it takes.
+        media_type: As the sender declares it; used if content and name are inconclusive.
+        limits: Limits of its size, and of the time and memory to read it.
 
     Returns:
-        The document, never without text, and the media type as which it was read.
+        The document, which always contains text, and its detected media type.
 
     Raises:
         TooLarge: The file is over ``limits.max_file_bytes``.
         UnsupportedMediaType: No loader reads it; the message names what is supported.
         UnreadableFile: It is broken, encrypted, hostile, or not what it claims to be.
         BinaryText: It claims to be text and holds NUL bytes.
-        EmptyDocument: It holds no text, and OCR found none.
-        TextTooLong: It holds more than ``limits.max_chars`` characters.
+        EmptyDocument: It contains no text, and OCR found none.
+        TextTooLong: It contains more than ``limits.max_chars`` characters.
     """
     if len(content) > limits.max_file_bytes:
         raise TooLarge(

@@ -1,4 +1,4 @@
-"""Zip containers, checked by their directory before anything is unpacked."""
+"""Zip containers, whose directory is checked before anything is unpacked."""
 
 import io
 import re
@@ -16,19 +16,19 @@ from corpus.loaders.limits import LoaderLimits
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# A ratio says nothing about small entries: a blank style sheet packs 200 to 1.
+# The ratio is not checked for small entries: a blank style sheet packs 200 to 1.
 _SMALL_ENTRY_BYTES = 2 * 2**20
 _ENCRYPTED = 0x1
 # "Strict" Office files differ in these names only.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
-# What office programs write; the others have decompressors that few use and fewer test.
+# The compression methods that office programs use.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
-    """Refuse a container that unpacks to too much, or that names paths outside itself.
+    """Reject a container that unpacks to too much, or has paths outside itself.
 
-    Archives inside are neither opened nor counted as anything but bytes.
+    Archives inside count as bytes and are not opened.
 
     Raises:
         UnreadableFile: It is damaged, encrypted, or a bomb.
@@ -47,7 +47,7 @@ def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
 
 
 def unpacked_bytes(content: bytes) -> int:
-    """What a container's entries sum up to, as its directory states."""
+    """Return the total unpacked size of all entries, as the directory states it."""
     with opened(content) as archive:
         return sum(entry.file_size for entry in archive.infolist())
 
@@ -68,7 +68,7 @@ def _check_entry(entry: zipfile.ZipInfo, max_ratio: int) -> None:
 
 @contextmanager
 def opened(content: bytes) -> Iterator[zipfile.ZipFile]:
-    """Open a container; what zipfile and zlib raise in the block becomes UnreadableFile."""
+    """Open a container; convert errors of zipfile and zlib to UnreadableFile."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             yield archive
@@ -77,19 +77,19 @@ def opened(content: bytes) -> Iterator[zipfile.ZipFile]:
 
 
 def read_entry(archive: zipfile.ZipFile, name: str) -> bytes | None:
-    """One entry's bytes, or None where there is none of that name."""
+    """Return the bytes of an entry, or None if it is absent."""
     try:
         entry = archive.getinfo(name)
     except KeyError:
         return None
     with archive.open(entry) as file:
-        # Bounded: an entry may hold more than its directory says.
+        # The size is limited: an entry may contain more than the directory states.
         content = file.read(entry.file_size + 1)
     return _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/\2", content)
 
 
 def read_xml(archive: zipfile.ZipFile, name: str, *, allow_dtd: bool = False) -> "Element | None":
-    """One entry parsed as XML, or None where there is none of that name.
+    """Return an entry parsed as XML, or None if it is absent.
 
     Raises:
         UnreadableFile: It is not well-formed, or it declares entities or (unless allowed) a DTD.
@@ -117,7 +117,7 @@ def parse_xml(
 
 
 def stream_xml(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator["Element"]:
-    """The elements of one kind in an entry, one after another; each is emptied after its use.
+    """Yield the elements with one tag in an entry; each is cleared after its use.
 
     Raises:
         UnreadableFile: It is not well-formed, or it declares a DTD.

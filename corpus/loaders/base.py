@@ -1,4 +1,4 @@
-"""The port through which files become text with structure."""
+"""The interface of loaders, and the blocks of text that they return."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 
 class OcrBox(NamedTuple):
-    """Where a run of a block's text stands on the picture of its page, as OCR read it.
+    """The position of a run of a block's text on the image of its page, as OCR read it.
 
     Lengths are whole ten-thousandths of the page's width, from its upper left corner.
 
     Attributes:
         letter_count: Letters and digits of the run, folded (``corpus.characters.fold_text``); the
             runs of a block follow each other as they do in its text.
-        confidence: That OCR has of it, in [0, 1].
-        x1, y1, x2, y2: The middle of the line's height where reading begins, and where it ends.
-        height: Of the line.
+        confidence: Confidence of OCR, in [0, 1].
+        x1, y1, x2, y2: Start and end of the line, at half its height.
+        height: Height of the line.
     """
 
     letter_count: int
@@ -32,22 +32,20 @@ class OcrBox(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document's text: a heading, a paragraph, a list, a table, a code listing.
+    """One block of a document's text: a heading, a paragraph, a list, a table or a code listing.
 
-    Blocks are joined by one empty line; what is inside a block stays as it is, but for
-    normalization.
+    One empty line joins blocks; the text of a block only gets normalized.
 
     Attributes:
         text: As a reader sees it; a Markdown heading keeps its ``#`` signs.
-        heading_level: 1 to 6 where the block is a heading, else None.
-        heading_text: The heading without its mark-up, where the block is one.
-        page: The page it stands on, from 1, where the source has pages.
-        under: What the source calls this block and its neighbours besides headings, outermost
-            first: the term it defines, its caption, the header of its table. The block that says
-            these words is under them too.
-        places: Of its runs, where it was read from a picture; else none.
-        page_starts: Where it goes on over the ends of pages: the character of ``text`` that each
-            further page begins with, and its number.
+        heading_level: 1 to 6 for a heading, else None.
+        heading_text: The text of a heading without its markup.
+        page: Page number from 1, if the source has pages.
+        under: Names of this block besides headings, outermost first: the term it
+            defines, its caption, the header of its table. The block with these words has them too.
+        ocr_boxes: Positions of its runs if OCR read it, else empty.
+        page_starts: For each further page of the block, the offset in ``text`` where the page
+            begins, and its number.
     """
 
     text: str
@@ -61,16 +59,16 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class LoadedDocument:
-    """What a loader made of a file.
+    """The content of a file.
 
     Attributes:
         blocks: In reading order.
-        title: As the source states it (front matter, title element, properties), or empty.
-        metadata: JSON values that the source states about itself.
-        chapter: Where the source states it, or empty.
-        section: Where the source states it, or empty.
-        scans: Pages, from 1, that show something and have no text: OCR is to read them. ``blocks``
-            may then be empty.
+        title: From the source (front matter, title element, properties), or empty.
+        metadata: JSON values from the source.
+        chapter: From the source, or empty.
+        section: From the source, or empty.
+        scans: Numbers, from 1, of pages without text that OCR has to read. ``blocks`` may then be
+            empty.
     """
 
     blocks: tuple[Block, ...]
@@ -83,12 +81,12 @@ class LoadedDocument:
 
 
 class Scan(NamedTuple):
-    """What OCR made of the picture of a page, of ``width`` by ``height`` pixels.
+    """The result of OCR for one page image of ``width`` by ``height`` pixels.
 
     Attributes:
-        lines: That are text, as far as OCR can tell.
-        confidence: The mean of all that it found, by their length, what it could not read
-            included; None where it found nothing.
+        lines: Lines recognized as text.
+        confidence: Mean over all lines found, weighted by length, unreadable ones included; None if
+            there are none.
     """
 
     width: int
@@ -98,13 +96,13 @@ class Scan(NamedTuple):
 
 
 class ScannedLine(NamedTuple):
-    """A run of text as it stands in a picture.
+    """A run of text on a page image.
 
     Attributes:
-        confidence: The mean of those of its letters, in [0, 1].
-        x1, y1, x2, y2: Pixels, from the upper left corner: the middle of the line's height where
-            reading begins, and where it ends.
-        height: Of the line, in pixels.
+        confidence: Mean confidence of its letters, in [0, 1].
+        x1, y1, x2, y2: Start and end of the line at half its height, in pixels from the upper left
+            corner.
+        height: Height of the line, in pixels.
     """
 
     text: str
@@ -117,36 +115,36 @@ class ScannedLine(NamedTuple):
 
 
 class Loader(Protocol):
-    """Reads the media types it is registered for; one module of ``corpus.loaders`` each."""
+    """Reads the media types that it is registered for."""
 
     def load(self, content: bytes, *, filename: str) -> LoadedDocument:
         """Read a whole file.
 
         Args:
             content: The file's bytes.
-            filename: Its name, for a title of last resort; may be empty.
+            filename: Its name, the title of last resort; may be empty.
 
         Raises:
             UnreadableFile: It is broken, encrypted, or not what it claims to be.
-            EmptyDocument: It holds no text.
+            EmptyDocument: It contains no text.
         """
         ...
 
 
 @runtime_checkable
 class ScanLoader(Protocol):
-    """A loader module of files that may have scanned pages."""
+    """A loader of files that may have scanned pages."""
 
     def load_scanned(
         self, content: bytes, *, filename: str, scans: Mapping[int, Scan]
     ) -> LoadedDocument:
-        """Read a file as ``load``, with what OCR made of its pages, by number from 1.
+        """Read a file like ``load``, with the OCR results of its pages, by number from 1.
 
         Raises:
-            EmptyDocument: Also where OCR found no text.
+            EmptyDocument: It contains no text, and OCR found none.
         """
         ...
 
     def picture_of(self, content: bytes, *, number: int) -> "ndarray[Any, Any]":
-        """Return a page for OCR: bytes of blue, green and red, by row and column."""
+        """Return the pixels of a page for OCR: blue, green and red bytes, by row and column."""
         ...

@@ -1,8 +1,8 @@
-"""Bytes to text, whatever the encoding.
+"""Decode bytes to text, whatever the encoding.
 
-In this order: a byte order mark; UTF-16 and UTF-32 without one, told by where their NUL bytes
-stand; ISO-2022, told by its escape sequences; UTF-8; what the file declares; UTF-8 with a few
-stray bytes; a guess from the letters that occur.
+In this order: a byte order mark; UTF-16 and UTF-32 without one, by the positions of NUL
+bytes; ISO-2022, by its escape sequences; UTF-8; the declared encoding; UTF-8 with a few
+stray bytes; a guess from the letters.
 
 Latin code pages decode the same bytes to other letters, and a statistical guess often takes a
 wrong one on a short text. A text whose letters beyond ASCII all belong to one language's alphabet
@@ -46,7 +46,7 @@ _MAX_FOREIGN_SHARE = 0.03
 
 
 def latin_encoding(content: bytes) -> str:
-    """The Latin code page of a text in a European language, or "" where none stands out."""
+    """Return the Latin code page of a text in a European language, or "" if unclear."""
     sample = content[:_SAMPLE_BYTES]
     ascii_letters = sum(sample.count(bytes((code,))) for code in range(0x41, 0x7B))
     beyond = sum(1 for code in sample if code > ord(_LAST_ASCII))
@@ -58,7 +58,7 @@ def latin_encoding(content: bytes) -> str:
 
 
 def _misfit(sample: bytes, encoding: str) -> float:
-    """How many characters beyond ASCII are foreign to the best-fitting alphabet."""
+    """Return how many non-ASCII characters are foreign to the best-fitting alphabet."""
     try:
         text = sample.decode(encoding)
     except UnicodeDecodeError:
@@ -74,7 +74,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Escape sequences by which a text says that it changes its set of characters.
+# Escape sequences that switch the character set.
 _ISO_2022 = (
     (b"\x1b$)C", "iso2022_kr"),
     (b"\x1b$", "iso2022_jp_2"),
@@ -98,7 +98,7 @@ _TEXT_CODEC = re.compile(
     r"ascii|utf-(8|16|32)|iso|cp|koi8|mac|big5|gb|hz|euc|shift|johab|tis|kz|ptcp"
 )
 _STRAY = re.compile("[\udc80-\udcff]+")
-# What is looked at for NUL bytes and escape sequences, and what a guess is made from.
+# The bytes searched for NUL and escape sequences, and used for a guess.
 _SAMPLE_BYTES = 64 * 1024
 _GUESS_BYTES = 128 * 1024
 # Text in another encoding hardly ever makes more well-formed sequences than stray bytes.
@@ -116,10 +116,10 @@ def decode(content: bytes, *, declared: str = "") -> str:
 
     Args:
         content: The whole file.
-        declared: The encoding that the surroundings state (a mail header), or empty.
+        declared: The encoding from the context, such as a mail header, or empty.
 
     Raises:
-        BinaryText: It holds NUL characters.
+        BinaryText: It contains NUL characters.
         UnreadableFile: No encoding fits.
     """
     text = _decode(content, declared)
@@ -129,7 +129,7 @@ def decode(content: bytes, *, declared: str = "") -> str:
 
 
 def declared_encoding(content: bytes) -> str:
-    """The encoding that an HTML, XML or source file names in its first lines, or empty."""
+    """Return the encoding declared in the first lines of an HTML, XML or source file, or ""."""
     head = content[:4096]
     for pattern in _DECLARED:
         found = pattern.search(head)
@@ -172,13 +172,13 @@ def _strictly(content: bytes, name: str) -> str | None:
 
 
 def _wide(content: bytes) -> str | None:
-    """UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
+    """Decode UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
     sample = content[: _SAMPLE_BYTES - _SAMPLE_BYTES % 4]
     if b"\x00" not in sample or len(sample) % 2:
         return None
     quarter = max(len(sample) // 4, 1)
     nuls = [sample[position::4].count(0) / quarter for position in range(4)]
-    # Share of NULs among the bytes at one place of four, where it holds low bytes and high ones.
+    # Minimum and maximum share of NULs at one of four byte positions, for high and low bytes.
     few, many = 0.05, 0.4
     name = ""
     if min(nuls[2:]) > many and nuls[0] < few:
@@ -200,7 +200,7 @@ def _iso_2022(content: bytes) -> str | None:
 
 
 def _declared(content: bytes, label: str) -> str | None:
-    """By the stated encoding, where it names a plain text codec and fits."""
+    """Decode with the declared encoding if it is a plain text codec and fits."""
     try:
         name = codecs.lookup(_LABELS.get(label.lower(), label)).name if label else ""
     except (LookupError, ValueError):  # ValueError: a NUL in the label
@@ -212,7 +212,7 @@ def _declared(content: bytes, label: str) -> str | None:
 
 
 def _mixed(content: bytes) -> str | None:
-    """UTF-8 in the main: stray bytes, as from a paste, are read as Windows-1252."""
+    """Decode UTF-8 with a few stray bytes, which are read as Windows-1252."""
     text = content.decode("utf-8", errors="surrogateescape")
     bad = sum(map(len, _STRAY.findall(text)))
     good = len(text) - len(text.encode("ascii", errors="ignore")) - bad

@@ -1,9 +1,8 @@
-"""
-What a text asks and answers itself: each question is a heading, and names the answer it has.
+"""Turn the questions of a FAQ into headings of their answers.
 
-A question stands in a line that ends so, or behind a mark ("Q:", "Q3.", "Q)"). What follows it goes
-by it to the next question, heading or rule, and no further than answers are long: a question that
-prose asks in passing would else name all that comes after it.
+A question is a line that ends in a question mark, or begins with a mark ("Q:", "Q3.", "Q)"). It is
+the heading of the text up to the next question, heading or rule, limited to the usual length of an
+answer: a rhetorical question must not name all that follows.
 """
 
 import re
@@ -17,11 +16,11 @@ from corpus.loaders.labels import BULLET, LINE_LEVEL, MOST_LINE_CHARS
 
 # The longest of 402 answers in 16 FAQs has 5,990 characters.
 MOST_ANSWER_CHARS = 6_000
-# Of these, so many have at most 1,531: as far goes a question that is the only one of its section.
+# 397 of them have at most 1,531: the limit for the only question of a section.
 MOST_LONE_ANSWER_CHARS = 1_500
-# The longest of 415 questions in them has 274; only a mark shows that a long paragraph is one.
+# The longest of 415 questions has 274; a long paragraph needs a mark to be a question.
 MOST_MARKED_CHARS = 300
-# From so many marked ones on that end in "?" or have a marked answer, the others are questions too.
+# With at least this many marked questions, the others need a mark too.
 LEAST_MARKED = 2
 
 _Q = r"[*_]{0,3}(?:\d{1,3}[.)][ \t]*)?(?:Q|Question|Frage)[ \t]?\d{0,3}[ \t]?[.):][*_]{0,3}"
@@ -29,17 +28,17 @@ _A = r"[*_]{0,3}(?:A|Answer|Antwort)[ \t]?\d{0,3}[ \t]?[.):][*_]{0,3}"
 _QUESTION = re.compile(r"\A[\w\"'“¿(`*][^\n]*(?:\n[^\n]*)?\?[*_\"”)]*$")
 _MARK = re.compile(rf"\A\s*{_Q}(?:\s+|\Z)")
 _ANSWER = re.compile(rf"\A\s*{_A}(?:\s|\Z)")
-# Where a turn begins in a paragraph: at the start of a line, an answer also behind its question.
+# The start of a turn in a paragraph: a line start, for an answer also after its question.
 _TURN = re.compile(rf"^[ \t]*(?:(?P<asks>{_Q})|{_A})[ \t]|(?<=\?)[ \t]+(?={_A}[ \t])", re.MULTILINE)
 _FENCES = ("```", "~~~")
 _RULE = re.compile(r"\A\s*([-=_*~#])(?:[ \t]*\1){2,}\s*\Z")
 
 
 def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Make questions that are answered headings, and put their answers under them.
+    """Turn answered questions into headings, and label their answers with them.
 
-    Question and answer of one paragraph become two blocks, unless it was read from a picture or
-    goes on over the end of a page: then parts of it have places of their own.
+    Question and answer in one paragraph become two blocks, unless OCR read the paragraph or it
+    spans pages.
     """
     parts = [part for block in blocks for part in _turns(block)]
     questions = _find_questions(parts)
@@ -59,7 +58,7 @@ def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _turns(block: Block) -> Iterator[Block]:
-    """Yield the questions and answers that a block consists of, else the block."""
+    """Yield the questions and answers in a block, or the block itself."""
     has_places = bool(block.places or block.page_starts)
     is_whole = block.heading_level is not None or has_places or block.text.startswith(_FENCES)
     starts = [] if is_whole else _turn_starts(block.text)
@@ -72,11 +71,11 @@ def _turns(block: Block) -> Iterator[Block]:
 
 
 def _turn_starts(text: str) -> list[int]:
-    """Return where questions and their answers begin, nothing without an answer."""
+    """Return the offsets of questions and answers, or nothing without an answer."""
     starts: list[int] = []
     asks = is_answered = False
     for turn in _TURN.finditer(text):
-        # An answer of several ("A1) ...", "A2) ...") is one.
+        # Several answers in a row ("A1) ...", "A2) ...") count as one.
         if turn["asks"] or asks:
             starts.append(turn.start())
             asks = bool(turn["asks"])
@@ -85,14 +84,14 @@ def _turn_starts(text: str) -> list[int]:
 
 
 def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
-    """Return the words of each question by its place, none of one that nothing answers."""
+    """Return the words of each answered question by block index."""
     spread = dict(filter(None, (_spread_question(parts, at) for at in range(len(parts)))))
     inside = {place for at, end in spread.items() for place in range(at + 1, end)}
     places = [at for at, part in enumerate(parts) if not part.heading_level and at not in inside]
     marked = {at for at in places if _MARK.match(parts[at].text)}
     answered = {at for at in places if _is_short(parts[at]) and _has_marked_answer(parts, at)}
     asking = {at for at in places if _is_question(parts[at])} | (marked & answered)
-    # Where marks tell questions and answers apart, a question need not end in "?".
+    # If marks separate questions and answers, a question need not end in "?".
     for ones in (marked, answered):
         asking |= ones if len(asking & ones) >= LEAST_MARKED else set()
     words = {at: _words([parts[at]]) if _is_answered(parts, at, asking) else "" for at in asking}
@@ -101,7 +100,7 @@ def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
 
 
 def _spread_question(parts: Sequence[Block], at: int) -> tuple[int, int] | None:
-    """A mark that stands alone, as in a table's cell, and where the question behind it ends."""
+    """Return a mark that stands alone, and the end of the question after it."""
     char_count = 0
     if parts[at].heading_level is not None or not _is_lone_mark(parts[at].text):
         return None
@@ -119,14 +118,14 @@ def _has_marked_answer(parts: Sequence[Block], at: int) -> bool:
 
 
 def _is_answered(parts: Sequence[Block], at: int, asking: Container[int]) -> bool:
-    """Tell whether a question has words of its own, and text behind it that asks nothing."""
+    """Return whether a question has words, and text other than a question after it."""
     if not _is_short(parts[at]) or _is_lone_mark(parts[at].text) or at + 1 == len(parts):
         return False
     return parts[at + 1].heading_level is None and at + 1 not in asking
 
 
 def _answer_end(parts: Sequence[Block], at: int, questions: Container[int], most_chars: int) -> int:
-    """Return the place behind the last block of the answer to the question ``at`` a place."""
+    """Return the index after the last block of the answer to question ``at``."""
     char_count = 0
     for end in range(at + 1, len(parts)):
         char_count += len(parts[end].text)
@@ -137,7 +136,7 @@ def _answer_end(parts: Sequence[Block], at: int, questions: Container[int], most
 
 
 def _is_short(block: Block) -> bool:
-    """Tell whether a block may be a question, were it marked as one."""
+    """Return whether a block is short enough to be a marked question."""
     text = block.text.strip()
     is_other = BULLET.match(text) or _ANSWER.match(text) or text.startswith(_FENCES)
     return len(text) <= MOST_MARKED_CHARS and not is_other

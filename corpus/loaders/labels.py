@@ -1,9 +1,7 @@
-"""
-What lines call the text around them: captions, terms with what is said of them.
+"""Labels of the text around a line: captions, and terms with their descriptions.
 
-A passage that is cut out of a table or a definition does not say what it is of; the line that does
-is kept as its label. The sentence before a list ("The following are supported:") is not: it did not
-help.
+A passage cut out of a table or a definition lacks its subject, so the line that names it becomes
+its label. The sentence before a list ("The following are supported:") is not used: it did not help.
 """
 
 import re
@@ -12,11 +10,11 @@ from dataclasses import replace
 
 from corpus.loaders.base import Block
 
-# Below every heading of the source's own.
+# The level below every heading of the source.
 LINE_LEVEL = 6
 # A longer line is a sentence that ends as a question, or in bold.
 MOST_LINE_CHARS = 150
-# A label is given with each chunk that it holds for.
+# Each chunk under a label repeats it.
 MOST_LABEL_CHARS = 160
 
 # A longer line is a sentence.
@@ -25,44 +23,44 @@ MOST_TERM_CHARS = 60
 BULLET = re.compile(r"\A\s*[-*+•◦▪●○■–‣·o]\s")
 _NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
 _ROW = re.compile(r"\A\s*(?:\||[+=-]{3})")
-# With its argument where that stands apart from what is said of it, else without.
+# Options with an argument, if separated from the description.
 _OPTION = re.compile(
     rf"\A--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
 )
-# A directive of Sphinx that describes something, which stands behind its colons.
+# A Sphinx directive that describes an object named after its colons.
 _DESCRIBED = re.compile(
     r"\A\.\. (?:\w+:)*(?:option|envvar|confval|setting|describe|object|function|method|class|"
     r"attribute|data|exception|module|directive|role|type|macro)::[ \t]+(\S.*)$"
 )
 _DEFINITION = re.compile(r"\A[ \t]{0,3}:[ \t]+\S")
-# Rows of Markdown below the first, which names their columns.
+# The rule below the header row of a Markdown table.
 _HEADER = re.compile(r"\A\|[^\n]*\|\n\|[ \t]*:?-[-:| \t]*\|(?:\n|$)")
-# A term is no sentence, and no line of code.
+# A term is not a sentence or a line of code.
 _TERM = re.compile(r"\A[\w*[(<\"'`$%@](?:(?!: )[^\n])*[\w)\]>\"'`*?]$")
 _CAPTION = re.compile(r"\A(?:Table|Figure|Fig\.|Example|Listing)\s+[\dA-Z]+\b")
 _MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 
 def label_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Say of each block what its neighbours call it."""
+    """Add the labels of neighboring lines to each block."""
     return tuple(_label_by_caption(list(_label_by_term(blocks))))
 
 
 def normalize_label(text: str) -> str:
-    """Words that name something, on one line; empty if they are too long for that."""
+    """Return words that name something on one line, or "" if they are too long."""
     label = _MARKUP.sub(r"\1", " ".join(text.split())).rstrip("¶").rstrip()
     return label if len(label) <= MOST_LABEL_CHARS else ""
 
 
 def is_bold_heading(text: str) -> bool:
-    """Whether a line that is all bold is a heading: it is short, no sentence and no caption."""
+    """Return whether a bold line is a heading: short, and not a sentence or caption."""
     if len(text) > MOST_LINE_CHARS or text.endswith((".", ",", ";", ":")):
         return False
     return any(map(str.isalpha, text)) and not _CAPTION.match(text)
 
 
 def _label_by_term(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks that begin with a term, and those further in behind them, under that term."""
+    """Label blocks that begin with a term, and the indented blocks after them, with the term."""
     name, indent = "", 0
     for block in blocks:
         own = "" if block.heading_level else _find_term(block.text)
@@ -75,7 +73,7 @@ def _label_by_term(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _find_term(text: str) -> str:
-    """The option a block is about, a table's header, or a line that has the next one further in."""
+    """Return the option a block describes, a table's header, or a line above an indented one."""
     first, _, rest = text.partition("\n")
     line = first.strip()
     if _HEADER.match(text):
@@ -98,7 +96,7 @@ def _is_item(text: str) -> bool:
 
 
 def _label_by_caption(blocks: list[Block]) -> list[Block]:
-    """Tables and listings under the line before them that numbers and names them."""
+    """Label tables and listings with the numbered caption before them."""
     named = list(blocks)
     for at, block in enumerate(blocks[:-1]):
         caption = "" if block.heading_level else _caption(block.text)

@@ -1,27 +1,27 @@
-"""What a single file may cost, and which numbers of its own it is believed."""
+"""Limits of reading one file, and of the numbers that a file may state."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderLimits:
-    """Bounds on a file and on reading it.
+    """Limits of a file and of reading it.
 
     Attributes:
-        max_file_bytes: The file as it comes.
-        max_chars: The text it yields.
+        max_file_bytes: Size of the file.
+        max_chars: Length of its text.
         memory_bytes: Address space of the process that parses it.
-        wall_s: Time from the start of parsing to the end, whatever the size.
-        base_cpu_s: Processor time for a small file. What takes longer is hostile.
-        cpu_s_per_mib: Processor time added for each MiB of the file.
-        cpu_s_per_unpacked_mib: The same for each MiB a zip-based format unpacks to.
+        wall_s: Time to parse it, whatever its size.
+        base_cpu_s: CPU time for a small file.
+        cpu_s_per_mib: CPU time added for each MiB of the file.
+        cpu_s_per_unpacked_mib: CPU time added for each MiB that a zip-based format unpacks to.
         max_unpacked_bytes: Sum over the entries of a zip-based format.
         max_ratio: Unpacked to packed size of one entry; small entries are exempt.
         max_entries: Entries of a zip-based format.
-        max_attachments: Files inside a message, those of attached messages included.
-        ocr: Pages without text are read by OCR.
-        max_scanned_pages: Pages that are read so; the others stay unread, and that is said.
-        all_scans: A file that has more is refused instead: somebody waits for it.
+        max_attachments: Files in a message, including those of attached messages.
+        ocr: Whether OCR reads pages without text.
+        max_scanned_pages: Pages that OCR reads; the metadata lists the others as unread.
+        all_scans: Reject a file with more scanned pages, because a client is waiting.
     """
 
     max_file_bytes: int = 50 * 2**20
@@ -40,14 +40,14 @@ class LoaderLimits:
     all_scans: bool = False
 
 
-# More than any bound has; turning long numbers into integers takes time.
+# Longer than any limit; converting long numbers takes time.
 _MAX_DIGITS = 12
 
 
 def bounded_number(stated: str | None, *, default: int, most: int) -> int:
-    """A whole number from 0 to ``most``; the default where none is stated.
+    """Return a whole number from 0 to ``most``, or the default if there is none.
 
-    Files may state anything: a cell that spans a billion columns, a number of 5,000 digits.
+    Files may contain anything: a cell that spans a billion columns, a number of 5,000 digits.
     """
     if not stated or not stated.isdecimal():
         return default

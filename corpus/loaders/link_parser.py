@@ -1,4 +1,4 @@
-"""What pages and sitemaps lead to; runs in the child process, as all that parses."""
+"""Parse the links of pages and sitemaps; runs in the child process, like all parsers."""
 
 import zlib
 from io import BytesIO
@@ -8,21 +8,21 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.markup import parse_html
 
-# A page has menus; one of more leads somewhere else.
+# Maximum links of a page.
 MAX_LINKS = 5_000
-# The protocol's own bounds: 50,000 addresses of a sitemap, up to 2,048 characters each.
+# Limits of the sitemap protocol: 50,000 URLs of up to 2,048 characters.
 MAX_ENTRIES = 50_000
 MAX_ADDRESS_CHARS = 2_048
-# Unpacked. The protocol allows five times as much; 50,000 usual addresses need a tenth of it.
+# Unpacked size. The protocol allows five times as much; 50,000 usual URLs need a tenth.
 MAX_SITEMAP_BYTES = 10 * 2**20
 _GZIP = b"\x1f\x8b"
 _ANY_WRAPPER = 47
 
 
 def read_links(content: bytes) -> dict[str, Any]:
-    """Return what a page leads to: ``links``, as they stand in it, ``base`` and ``canonical``.
+    """Return the raw ``links``, ``base`` and ``canonical`` of a page.
 
-    Links that robots are asked not to follow are left out.
+    Links with ``nofollow`` are omitted.
     """
     root = parse_html(decode(content))
     found: dict[str, Any] = {"links": [], "base": "", "canonical": ""}
@@ -50,12 +50,13 @@ def _says_nofollow(root: Any) -> bool:
 
 
 def read_sitemap(content: bytes) -> dict[str, list[str]]:
-    """Return the ``pages`` of a sitemap, and the ``sitemaps`` of one that lists others.
+    """Return the ``pages`` of a sitemap, and the ``sitemaps`` of a sitemap index.
 
-    It may be XML or lines of addresses, packed by gzip or not.
+    It may be XML or lines of URLs, gzipped or not.
 
     Raises:
-        UnreadableFile: It is neither, damaged, or unpacks to more than ``MAX_SITEMAP_BYTES``.
+        UnreadableFile: It is damaged, another format, or larger than ``MAX_SITEMAP_BYTES``
+        unpacked.
     """
     unpacked = _unpack(content) if content.startswith(_GZIP) else content
     if unpacked.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):

@@ -1,4 +1,4 @@
-"""What the files of a site lead to: links of its pages, entries of its sitemaps."""
+"""Links of pages and entries of sitemaps, parsed in a child process."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,11 @@ _LIMITS = LoaderLimits(wall_s=30.0)
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """What a page leads to, as it stands there.
+    """The links of a page, unresolved.
 
     Attributes:
-        base: What its links are relative to, empty where that is the page itself.
-        canonical: Which address the page itself says that it has, or empty.
+        base: Base of relative links; empty for the page itself.
+        canonical: The page's canonical URL, or empty.
     """
 
     links: tuple[str, ...]
@@ -26,17 +26,17 @@ class PageLinks:
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """The addresses of pages, and of further sitemaps."""
+    """The URLs of pages, and of further sitemaps."""
 
     pages: tuple[str, ...]
     sitemaps: tuple[str, ...]
 
 
 def find_links(content: bytes) -> PageLinks:
-    """Find what an HTML page leads to.
+    """Return the links of an HTML page.
 
     Raises:
-        UnreadableFile: Parsing it takes more than is allowed.
+        UnreadableFile: Parsing it exceeds the limits.
         BackendUnavailable: The process that parses could not be started.
     """
     found = _ask("find_links", content, registry.HTML)
@@ -44,10 +44,10 @@ def find_links(content: bytes) -> PageLinks:
 
 
 def find_entries(content: bytes) -> Sitemap:
-    """Read a sitemap, packed or not.
+    """Return the entries of a sitemap, gzipped or not.
 
     Raises:
-        UnreadableFile: It is none, or over its bounds (``link_parser``).
+        UnreadableFile: It is not a sitemap, or exceeds the limits of ``link_parser``.
         BackendUnavailable: As ``find_links``.
     """
     found = _ask("find_entries", content, registry.XML)

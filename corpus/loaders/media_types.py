@@ -1,4 +1,4 @@
-"""Which media type a file is: by its content first, then by its name, then as declared."""
+"""Detect the media type of a file: by content, then by name, then as declared."""
 
 import io
 import re
@@ -11,7 +11,7 @@ from corpus.errors import BinaryText, UnreadableFile
 from corpus.loaders import registry
 from corpus.loaders.limits import LoaderLimits
 
-# The first bytes of a zip archive, full and empty; of old Office files; of text with a mark.
+# First bytes of zip archives, full and empty; of old Office files; of marked text.
 _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
 _RTF_MARK = b"{\\rtf"
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -22,11 +22,11 @@ _IMAGE_MARKS = (
     (b"II*\x00", registry.TIFF),
     (b"MM\x00*", registry.TIFF),
 )
-# Lengths of the header that follows the 14 bytes a bitmap begins with.
+# Header lengths that follow the first 14 bytes of a bitmap.
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
 # PDF readers accept the header anywhere in the first kilobyte.
 _PDF_HEADER_BYTES = 1024
-# So much of a file is looked at to tell text from the rest.
+# Bytes that are inspected to detect text.
 _HEAD_BYTES = 8192
 _OOXML = (
     ("word/", registry.DOCX),
@@ -34,7 +34,7 @@ _OOXML = (
     ("xl/workbook.bin", registry.XLSB),
     ("xl/", registry.XLSX),
 )
-# Possessive, for a thousand comments can be cut up in exponentially many ways.
+# Possessive, because a thousand comments could otherwise match in exponential time.
 _HTML = re.compile(
     rb"\A\s*+(?:<\?xml[^>]*+>\s*+)?+(?:<!--(?:(?!-->).)*+-->\s*+)*+<(?:!doctype\s+html|html)\b",
     re.I | re.S,
@@ -48,11 +48,11 @@ _RST = re.compile(
     rb"^\.\. (?:[a-z][a-z:-]+::|_[^\n:]+:)|:(?:ref|doc|class|meth|func|mod|term|attr):`", re.M
 )
 _RST_TITLE = re.compile(rb"^\S[^\n]{2,}\n([=\-~^\"*#+`'.:_])\1{2,}[ \t\r]*$", re.M)
-# Prose may begin a line with "From: " or "Date: ", but hardly with three of them.
+# Prose may begin with one line like "From: " or "Date: ", but hardly with three.
 _MIN_MAIL_HEADERS = 3
-# What a name with one of these extensions says is weak: the content may say more.
+# These extensions are weak evidence: the content may say more.
 _GENERIC = frozenset({"", "txt", "text", "log", "bin", "dat"})
-# Kinds that are told apart only to say by name why they are refused.
+# Formats that are detected only to name them in the rejection.
 _UNREAD_MARKS = (
     (b"%!PS", "PostScript (convert it to PDF, as ps2pdf does)"),
     (b"\xffWPC", "WordPerfect (open it in LibreOffice and save it as DOCX)"),
@@ -61,7 +61,7 @@ _UNREAD_MARKS = (
     (b"BZh", "A bzip2 archive (unpack it and add the file inside)"),
 )
 _TOLD_BY_CONTENT = registry.OLE | {registry.RTF}
-# By a stream that only they have; what may hold others of these, before those.
+# By a stream that only they have; formats that may contain others come first.
 _OLE_KINDS = (
     ("__properties_version1.0", registry.OUTLOOK),
     ("PowerPoint Document", registry.PPT),
@@ -74,18 +74,18 @@ _OLE_KINDS = (
 def detect_media_type(
     content: bytes, *, filename: str = "", declared: str = "", limits: LoaderLimits
 ) -> str:
-    """Name the registered media type of a file.
+    """Return the registered media type of a file.
 
     Args:
         content: The file's bytes, not empty.
         filename: Its name; only the extension counts.
-        declared: The media type its sender states; the last resort.
-        limits: Bounds on a zip directory.
+        declared: The media type declared by the sender; the last resort.
+        limits: Limits of a zip directory.
 
     Raises:
         UnsupportedMediaType: No loader reads it.
         UnreadableFile: It is a broken or encrypted container.
-        BinaryText: Its name says text and its content does not.
+        BinaryText: Its name says text, but its content is binary.
     """
     extension = PurePath(filename).suffix.lower().removeprefix(".")
     if not extension:
@@ -98,14 +98,14 @@ def detect_media_type(
     if not stated and not _may_be_text(declared):
         raise registry.unsupported(f"A file of type {declared}")
     if stated in _TOLD_BY_CONTENT:
-        # Pages and tables as text, which programs of the web name so that Office opens them.
+        # Pages and tables as text, which web programs name so that Office opens them.
         extension, stated = "", ""
     is_text = not stated or _is_text_format(stated)
     return _text_media_type(content, extension, stated) if is_text else stated
 
 
 def _marked_media_type(content: bytes, named: str, limits: LoaderLimits) -> str:
-    """The media type of a file whose first bytes say what it is, else empty."""
+    """Return the media type of a file with known first bytes, else ""."""
     if drawn := _drawn_media_type(content):
         return drawn
     if content.startswith(_ZIP_MARKS):
@@ -116,7 +116,7 @@ def _marked_media_type(content: bytes, named: str, limits: LoaderLimits) -> str:
 
 
 def _may_be_text(declared: str) -> bool:
-    """Whether a media type that nobody knows leaves it open that the file is text."""
+    """Return whether a file of an unknown media type may be text."""
     bare = declared.partition(";")[0].strip().lower()
     return bare in {"", "application/octet-stream"} or bare.startswith("text/")
 
@@ -128,7 +128,7 @@ def _is_text_format(media_type: str) -> bool:
 
 
 def _drawn_media_type(content: bytes) -> str:
-    """That of a PDF or an image, or empty."""
+    """Return the media type of a PDF or an image, or ""."""
     if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
         return registry.PDF
     for mark, media_type in _IMAGE_MARKS:
@@ -141,7 +141,7 @@ def _drawn_media_type(content: bytes) -> str:
 
 
 def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
-    # Counted before the directory is parsed: parsing a million entries takes seconds.
+    # Entries are counted first: parsing a million entries takes seconds.
     if content.count(b"PK\x01\x02") > limits.max_entries:
         raise UnreadableFile(f"The archive has more than {limits.max_entries} entries.")
     try:
@@ -163,12 +163,12 @@ def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
 
 
 def _stated_in_zip(archive: zipfile.ZipFile) -> str:
-    """OpenDocument and EPUB state their media type in an entry of that name."""
+    """Return the media type that OpenDocument and EPUB store in an entry."""
     try:
         entry = archive.getinfo("mimetype")
         with archive.open(entry) as file:
             bare = file.read(200).decode("ascii", "replace").strip()
-    # RuntimeError: the entry is encrypted; OSError: it is packed by bzip2, and wrongly.
+    # RuntimeError: the entry is encrypted; OSError: its bzip2 data is broken.
     except (KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile):
         return "" if "META-INF/container.xml" not in archive.namelist() else registry.EPUB
     bare = bare.removesuffix("-template")
@@ -183,12 +183,12 @@ def _ole_media_type(content: bytes, named: str) -> str:
         raise registry.unsupported(
             "A file in the old Office container format (save it as DOCX, XLSX, PPTX or PDF)"
         )
-    # Its streams may be those of a file within it.
+    # Its streams may belong to a file inside it.
     return named if named in kinds else kinds[0]
 
 
 def _text_media_type(content: bytes, extension: str, stated: str) -> str:
-    """The kind of text, where the file is text at all."""
+    """Return the kind of text of a text file."""
     if not content.startswith(_TEXT_MARKS):
         _refuse_binary(content, stated)
     head = content[:_HEAD_BYTES]
@@ -198,7 +198,7 @@ def _text_media_type(content: bytes, extension: str, stated: str) -> str:
 
 
 def _sniffed(head: bytes) -> str:
-    """The kind of text that its first lines show, or empty."""
+    """Return the kind of text that its first lines show, or ""."""
     headers = re.split(rb"\r?\n\r?\n", head.lstrip(), maxsplit=1)[0]
     titled = _RST_TITLE.search(head.replace(b"\r\n", b"\n"))
     signs = (
@@ -212,7 +212,7 @@ def _sniffed(head: bytes) -> str:
 
 
 def _refuse_binary(content: bytes, stated: str) -> None:
-    """Raise for content that is no text: NUL bytes that are not those of UTF-16 or UTF-32."""
+    """Reject content with NUL bytes that is not UTF-16 or UTF-32."""
     for mark, name in _UNREAD_MARKS:
         if content.startswith(mark):
             raise registry.unsupported(name)
@@ -232,7 +232,7 @@ def _refuse_binary(content: bytes, stated: str) -> None:
 
 
 def _looks_wide(head: bytes) -> bool:
-    """Whether NUL bytes stand in some positions modulo 4 only, as in UTF-16 and UTF-32."""
+    """Return whether NUL bytes stand in some positions modulo 4 only, as in UTF-16 and UTF-32."""
     shares = sorted(head[position::4].count(0) * 4 / len(head) for position in range(4))
     few, many = 0.05, 0.4
     return shares[0] < few and shares[-2] > many

@@ -1,7 +1,7 @@
-"""What files state of themselves, in one form: who wrote it, when, in which language. Pure.
+"""Normalize the metadata of files: author, dates and language. Pure.
 
-Author, created, modified and language are metadata that filters are asked for; formats and their
-programs write them in many ways. All that is stated is cut to what a document may carry.
+Filters use author, created, modified and language, which formats and programs write in many ways.
+All values are cut to the limits of a document.
 """
 
 import re
@@ -12,19 +12,19 @@ from typing import Any
 
 from corpus.characters import MAX_DEPTH
 
-# Of a description; a title has fewer.
+# Maximum length of a description; a title is shorter.
 MAX_TEXT_CHARS = 2_000
 MAX_KEY_CHARS = 100
-# Columns of a table are stated too.
+# Maximum list length: columns of a table are metadata too.
 MAX_ENTRIES = 1_000
 MAX_AUTHOR_CHARS = 200
 MAX_AUTHORS = 50
-# What is outside of it is the beginning of a program's calendar, or a mistake.
+# Years outside are a default date of a program, or a mistake.
 YEARS = range(1000, 2200)
 
 _AUTHOR_KEYS = ("author", "authors", "creator", "from")
 _LANGUAGE_KEYS = ("language", "lang", "locale")
-# What programs put there where nobody has said his name.
+# Placeholders of programs for an unknown author.
 _NOBODY = frozenset(
     "admin administrator anonymous (anonymous) author openpyxl owner python-docx root unknown user "
     "none n/a microsoft-office-user".split()
@@ -32,7 +32,7 @@ _NOBODY = frozenset(
 _ADDRESS = re.compile(r"\Ahttps?://", re.I)
 
 _LANGUAGE = re.compile(r"\A([A-Za-z]{2,3})(?:[-_@.]\w.*)?\Z", re.S)
-# Of three letters, as libraries write them, those of two.
+# Three-letter codes, as libraries write them, and their two-letter ones.
 _SHORT_LANGUAGES = dict(
     pair.split(":")
     for pair in (
@@ -43,7 +43,7 @@ _SHORT_LANGUAGES = dict(
         "slv:sl spa:es srp:sr swe:sv tam:ta tha:th tur:tr ukr:uk urd:ur vie:vi"
     ).split()
 )
-# Not known, several, none.
+# Codes for unknown, several or no languages.
 _NO_LANGUAGES = frozenset(("und", "mul", "zxx", "xx", "mis"))
 
 _ISO = re.compile(
@@ -66,12 +66,12 @@ _SPELT = (
 
 
 def normalize_metadata(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Bring what a file states into bounds, and what filters ask for into one form.
+    """Return the metadata of a file within limits, in the form that filters use.
 
     Returns:
-        The metadata. ``author`` is a name or a list of them, ``created`` and ``modified`` are dates
-        or times of ISO 8601, ``language`` is that of the text by two or three small letters; each
-        is left out where nothing of that kind is stated.
+        The metadata. ``author`` is a name or a list of names, ``created`` and ``modified`` are ISO
+        8601 dates or times, ``language`` is a code of two or three lowercase letters; unknown ones
+        are omitted.
     """
     metadata: dict[str, Any] = _bounded(dict(stated), MAX_DEPTH)
     languages = [normalize_language(metadata.pop(key, "")) for key in _LANGUAGE_KEYS]
@@ -95,7 +95,7 @@ def _bounded(value: Any, depth: int) -> Any:
 
 
 def _author(metadata: dict[str, Any]) -> str | list[str]:
-    """Who wrote it, by the first key that says so; a sender stays stated as such too."""
+    """Return the author from the first key that has one; a sender also stays as sender."""
     for key in _AUTHOR_KEYS:
         stated = metadata.get(key) if key == "from" else metadata.pop(key, None)
         names = [name for each in _listed(stated) if (name := _name(each, key))]
@@ -110,7 +110,7 @@ def _listed(stated: Any) -> list[Any]:
 
 
 def _name(stated: Any, key: str) -> str:
-    """A person's name in a line; nothing for an address of the web, or where it names nobody."""
+    """Return a person's name on one line; "" for a URL or a placeholder."""
     if isinstance(stated, dict):
         stated = stated.get("name")
     text = " ".join(stated.split()) if isinstance(stated, str) else ""
@@ -123,7 +123,7 @@ def _name(stated: Any, key: str) -> str:
 
 
 def normalize_language(stated: Any) -> str:
-    """The language that a tag (``de-CH``, ``ger``) names, or empty."""
+    """Return the language of a tag such as ``de-CH`` or ``ger``, or ""."""
     if isinstance(stated, list):
         stated = stated[0] if stated else ""
     found = _LANGUAGE.match(stated.strip()) if isinstance(stated, str) else None
@@ -132,25 +132,25 @@ def normalize_language(stated: Any) -> str:
 
 
 def normalize_date(stated: Any) -> str:
-    """A date, a part of one (``2024-03``), or a time, in ISO 8601; empty for what is none."""
+    """Return a date, a partial date (``2024-03``) or a time in ISO 8601, or "" if invalid."""
     text = " ".join(str(stated).split())[:MAX_KEY_CHARS]
     return next(filter(None, (read(text) for read in _READERS)), "")
 
 
 def document_date(metadata: Mapping[str, Any], created_at: datetime | None, *, today: date) -> str:
-    """The day that a document is of, as ISO 8601: when it was last changed, by what is said of it.
+    """Return the date of a document in ISO 8601: when its content last changed.
 
-    Programs write an old date of creation into what was made of a copy, so that the later of the
-    two counts. When its file changed does not: a copy or a checkout changes that. Nor does a day
-    that is to come: nothing was changed on it, and none would ever be newer.
+    Programs copy old creation dates into new files, so the later of the two dates counts. File
+    times do not count: a copy or a checkout changes them. Future dates do not count either, because
+    no document could be newer.
 
     Args:
-        metadata: Of the document; what it has under ``created`` and ``modified`` may be anything.
-        created_at: When it was made, as given with it or else as stated.
-        today: In UTC; east of there it may be tomorrow.
+        metadata: Metadata of the document; ``created`` and ``modified`` may have any value.
+        created_at: Creation time from the request, or else from the file.
+        today: Current date in UTC; further east it may be tomorrow.
 
     Returns:
-        A year or a month where no more is known; empty where nothing is.
+        A date, or a year or month if only that is known, or "".
     """
     stated, modified = (
         normalize_date(metadata.get(key) or "")[:10] for key in ("created", "modified")

@@ -1,4 +1,4 @@
-"""Pages of PDFs and images as people see them: drawn, and where words stand on them."""
+"""Draw pages of PDFs and images, and find words on them."""
 
 from base64 import b64decode
 
@@ -9,7 +9,7 @@ from corpus.loaders.sandbox import run_in_child
 
 __all__ = ["Box", "PageLayout", "draw_page", "find_on_page"]
 
-# Somebody waits for it. Of 221 pages of 90 real PDFs the slowest took .26 s (docs/decisions/0029).
+# A client waits. The slowest of 221 pages of 90 real PDFs took 0.26 s (docs/decisions/0029).
 _LIMITS = LoaderLimits(wall_s=15.0)
 
 
@@ -18,11 +18,11 @@ def draw_page(content: bytes, number: int, *, media_type: str = registry.PDF) ->
 
     Args:
         number: From 1.
-        media_type: That of PDF, or of an image, whose pages are pictures in one file.
+        media_type: PDF, or an image type, whose pages are images in one file.
 
     Raises:
         PageNotFound: The file has no such page.
-        UnreadableFile: It is damaged, or drawing it takes more than is allowed.
+        UnreadableFile: It is damaged, or drawing it exceeds the limits.
     """
     (png,) = run_in_child(
         "draw_page", content, media_type=media_type, limits=_LIMITS, given={"number": number}
@@ -38,13 +38,13 @@ def find_on_page(
     before: str = "",
     media_type: str = registry.PDF,
 ) -> PageLayout:
-    """Return where a quote stands on a page.
+    """Return the positions of a quote on a page.
 
     Args:
         number: From 1.
-        quote: What to look for, in any case and however it is broken into lines; may be empty. On
-            an image nothing is found: where its words are was kept when they were read.
-        before: The page's text before it; tells which one is meant where it stands there twice.
+        quote: The text to find, ignoring case and line breaks; may be empty. Images give no result:
+            their word positions are stored at ingestion.
+        before: The page's text before the quote, which selects one of several occurrences.
 
     Raises:
         PageNotFound, UnreadableFile: As ``draw_page``.

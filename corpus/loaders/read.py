@@ -24,7 +24,7 @@ _ATTACHMENT_LEVEL = 2
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file inside a message."""
+    """A file in a message."""
 
     filename: str
     media_type: str
@@ -33,7 +33,7 @@ class Attachment:
 
 @runtime_checkable
 class HasAttachments(Protocol):
-    """A loader module whose files carry further files."""
+    """A loader of files with attachments."""
 
     def attachments(self, content: bytes) -> list[Attachment]: ...
 
@@ -49,12 +49,12 @@ def read(
     """Read a file with the loader of its media type.
 
     Args:
-        scans: What OCR made of its pages, by number from 1; None before it was asked.
+        scans: OCR results by page number from 1; None before OCR.
 
     Raises:
         UnreadableFile: It is broken, encrypted, or a bomb.
-        EmptyDocument: It holds no text, nor pages for OCR.
-        TextTooLong: It holds more than ``limits.max_chars``.
+        EmptyDocument: It contains no text and no pages for OCR.
+        TextTooLong: It contains more than ``limits.max_chars``.
     """
     try:
         document = _read(content, filename, media_type, limits, depth=0, scans=scans)
@@ -105,7 +105,7 @@ def _read(
 def _read_attachment(
     attachment: Attachment, blocks: list[Block], limits: LoaderLimits, depth: int
 ) -> dict[str, str]:
-    """Add an attachment's text under a heading with its name; say what became of it."""
+    """Add an attachment's text, or the reason for skipping it, under a heading."""
     entry = {"filename": attachment.filename, "media_type": attachment.media_type}
     try:
         if depth >= _MAX_DEPTH:
@@ -125,7 +125,7 @@ def _read_attachment(
         if not document.blocks:
             return entry
     except PkbError as error:
-        # A picture in a message must not keep the message out; the reason stays visible.
+        # An unreadable attachment must not block the message; its reason stays visible.
         return {**entry, "error": str(error)}
     name = attachment.filename or document.title or "Attachment"
     blocks.append(_clean(Block(name, heading_level=_ATTACHMENT_LEVEL, heading_text=name)))
@@ -134,7 +134,7 @@ def _read_attachment(
 
 
 def _clean(block: Block) -> Block:
-    """Lone surrogates, as from a JSON escape, cannot be stored."""
+    """Remove lone surrogates, as from a JSON escape, which cannot be stored."""
     if not _SURROGATES.search("".join((block.text, block.heading_text, *block.under))):
         return block
     return replace(
@@ -146,7 +146,7 @@ def _clean(block: Block) -> Block:
 
 
 def _title(blocks: tuple[Block, ...], filename: str) -> str:
-    """A heading at the start or of the first level; else the file's name."""
+    """Return the first heading or one of level 1, else the file name."""
     for ordinal, block in enumerate(blocks):
         level = block.heading_level
         if level == 1 or (ordinal == 0 and level and level < LINE_LEVEL):

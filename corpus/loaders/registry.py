@@ -1,4 +1,4 @@
-"""Which module reads which media type, and which extension means which media type."""
+"""Which module reads which media type, and which media type an extension means."""
 
 import importlib
 from dataclasses import dataclass
@@ -48,16 +48,16 @@ IMAGES = (PNG, JPEG, TIFF, WEBP, BMP)
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one media type is read.
+    """The loader and names of one media type.
 
     Attributes:
         module: Its module in ``corpus.loaders.formats``.
-        name: What people call it.
+        name: Display name.
         extensions: Without the dot; the first is the usual one.
-        is_zip: The zip directory is checked before the loader sees the file.
-        in_process: Read without a child process: our own code over plain text, or the
-            standard library's, linear in its input.
-        is_prose: People read it: its questions, terms and captions name what is beside them.
+        is_zip: Whether the zip directory is checked before loading.
+        in_process: Whether it is read without a child process: our code over plain text, or the
+            standard library's, in linear time.
+        is_prose: Whether its questions, terms and captions label the text beside them.
     """
 
     module: str
@@ -124,7 +124,7 @@ MEDIA_TYPE_OF_EXTENSION: dict[str, str] = {
     extension: media_type for media_type, known in FORMATS.items() for extension in known.extensions
 }
 
-# In one container (OLE2): its streams tell which.
+# These share a container (OLE2); their streams distinguish them.
 OLE = frozenset((DOC, XLS, PPT, OUTLOOK))
 
 ALIASES: dict[str, str] = {
@@ -150,24 +150,24 @@ ALIASES: dict[str, str] = {
 
 
 def supported_extensions() -> tuple[str, ...]:
-    """Every extension there is a loader for, sorted, without the dot."""
+    """Return every supported extension without the dot, sorted."""
     return tuple(sorted(MEDIA_TYPE_OF_EXTENSION))
 
 
 def canonical_media_type(media_type: str) -> str:
-    """The registered name of a media type as clients declare it, or "" for an unknown one."""
+    """Return the registered name of a declared media type, or "" if unknown."""
     bare = media_type.partition(";")[0].strip().lower()
     bare = ALIASES.get(bare, bare)
     return bare if bare in FORMATS else ""
 
 
 def unsupported(what: str) -> UnsupportedMediaType:
-    """The error for a file that no loader reads."""
+    """Return the error for an unsupported file."""
     names = ", ".join(known.name for known in FORMATS.values())
     return UnsupportedMediaType(f"{what} is not supported. Supported are: {names}.")
 
 
 def loader_for(media_type: str) -> Loader:
-    """Import the module that reads a registered media type."""
+    """Import and return the loader module of a registered media type."""
     module = importlib.import_module(f"corpus.loaders.formats.{FORMATS[media_type].module}")
     return cast("Loader", module)

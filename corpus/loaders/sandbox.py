@@ -1,9 +1,8 @@
-"""
-Parse a file in a child process with limits, and bring back the document.
+"""Parse a file in a child process with limits, and return the document.
 
 Each calling process keeps up to two workers (see ``worker``), started when first needed. A worker
-forks for each file: the child has the limits, and is killed with its whole process group when
-its time is up. A worker itself is killed when it does not answer, and replaced.
+forks for each file: the child has limits, and is killed with its process group after its time. A
+worker that does not reply is killed and replaced.
 """
 
 import atexit
@@ -38,24 +37,24 @@ from corpus.loaders.limits import LoaderLimits
 
 logger = logging.getLogger(__name__)
 
-# A reply is its length, in so many bytes, and then itself; it is read in pieces.
+# A reply is its length in this many bytes, and the content; it is read in pieces.
 _LENGTH_BYTES = 8
 _CHUNK_BYTES = 2**20
-# Each keeps the memory of its parsers; more files at once start their own.
+# Idle workers that keep their parsers in memory; more files at once start more.
 _MAX_IDLE = 2
-# Files that are read at once: one a core, and one whose pages come from the disk. Others wait.
+# Files read at once: one per core, and one that waits for the disk. Others queue.
 MAX_AT_WORK = (os.cpu_count() or 1) + 1
-# Pages that OCR reads at once: each needs a core, and half a gigabyte.
+# Pages that OCR reads at once: each needs a core and half a gigabyte.
 _MAX_SCANNING = 1
-# Starting a worker and importing its parsers, on a busy machine, is not the file's fault.
+# Starting a worker and importing its parsers does not count against the file.
 _GRACE_S = 30.0
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from corpus.loaders.worker import main; main()"
 )
-# No secret is among the variables a worker gets.
+# The variables of a worker contain no secret.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
-# OCR runs by onnxruntime, which else tells its maker of each process.
+# onnxruntime, which OCR uses, otherwise sends telemetry.
 _GIVEN = {"ORT_DISABLE_TELEMETRY": "1"}
 _ERRORS: dict[str, type[PkbError]] = {
     error.code: error
@@ -66,11 +65,11 @@ _ERRORS: dict[str, type[PkbError]] = {
 
 
 class WorkerLost(Exception):
-    """The worker ended or fell silent; nothing is known about the file."""
+    """The worker ended or did not reply; the file may be fine."""
 
 
 class Worker:
-    """One worker process and the pipes to it; used by one thread at a time."""
+    """A worker process and its pipes; used by one thread at a time."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
@@ -86,10 +85,10 @@ class Worker:
         return self._process.pid
 
     def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
-        """Send a file and wait for the reply; returns what its lines say.
+        """Send a file and wait for the reply; return its lines.
 
         Raises:
-            WorkerLost: None came.
+            WorkerLost: There is no reply.
         """
         deadline = time.monotonic() + within_s
         try:
@@ -101,7 +100,7 @@ class Worker:
         return [json.loads(line) for line in self._receive(length, deadline).splitlines()]
 
     def close(self) -> None:
-        """End the process and every child of it."""
+        """End the process and its children."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):  # bytes that could not be sent
@@ -126,11 +125,11 @@ class Worker:
 
 
 class Pool:
-    """The idle workers of this process, and how many may be at work.
+    """The idle workers of this process, and a limit of active ones.
 
     Args:
-        max_idle: Workers that are kept.
-        max_at_work: Files, or pages for OCR, that are read at once.
+        max_idle: Idle workers to keep.
+        max_at_work: Files, or OCR pages, read at once.
     """
 
     def __init__(self, *, max_idle: int = _MAX_IDLE, max_at_work: int = MAX_AT_WORK) -> None:
@@ -141,7 +140,7 @@ class Pool:
         self.at_work = threading.BoundedSemaphore(max_at_work)
 
     def take(self) -> tuple[Worker, bool]:
-        """A worker, and whether it has just been started."""
+        """Return a worker, and whether it was just started."""
         with self._lock:
             if self._idle:
                 return self._idle.pop(), False
@@ -161,14 +160,14 @@ class Pool:
             worker.close()
 
     def forget(self) -> None:
-        """After a fork: the workers are the parent's, and the locks may be held there."""
+        """Reset after a fork: the workers and held locks belong to the parent."""
         self._idle = []
         self._lock = threading.Lock()
         self.at_work = threading.BoundedSemaphore(self._max_at_work)
 
 
 _pool = Pool()
-# Workers of their own: these hold the weights.
+# Separate workers that keep the weights in memory.
 _scanners = Pool(max_idle=_MAX_SCANNING, max_at_work=_MAX_SCANNING)
 for _each in (_pool, _scanners):
     atexit.register(_each.close)
@@ -183,10 +182,10 @@ def read_in_child(
     limits: LoaderLimits,
     scans: Mapping[int, Scan] | None = None,
 ) -> LoadedDocument:
-    """As ``reading.read``, in a child process.
+    """Read a file like ``read.read``, in a child process.
 
     Raises:
-        UnreadableFile: Also where the parser crashes, or needs more time or memory than allowed.
+        UnreadableFile: The file is broken, or the parser crashes or exceeds its limits.
         BackendUnavailable: No worker could be started.
     """
     given: dict[str, Any] = {"filename": filename}
@@ -206,15 +205,15 @@ def run_in_child(
     limits: LoaderLimits,
     given: Mapping[str, Any],
 ) -> list[Any]:
-    """Do something with a file in a child process; returns what the act did, line by line.
+    """Run an action on a file in a child process; return the lines of its result.
 
     Args:
-        act: One of ``worker.ACTS``.
-        given: What the act takes besides the file; JSON values.
+        act: A key of ``worker.ACTS``.
+        given: Further arguments of the action; JSON values.
 
     Raises:
-        PkbError: What the act itself raises.
-        UnreadableFile: The parser crashes, or needs more time or memory than allowed.
+        PkbError: The action raised it.
+        UnreadableFile: The parser crashes or exceeds its limits.
         BackendUnavailable: No worker could be started.
     """
     request = {
@@ -237,7 +236,7 @@ def run_in_child(
 
 
 def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
-    """Ask a worker; a fresh one where the first, started earlier, has gone meanwhile."""
+    """Ask a worker; if an idle one is dead, start another."""
     while True:
         worker, is_fresh = pool.take()
         try:
@@ -250,7 +249,7 @@ def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float
 def _ask_one(
     pool: Pool, worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
 ) -> list[Any]:
-    """Ask a worker, and keep it; one that did not answer to the end is of no more use."""
+    """Ask a worker, and keep it unless it failed to reply."""
     answered = False
     try:
         reply = worker.ask(request, content, within_s=within_s)

@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from corpus.loaders.base import Block
 
-# A table longer than this is cut between rows, and each piece begins with the header again:
-# a row that is retrieved alone must say what its columns are. A piece fits into a chunk of 200
-# tokens: of 60 chunks of 84 real pages that began with a row, 20 had no header at 1,000, 6 at 600.
+# A longer table is cut between rows, and each piece repeats the header, because a retrieved row
+# must include its column names. A piece fits in a chunk of 200 tokens: of 60 chunks of 84 real
+# pages that began with a row, 20 had no header at 1,000 characters, 6 at 600.
 _MAX_TABLE_CHARS = 600
 _MIN_COLUMNS = 2
 
 
 def table_blocks(rows: Iterable[Sequence[str]], *, page: int | None = None) -> Iterator[Block]:
-    """A table as Markdown; its first row is the header.
+    """Return a table as Markdown blocks; its first row is the header.
 
     Args:
-        rows: Cells of each row; empty rows are left out, short ones filled up.
-        page: The page it stands on.
+        rows: Cells of each row; empty rows are omitted, short ones padded.
+        page: Its page number.
     """
     kept = _trimmed([[_cell(cell) for cell in row] for row in rows])
     if not kept:
@@ -40,7 +40,7 @@ def table_blocks(rows: Iterable[Sequence[str]], *, page: int | None = None) -> I
 def record_blocks(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, page: int | None = None
 ) -> Iterator[Block]:
-    """One block a row, each value with the name of its column; empty cells are left out."""
+    """Return one block for each row, each value with its column name; skip empty cells."""
     names = [" ".join(name.split()).rstrip(":") for name in header]
     for row in rows:
         pairs = []
@@ -54,7 +54,7 @@ def record_blocks(
 
 
 def _is_caption(row: list[str]) -> bool:
-    """Whether a first row holds one text, in its first cell or spread over all of them."""
+    """Return whether a first row has one text, in its first cell or across all."""
     return bool(row[0]) and len(set(filter(None, row))) == 1
 
 
@@ -67,7 +67,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _trimmed(rows: list[list[str]]) -> list[list[str]]:
-    """Without empty rows and columns, all rows equally long."""
+    """Remove empty rows and columns, and pad rows to one length."""
     kept = [row for row in rows if any(row)]
     width = max((len(row) for row in kept), default=0)
     for row in kept:

@@ -1,14 +1,13 @@
-"""
-The process that parses: started by ``sandbox``, it forks once for each file.
+"""The process that parses files: started by ``sandbox``, it forks for each file.
 
-It waits with the parsers imported, so that a file costs a fork and no start-up. Only the forked
-child sees what is in a file; it is bound by resource limits, writes one reply and ends. A request
-on standard input is a line of JSON and the file's bytes; a reply on standard output is its length,
-and lines of JSON: an object, and where that is a document, its blocks, some hundreds a line. The
-parent decodes line by line, and its other threads have a turn between.
+Its parsers are imported before it waits, so a file costs a fork and no startup. Only the forked
+child sees the content of a file; it has resource limits, writes one reply and exits. A request on
+standard input is a line of JSON and the file's bytes; a reply on standard output is its length, and
+lines of JSON: an object, and where that is a document, its blocks, some hundreds a line. The parent
+decodes line by line, so that its other threads can run.
 
-Django is never imported here, and the environment is empty: a parser that is taken over by a
-hostile file finds no password.
+Django is never imported here, and the environment is empty: a compromised parser finds no
+password.
 """
 
 import base64
@@ -38,17 +37,17 @@ from corpus.loaders.read import read
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section", "scans")
 BLOCKS_PER_LINE = 500
-# Parsers need a few: fonts, libraries. They may write none (RLIMIT_FSIZE is 0).
+# Parsers open a few files: fonts, libraries. They may write none (RLIMIT_FSIZE is 0).
 _MAX_OPEN_FILES = 64
-# Documents nest deeper than programs: unclosed tags in old pages do by hundreds.
+# Documents nest deeper than programs: unclosed tags in old pages nest by hundreds.
 _RECURSION_LIMIT = 5_000
 _CHUNK_BYTES = 2**20
-# What a reply holds beside the text: keys, escapes, metadata.
+# Bytes of a reply beside the text: keys, escapes, metadata.
 _REPLY_OVERHEAD = 64 * 2**20
 
 
 def main() -> None:
-    """Serve requests until standard input ends, as it does when the parent goes."""
+    """Serve requests until standard input closes, when the parent exits."""
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed must not get between the replies
     requests = sys.stdin.buffer
@@ -63,7 +62,7 @@ def main() -> None:
 
 
 def _preload(request: dict[str, Any]) -> None:
-    """Import what the loader will need once, here, and not in each child."""
+    """Import a loader's modules once here, so that children inherit them."""
     loader = registry.loader_for(request["media_type"])
     if request.get("act") == "read_scan":
         with contextlib.suppress(ImportError):
@@ -74,7 +73,7 @@ def _preload(request: dict[str, Any]) -> None:
 
 
 def _ocr() -> Any:
-    """The engine; most workers never see a scan, and go without its 130 MiB."""
+    """Return the OCR engine; most workers never need its 130 MiB."""
     return importlib.import_module("corpus.loaders.ocr.engine")
 
 
@@ -115,9 +114,9 @@ def _needs_more_than(limits: LoaderLimits) -> str:
 
 
 def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
-    """Read a child's reply to its end; False where time is up or it is far too long."""
+    """Read a child's reply to its end; return False after a timeout or an overlong reply."""
     deadline = time.monotonic() + limits.wall_s
-    # A character takes four bytes at most in UTF-8.
+    # UTF-8 has at most four bytes per character.
     most = limits.max_chars * 4 + _REPLY_OVERHEAD
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
@@ -136,10 +135,10 @@ def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
 def _be_the_child(
     request: dict[str, Any], content: bytes, limits: LoaderLimits, writing_end: int
 ) -> None:
-    """Parse, reply, and end; never returns."""
+    """Parse, reply, and exit; never returns."""
     pipe = os.fdopen(writing_end, "wb")  # the except hook needs it open
     sys.excepthook = _reporting_to(pipe)
-    # Of a group of its own, so that whatever the parser starts is killed with it.
+    # The child gets its own group, so that processes of the parser are killed with it.
     os.setpgid(0, 0)
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -155,7 +154,7 @@ def _be_the_child(
 
 
 def _reporting_to(pipe: BinaryIO) -> Any:
-    """An except hook: an error nobody foresaw is the parent's to log, with its traceback."""
+    """Return an except hook that sends unexpected errors to the parent to log."""
 
     def report(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
@@ -177,12 +176,12 @@ def _restrict(limits: LoaderLimits) -> None:
 
 
 def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> None:
-    """By size, so that a small file that loops does not get the time of a large honest one."""
+    """Limit the time by file size, so that a small file that loops ends early."""
     seconds = limits.base_cpu_s + limits.cpu_s_per_mib * len(content) / 2**20
     if registry.FORMATS[media_type].is_zip:
         seconds += limits.cpu_s_per_unpacked_mib * unpacked_bytes(content) / 2**20
     whole = math.ceil(min(seconds, limits.wall_s))
-    # The first bound is a signal that ends it and names the reason, the second kills.
+    # The soft limit sends a signal that names the reason; the hard limit kills.
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
 
 
@@ -205,7 +204,7 @@ def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list
         limits=limits,
         scans=scans,
     )
-    # Not dataclasses.asdict, which takes longer over many blocks than the parser.
+    # dataclasses.asdict takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [
         (b.text, b.heading_level, b.heading_text, b.page, b.under, b.places, b.page_starts)

@@ -267,7 +267,7 @@ def _searched_names(*, is_whole: bool) -> list[Any]:
 
 
 def _names_of(document: Document, *, is_whole: bool) -> list[Any]:
-    """The same of one document, whose SQL is a tenth as long to make."""
+    """Return the same of one document, whose SQL is a tenth as long to make."""
     path, uri = document.file_path, document.source_uri
     paths = [path] if is_whole else [shown_path(path), "/".join(path.split("/")[-2:])]
     names = [*paths, shown_uri(uri, file_path=path), document.kept_file[_FOLDER_CHARS:]]
@@ -285,14 +285,14 @@ def _rule_condition(rule: Rule, languages: Sequence[str], names: Sequence[Any]) 
 
 
 def _path_condition(pattern: str, names: Sequence[Any]) -> Q:
-    """Whether a name is so, or what follows a slash of it."""
+    """Return whether a name is so, or what follows a slash of it."""
     like = Value(f"%/{like_pattern(pattern)}")
     begun = [Concat(Value("/"), name, output_field=TextField()) for name in names]
     return reduce(or_, [Q(_Like(name, like)) for name in begun])
 
 
 def _sender_condition(pattern: str) -> Q:
-    """Whether the address of a mail's sender is so, or the whole line with the name."""
+    """Return whether the address of a mail's sender is so, or the whole line with the name."""
     line = KeyTextTransform("from", "metadata")
     address = Func(line, Value("<([^<>]*)>[^<>]*$"), function="substring", output_field=TextField())
     return reduce(or_, [Q(_Like(said, Value(like_pattern(pattern)))) for said in (line, address)])

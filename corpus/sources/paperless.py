@@ -114,7 +114,7 @@ class Paperless:
             return b""
 
     def _version(self, record: Record) -> str:
-        """Names are part of it: paperless renames a tag without touching its documents."""
+        """Return names are part of it: paperless renames a tag without touching its documents."""
         try:
             names = {field: self._read_names(field, record) for field in _NAMED}
             said = json.dumps([record["modified"], record["title"], names], sort_keys=True)

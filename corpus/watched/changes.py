@@ -49,14 +49,14 @@ class PendingChanges:
             self._last = now
 
     def is_due(self, now: float, *, quiet_s: float) -> bool:
-        """Tell whether a sync is to be started: nothing changes any more, or all the time."""
+        """Return whether a sync is to be started: nothing changes any more, or all the time."""
         with self._lock:
             if self._first is None:
                 return False
             return now - self._last >= quiet_s or now - self._first >= max(MAX_WAIT_S, quiet_s)
 
     def take(self) -> None:
-        """A sync is started that will see all of them."""
+        """Return a sync is started that will see all of them."""
         with self._lock:
             self._first = None
 
@@ -142,7 +142,7 @@ class FolderWatcher(Thread):
         return _identify_existing(find_folders(self._path, root=self._root))
 
     def _is_relevant(self, change: Change, path: str) -> bool:
-        """Tell whether a sync would see what changed."""
+        """Return whether a sync would see what changed."""
         if self._is_folder(path):
             return True
         here = Path(path).relative_to(self._path)

@@ -79,7 +79,7 @@ def sync_folder_now(folder: WatchedFolder) -> Job:
 
 
 def is_watcher_running() -> bool:
-    """Tell whether a worker runs that watches."""
+    """Return whether a worker runs that watches."""
     with connection.cursor() as cursor:
         classid, objid = (part % 2**32 for part in WATCHER_LOCK)
         cursor.execute(_IS_HELD, [classid, objid])

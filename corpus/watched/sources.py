@@ -85,7 +85,7 @@ def _collection_of(found: SourceSettings) -> Collection | None:
 
 
 def _is_seen(collection: Collection | None) -> bool:
-    """Tell whether who acts may see it; one that is still to be made is for who sees all."""
+    """Return whether who acts may see it; one that is still to be made is for who sees all."""
     if current_principal().sees_all:
         return True
     return collection is not None and Collection.objects.filter(pk=collection.pk).exists()

@@ -1,1 +1,1 @@
-"""One file a format, with a function `load`; what several share stands beside them."""
+"""One module for each format, with a function ``load``, and their shared helpers."""

@@ -1,4 +1,4 @@
-"""AsciiDoc: section titles by their equals signs; the text stays as written."""
+"""AsciiDoc: section titles become headings; the text stays as written."""
 
 import re
 
@@ -18,7 +18,7 @@ _LISTING = re.compile(r"\A(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read an AsciiDoc file; a title is a heading wherever its line stands, but in a listing."""
+    """Read an AsciiDoc file; a title line is a heading except in a listing."""
     text = unified(decode(content))
     blocks: list[Block] = []
     pending: list[str] = []
@@ -39,7 +39,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def _metadata(text: str) -> dict[str, str]:
-    """What the lines right below the title state: authors, date, attributes."""
+    """Return authors, date and attributes from the lines below the title."""
     lines = text.lstrip("\n").split("\n\n", 1)[0].split("\n")
     if not lines[0].startswith("= "):
         return {}
@@ -56,7 +56,7 @@ def _metadata(text: str) -> dict[str, str]:
 
 
 def _words(title: re.Match[str]) -> str:
-    """What stands between the signs; those behind it may be left out."""
+    """Return a title without its equals signs; trailing ones are optional."""
     signs, words = title[1], title[2].rstrip(" \t")
     bare = words.removesuffix(signs)
     return bare.rstrip(" \t") if bare != words and bare.endswith((" ", "\t")) else words

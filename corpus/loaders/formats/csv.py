@@ -1,4 +1,4 @@
-"""CSV and its relatives: one block a row, each value with the name of its column."""
+"""CSV and similar formats: one block for each row, each value with its column name."""
 
 import csv
 from itertools import islice
@@ -10,17 +10,17 @@ from corpus.loaders.formats.sheets import is_header
 from corpus.loaders.tables import record_blocks
 
 _DELIMITERS = ",;\t|"
-# Of which the delimiter is told.
+# Lines from which the delimiter is detected.
 _SAMPLE_LINES = 20
 # An unclosed quote would take the rest of the file for one field.
 _MAX_FIELD_CHARS = 1_000_000
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read delimited text; comma, semicolon, tab and bar are told apart by their regularity.
+    """Read delimited text; detect comma, semicolon, tab or bar.
 
     Raises:
-        UnreadableFile: A field is far too long, as where a quote is never closed.
+        UnreadableFile: A field is far too long, for example an unclosed quote.
     """
     text = decode(content)
     csv.field_size_limit(_MAX_FIELD_CHARS)
@@ -39,7 +39,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def _delimiter(lines: list[str]) -> str:
-    """The one that cuts most of the first rows into the same number of fields, above one."""
+    """Return the delimiter that cuts most rows into the same number of fields, above one."""
     sample = [line for line in islice(lines, _SAMPLE_LINES) if line.strip()]
 
     def regularity(delimiter: str) -> tuple[int, int]:

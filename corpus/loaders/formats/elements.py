@@ -1,4 +1,4 @@
-"""What single HTML elements say: their words, lists, tables and names."""
+"""Text, lists, tables and labels of single HTML elements."""
 
 import re
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from corpus.loaders.tables import table_blocks
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-# What no reader sees as text, or is chosen from rather than read.
+# Elements that are not shown as text, or hold choices.
 _SKIPPED_TAGS = (
     "script style template noscript head title svg iframe object embed canvas audio video "
     "datalist select option textarea map"
 )
 _SKIPPED = frozenset(_SKIPPED_TAGS.split())
-# What begins and ends a block, as browsers lay pages out.
+# Elements that browsers lay out as blocks.
 _BLOCK_TAGS = (
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
     "figcaption figure footer form header hgroup html legend main menu nav p section summary "
@@ -34,19 +34,19 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _INDENT = "  "
 # Pages with unclosed lists nest them by hundreds.
 _MAX_INDENT = 10
-# Pages may state any number: where a list begins, how many columns a cell spans.
+# Limits of list starts and column spans, which pages may set to any number.
 MAX_START = 1_000_000
 _MAX_SPAN = 100
 _MAX_SPANNED_CELLS = 20_000
 
 
 def inline_text(element: "HtmlElement") -> str:
-    """An element's text on one line."""
+    """Return the text of an element on one line."""
     return " ".join("".join(_pieces(element)).split())
 
 
 def whole_blocks(element: "HtmlElement") -> list[Block] | None:
-    """The blocks of an element that is laid out as a whole; None of one that holds others."""
+    """Return the blocks of an element laid out as a unit; None if it contains others."""
     tag = element.tag
     if tag in _HEADINGS:
         text = inline_text(element)
@@ -66,7 +66,7 @@ def whole_blocks(element: "HtmlElement") -> list[Block] | None:
 
 
 def stated_label(element: "HtmlElement", tag: str) -> str:
-    """The label that a child of an element states for all of it."""
+    """Return the label that a child of an element gives to all of it."""
     child = next((one for one in element if one.tag == tag), None)
     return "" if child is None else normalize_label(inline_text(child))
 
@@ -77,7 +77,7 @@ def follows_term(term: "HtmlElement") -> bool:
 
 
 def terms_from(term: "HtmlElement") -> list[str]:
-    """A term and those right behind it, of which the same is said; none if nothing is."""
+    """Return a term and those right after it that share a description, or nothing."""
     terms: list[str] = []
     following: HtmlElement | None = term
     while following is not None and following.tag == "dt":
@@ -87,7 +87,7 @@ def terms_from(term: "HtmlElement") -> list[str]:
 
 
 def _bold_line(element: "HtmlElement") -> str:
-    """The text of a paragraph that is one short bold line and no sentence, else nothing."""
+    """Return the text of a paragraph that is one short bold line, else ""."""
     bold = [child for child in element if child.tag in _BOLD]
     if len(bold) != 1 or next(element.iter("br"), None) is not None:
         return ""
@@ -96,19 +96,19 @@ def _bold_line(element: "HtmlElement") -> str:
 
 
 def is_shown(element: "HtmlElement") -> bool:
-    """Whether a browser would show the element at all."""
+    """Return whether a browser would show the element at all."""
     if not isinstance(element.tag, str) or element.tag in _SKIPPED:
         return False
     return element.get("hidden") is None and not _HIDDEN.search(element.get("style") or "")
 
 
 def tidied(text: str) -> str:
-    """Inline text with single spaces; line breaks stay, without spaces around them."""
+    """Collapse spaces in inline text; keep line breaks without spaces around them."""
     return _AROUND_BREAK.sub("\n", re.sub(r"[ \t]+", " ", text)).strip()
 
 
 def _preformatted(element: "HtmlElement") -> str:
-    """The text of a listing as it is, without empty lines around it."""
+    """Return the text of a listing without empty lines around it."""
     for line_break in element.iter("br"):
         line_break.tail = "\n" + (line_break.tail or "")
     lines = "".join(element.itertext()).replace("\r\n", "\n").split("\n")
@@ -129,7 +129,7 @@ def _pieces(element: "HtmlElement") -> Iterator[str]:
 
 
 def math_source(element: "HtmlElement") -> str:
-    """The TeX source where the page has it, else the symbols in a row."""
+    """Return the TeX source if the page contains it, else the symbols in a row."""
     stated = element.get("alttext") or "".join(
         annotation.text or ""
         for annotation in element.iter("annotation")
@@ -139,7 +139,7 @@ def math_source(element: "HtmlElement") -> str:
 
 
 def _has_rich_items(element: "HtmlElement") -> bool:
-    """Whether items hold headings, listings, tables or several paragraphs: blocks of their own."""
+    """Return whether list items contain blocks such as headings, listings or tables."""
     if next(element.iter(*_HEADINGS, "pre", "table", "dl"), None) is not None:
         return True
     return any(len(item.xpath("./p")) > 1 for item in element.iter("li"))
@@ -159,7 +159,7 @@ def _list_lines(element: "HtmlElement", depth: int) -> Iterator[str]:
 
 
 def _item_lines(item: "HtmlElement", depth: int, mark: str) -> Iterator[str]:
-    """An item's own text after its mark, then the lists inside it, further in."""
+    """Return the text of an item after its mark, then its nested lists, indented."""
     own: list[str] = [item.text or ""]
     nested: list[HtmlElement] = []
     _split_item(item, own, nested)
@@ -186,7 +186,7 @@ def _split_item(element: "HtmlElement", own: list[str], nested: "list[HtmlElemen
 
 
 def _is_data_table(table: "HtmlElement") -> bool:
-    """Whether a table holds data; one that lays out a page holds tables, headings or one column."""
+    """Return whether a table holds data; layout tables hold blocks or one column."""
     if next(table.iter(*_HEADINGS, "pre", "form"), None) is not None:
         return False
     if any(inner is not table for inner in table.iter("table")):
@@ -195,7 +195,7 @@ def _is_data_table(table: "HtmlElement") -> bool:
 
 
 def _table_rows(table: "HtmlElement") -> list[list[str]]:
-    """The cells' text; a cell that spans columns or rows is repeated in each of them."""
+    """Return the text of each cell; a spanning cell is repeated in each it spans."""
     rows: list[list[str]] = []
     taken: dict[tuple[int, int], str] = {}
     for number, row in enumerate(table.iter("tr")):
@@ -218,7 +218,7 @@ def _table_rows(table: "HtmlElement") -> list[list[str]]:
 def _reserve(
     cell: "HtmlElement", place: tuple[int, int], text: str, taken: dict[tuple[int, int], str]
 ) -> None:
-    """Keep the places a cell spans, so that the cells after it stay in their columns."""
+    """Reserve the columns and rows a cell spans, so that later cells keep their columns."""
     wide, high = (_span(cell, name) for name in ("colspan", "rowspan"))
     row, column = place
     if len(taken) + wide * high > _MAX_SPANNED_CELLS:

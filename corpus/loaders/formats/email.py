@@ -1,4 +1,4 @@
-"""E-mail (RFC 822): headers, the text as its reader sees it, and the files it carries."""
+"""E-mail (RFC 822): headers, text and attachments."""
 
 import email
 import email.header
@@ -24,20 +24,20 @@ _KEYS = {
     "From": "from", "To": "to", "Cc": "cc", "Message-ID": "message_id",
     "Content-Language": "language",
 }  # fmt: skip
-# Parts nest, and walking through them takes time for each.
+# Limits nested parts, because each takes time.
 _MAX_PARTS = 1_000
 _MESSAGE_LEVEL = 2
-# Of a header that is decoded: a list of recipients may have thousands.
+# Maximum length of a decoded header: a list of recipients may have thousands.
 _MAX_HEADER_CHARS = 10_000
-# A plain rendering this much shorter than the HTML only says that there is an HTML one.
+# A plain text this much shorter than the HTML only refers to the HTML.
 _MIN_PLAIN_SHARE = 0.3
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one message; what it carries is read by ``attachments``.
+    """Read one message; ``attachments`` reads its files.
 
     Raises:
-        UnreadableFile: It has no header that a message has.
+        UnreadableFile: It has no mail header.
     """
     message = parse_message(content)
     subject = header_text(message, "Subject")
@@ -59,12 +59,12 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def attachments(content: bytes) -> list[Attachment]:
-    """The files a message carries, messages included; pictures shown in its text are left out."""
+    """Return the files of a message, including messages, without inline images."""
     message = parse_message(content)
     inner = _digested(message)
     if not inner:
         return _carried(message)
-    # Of a thread they were taken in before, and are empty here.
+    # Attachments of a thread are ingested on their own, and are empty here.
     return [found for each in inner for found in _carried(each) if found.content]
 
 
@@ -84,7 +84,7 @@ def _carried(message: "Message") -> list[Attachment]:
 
 
 def _digested(message: "Message") -> list["Message"]:
-    """The messages of a digest, which are its text; none where it is no digest."""
+    """Return the messages of a digest, or nothing for another message."""
     if message.get_content_type() != "multipart/digest":
         return []
     found = (part.get_payload(0) for part in _parts(message) if part.is_multipart())
@@ -97,19 +97,19 @@ def _parts(message: "Message") -> list["Message"]:
 
 
 def _heading(message: "Message") -> str:
-    """Who wrote a message of a digest, and on which day."""
+    """Return the sender and the day of a message in a digest."""
     sender, _ = email.utils.parseaddr(header_text(message, "From"))
     said = (sender or header_text(message, "From"), _date(message)[:10])
     return ", ".join(filter(None, said)) or header_text(message, "Subject") or "Message"
 
 
 def parse_message(content: bytes) -> "Message":
-    """Take a message apart.
+    """Parse a message.
 
     Raises:
-        UnreadableFile: It has too many parts, or a boundary that is none.
+        UnreadableFile: It has too many parts, or an invalid boundary.
     """
-    # The older policy: it never parses headers by itself, and so never fails on broken ones.
+    # The older policy never parses headers by itself, so broken headers do not fail.
     try:
         message = email.message_from_bytes(content.lstrip(), policy=email.policy.compat32)
     except ValueError as error:
@@ -120,7 +120,7 @@ def parse_message(content: bytes) -> "Message":
 
 
 def leaves_of(message: "Message") -> Iterator["Message"]:
-    """The parts that hold something; an attached message is one of them, not its parts."""
+    """Return the parts with content; an attached message is one of them, not its parts."""
     if message.get_content_type() == "message/rfc822" or not message.is_multipart():
         yield message
         return
@@ -129,7 +129,7 @@ def leaves_of(message: "Message") -> Iterator["Message"]:
 
 
 def is_attachment(part: "Message") -> bool:
-    """Tell whether a leaf is a file, or a picture, that the message carries beside its text."""
+    """Return whether a leaf is an attached file or image."""
     if part.get_content_type() == "message/rfc822":
         return True
     disposition = (part.get_content_disposition() or "").lower()
@@ -140,7 +140,7 @@ def is_attachment(part: "Message") -> bool:
 
 
 def _body(message: "Message") -> list[Block]:
-    """The message's own text: the plain rendering, unless only the HTML one says anything."""
+    """Return the message text: the plain one, unless only the HTML one has content."""
     plain: list[Block] = []
     rich: list[Block] = []
     for part in leaves_of(message):
@@ -184,13 +184,13 @@ def _filename(part: "Message") -> str:
 
 
 def header_text(message: "Message", name: str) -> str:
-    """Return a header as its reader sees it, empty where there is none."""
+    """Return a decoded header, or "" if it is absent."""
     value = message.get(name)
     return "" if value is None else _decoded(str(value)[:_MAX_HEADER_CHARS])
 
 
 def _decoded(value: str) -> str:
-    """A header's encoded words as text; what cannot be decoded stays as it is."""
+    """Decode a header's encoded words; keep those that cannot be decoded."""
     pieces: list[str] = []
     try:
         for piece, charset in email.header.decode_header(value):

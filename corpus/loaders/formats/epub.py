@@ -26,7 +26,7 @@ _CHAPTER_TYPES = frozenset(("application/xhtml+xml", "text/html", "application/x
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a book's chapters; fonts may be encrypted, chapters may not.
+    """Read the chapters of a book; encrypted fonts are allowed, encrypted chapters are not.
 
     Raises:
         UnreadableFile: It is damaged or protected.
@@ -58,7 +58,7 @@ def _package(archive: ZipFile) -> tuple[str, "Element"]:
 
 
 def _spine(package: "Element", folder: str) -> Iterator[str]:
-    """Entry names of the chapters in reading order, the table of contents left out."""
+    """Return the entry names of chapters in reading order, without the table of contents."""
     items = {item.get("id", ""): item for item in package.iter(_OPF + "item")}
     for reference in package.iter(_OPF + "itemref"):
         item = items.get(reference.get("idref", ""))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PRELOAD = ("lxml.html", "trafilatura")
 
-# What pages state about themselves, and under which name it is kept.
+# Metadata elements of pages, and the keys they are stored under.
 _STATED = {
     "description": "description",
     "og:description": "description",
@@ -54,7 +54,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def page_metadata(root: "HtmlElement") -> dict[str, Any]:
-    """What the head states: title, description, author, created, language, url, keywords."""
+    """Return title, description, author, created, language, url and keywords from the head."""
     stated: dict[str, Any] = {}
     titles = [inline_text(title) for title in root.iter("title")]
     if titles and titles[0]:
@@ -73,7 +73,7 @@ def page_metadata(root: "HtmlElement") -> dict[str, Any]:
 
 
 def _take(name: str, value: str, stated: dict[str, Any]) -> None:
-    """Keep what an element states, if it is wanted; of all but authors the first."""
+    """Store a wanted value of an element; except for authors, the first value wins."""
     key = _STATED.get(name, "")
     if key == "author":
         stated.setdefault(key, []).append(value)

@@ -1,9 +1,8 @@
-"""
-Which blocks of a page are its content, and which are menus, teasers and footers.
+"""Select the blocks that are the content of a page, without menus, teasers and footers.
 
-trafilatura finds the main text well but forgets the page's structure, and drops the lead
-paragraph, tables and listings more often than not. So its answer only marks blocks of our own:
-the content is what lies between the first and the last marked block, less what is all links.
+trafilatura finds the main text well, but loses the page's structure and often drops the lead
+paragraph, tables and listings. So its result only marks our blocks: the content is everything
+between the first and the last marked block, except blocks of links.
 """
 
 import copy
@@ -17,27 +16,27 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _NOT_LETTERS = re.compile(r"\W+")
-# Elements by which a page says itself that something is beside its content.
+# Elements that pages use for secondary content.
 _BESIDE = ("nav", "aside", "footer")
-# A block of so many characters is prose; a shorter one may be a label or a button.
+# A block of this length is prose; a shorter one may be a label or a button.
 _LONG_CHARS = 60
-# From this share of letters in links on, a block leads elsewhere.
+# A block with at least this share of letters in links is navigation.
 _MAX_LINK_SHARE = 0.5
-# A page whose links stand in its text, not in lists of their own, has no menus to drop.
+# A page with links in its text only has no menus to drop.
 _MIN_MENU_SHARE = 0.1
-# How far above the first marked block the heading of it all may stand.
+# Blocks above the first marked one in which the page's heading may be.
 _MAX_LEAD_BLOCKS = 12
 _MAX_LEAD_LEVEL = 3
-# Under this share of the text that is no link, trafilatura has missed the point of the page.
+# If it found a smaller share of the text outside links, trafilatura failed.
 _MIN_MAIN_SHARE = 0.25
-# Each block is looked for in the main text, so time grows with the square of its length.
+# Limits the search for each block in the main text, which takes quadratic time.
 _MAX_SEARCHED_CHARS = 300_000
-# Its time grows with the square of some pages' size.
+# Limits trafilatura, which takes quadratic time on some pages.
 _MAX_ELEMENTS = 50_000
 
 
 def main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
-    """The blocks that make up the content of a page, all of them where that is unclear."""
+    """Return the content blocks of a page, or all blocks if that is unclear."""
     everything = [piece.block for piece in pieces]
     if not _has_menus(root, pieces):
         return everything
@@ -55,9 +54,9 @@ def main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
 
 
 def _marked(pieces: list[LinkedBlock], main: str) -> list[bool]:
-    """Which blocks are part of the main text, as a line of it or inside one."""
+    """Return which blocks are part of the main text, as a line or inside one."""
     lines = {_letters(line) for line in main.splitlines()}
-    # A search through all of a long text for each block takes minutes.
+    # Searching a long text for each block would take minutes.
     joined = _letters(main) if len(main) <= _MAX_SEARCHED_CHARS else ""
     letters = (_letters(piece.block.text) for piece in pieces)
     return [bool(main) and (one in lines or one in joined) for one in letters]
@@ -72,7 +71,7 @@ def _has_menus(root: "HtmlElement", pieces: list[LinkedBlock]) -> bool:
 
 
 def _widened(marked: list[bool], first: int, last: int) -> tuple[int, int]:
-    """The range with the short marked blocks right before and after it."""
+    """Extend the range by the short marked blocks right before and after it."""
     while first > 0 and marked[first - 1]:
         first -= 1
     while last + 1 < len(marked) and marked[last + 1]:
@@ -104,7 +103,7 @@ def _is_content(piece: LinkedBlock) -> bool:
 
 
 def _lead(before: list[LinkedBlock]) -> list[Block]:
-    """What stands between the page's heading and the first marked block, heading included."""
+    """Return the blocks from the page's heading to the first marked block."""
     near = before[-_MAX_LEAD_BLOCKS:]
     for at in range(len(near) - 1, -1, -1):
         level = near[at].block.heading_level

@@ -1,4 +1,4 @@
-"""JSON: each value on a line with its path; a list of objects gives one block an object."""
+"""JSON: each value on a line with its path; one block for each object of a list."""
 
 import json
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from corpus.loaders.charset import decode
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one JSON value, or several one after another, each on its line.
+    """Read one JSON value, or one value for each line.
 
     Raises:
-        UnreadableFile: It is no JSON.
+        UnreadableFile: It is not JSON.
     """
     text = decode(content)
     try:
@@ -30,12 +30,12 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def parsed(text: str) -> Any:
-    """A JSON value whose numbers are text, digit by digit as in the file."""
+    """Parse a JSON value; numbers stay text, digit by digit as in the file."""
     return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
 
 
 def value_blocks(value: Any) -> Iterator[Block]:
-    """The blocks of one value: an item of a list each, or a member that holds others."""
+    """Return one block for each list item, or member that contains others."""
     if isinstance(value, dict):
         simple = {key: item for key, item in value.items() if not _is_nested(item)}
         yield from _block(_flat(simple, ""))
@@ -58,14 +58,14 @@ def _member_blocks(key: str, value: Any) -> Iterator[Block]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether a value holds others that have members of their own."""
+    """Return whether a value contains values that have members."""
     if isinstance(value, list):
         return any(isinstance(item, dict | list) for item in value)
     return isinstance(value, dict)
 
 
 def _lines(text: str) -> list[Any] | None:
-    """The values of JSON Lines; None where it is none."""
+    """Return the values of JSON Lines, or None if it is not JSON Lines."""
     try:
         values = [parsed(line) for line in text.splitlines() if line.strip()]
     except ValueError:
@@ -80,7 +80,7 @@ def _block(lines: Iterator[str]) -> Iterator[Block]:
 
 
 def _flat(value: Any, path: str) -> Iterator[str]:
-    """``path: value`` lines, depth first."""
+    """Yield ``path: value`` lines, depth first."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _flat(item, f"{path}.{key}" if path else str(key))

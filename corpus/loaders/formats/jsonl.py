@@ -1,4 +1,4 @@
-"""JSON Lines: one block a record."""
+"""JSON Lines: one block for each record."""
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
@@ -7,10 +7,10 @@ from corpus.loaders.formats.json import parsed, value_blocks
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one JSON value a line.
+    """Read one JSON value for each line.
 
     Raises:
-        UnreadableFile: A line is no JSON; the message says which.
+        UnreadableFile: A line is not JSON; the message names it.
     """
     blocks: list[Block] = []
     for number, line in enumerate(decode(content).split("\n"), start=1):

@@ -1,4 +1,4 @@
-"""Markdown: a block for each top-level piece of the source, headings H1 to H6, front matter."""
+"""Markdown: one block for each top-level part, headings H1 to H6, front matter."""
 
 import datetime as dt
 import re
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)??\+\+\+[ \t]*(?:\n|\Z)", re.S)
-# Longer than any statement of title and tags; what has no end by then is text.
+# Longer than any front matter; without an end by then it is text.
 _MAX_FRONT_MATTER_CHARS = 64 * 1024
-# Of quotes and lists in each other, where the parser calls itself.
+# Maximum nesting of quotes and lists, for which the parser recurses.
 _MAX_NESTING = 50
 _BOLD_LINE = re.compile(r" {0,3}(\*\*|__)((?:(?!\1).)+)\1[ \t]*$")
 _TAG_KEYS = ("tags", "keywords", "categories")
@@ -28,7 +28,7 @@ _STATED = frozenset(("title", "chapter", "section", *_TAG_KEYS))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a Markdown file; its text stays as written, without the front matter."""
+    """Read a Markdown file; its text stays as written, without front matter."""
     text = unified(decode(content))
     stated, body = split_front_matter(text)
     return LoadedDocument(
@@ -42,7 +42,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:
-    """Cut Markdown at its top-level pieces by their lines; no line with text is left out."""
+    """Cut Markdown into top-level blocks by lines; keep every line with text."""
     parser = _block_parser()
     lines = text.split("\n")
     blocks: list[Block] = []
@@ -52,7 +52,7 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
         if token.level or token.map is None or token.nesting < 0:
             continue
         start, end = max(token.map[0], done), token.map[1]
-        # Link definitions make no token, and may be prose that only looks like one.
+        # Link definitions have no token, and may be prose that looks like one.
         _append(blocks, lines[done:start])
         if token.type == "heading_open":
             blocks.append(_heading(lines[start:end], token, tokens[position + 1]))
@@ -66,7 +66,7 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The values stated before the text (YAML or TOML), and the text.
+    """Return the values of the front matter (YAML or TOML), and the text after it.
 
     Raises:
         UnreadableFile: It begins like front matter that cannot be read.
@@ -75,7 +75,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
         found = pattern.match(text[:_MAX_FRONT_MATTER_CHARS])
         if found:
             values = parse(found.group(1) or "")
-            # A rule at the start of a text, with another below, is no front matter.
+            # A rule at the start of a text, with another below, is not front matter.
             if isinstance(values, dict):
                 stated = {str(key): _json_value(value) for key, value in values.items()}
                 return stated, text[found.end() :]
@@ -85,7 +85,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
 def _block_parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - not needed for other formats
 
-    # Inline mark-up is not parsed: nothing needs it, and its worst case is quadratic.
+    # Inline markup is not parsed: nothing needs it, and it may take quadratic time.
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
@@ -96,7 +96,7 @@ def _heading(lines: list[str], opening: "Token", inline: "Token") -> Block:
 
 
 def _bold_line(lines: list[str]) -> str:
-    """The words of a paragraph that is one bold line, where they are a heading, else nothing."""
+    """Return the words of a paragraph that is a bold heading line, else ""."""
     found = _BOLD_LINE.match(lines[0]) if len(lines) == 1 else None
     title = _without_markup(found[2]) if found else ""
     return title if is_bold_heading(title) else ""
@@ -126,7 +126,7 @@ def _yaml(source: str) -> Any:
     try:
         if _nesting(source) > _MAX_NESTING:
             raise UnreadableFile("The front matter is nested too deeply.")
-        # An alias can stand for exponentially much; front matter has no use for one.
+        # Aliases are rejected: they can expand exponentially.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(source)):
             raise UnreadableFile("The front matter holds YAML aliases, which are refused.")
         return yaml.safe_load(source)
@@ -135,7 +135,7 @@ def _yaml(source: str) -> Any:
 
 
 def _nesting(source: str) -> int:
-    """How deep brackets go: the scanner takes the square of that in time."""
+    """Return how deep brackets nest: the scanner takes quadratic time in that."""
     depth = deepest = 0
     for bracket in re.findall(r"[\[\]{}]", source):
         depth += 1 if bracket in "[{" else -1

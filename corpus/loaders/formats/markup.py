@@ -1,4 +1,4 @@
-"""HTML elements to blocks, for every format that carries HTML: pages, books, messages."""
+"""Convert HTML elements to blocks, for every format that contains HTML."""
 
 import re
 from collections.abc import Sequence
@@ -26,30 +26,30 @@ from corpus.loaders.limits import bounded_number
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-# What is named by a child of its own.
+# Elements that a child names.
 _NAMED_BY = {"details": "summary", "figure": "figcaption"}
 _SPACE = re.compile(r"[ \t\n\r\f]+")
-# Of lists of terms in each other.
+# Maximum number of nested labels.
 _MAX_LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedBlock:
-    """A block, and the share of its letters that are links: menus are nothing else."""
+    """A block, and the share of its letters in links, which is high for menus."""
 
     block: Block
     link_share: float
 
 
 def parse_html(text: str) -> "HtmlElement | None":
-    """The root element of any HTML, however broken; None where there is no element at all.
+    """Return the root element of any HTML, or None if it has no element.
 
     Raises:
-        UnreadableFile: It is nested over 2,000 deep, where the parser gives up.
+        UnreadableFile: It is nested over 2,000 deep, the limit of the parser.
     """
     from lxml import etree, html  # noqa: PLC0415 - only in the child process
 
-    # Without huge_tree, what is nested 256 deep ends the text without a word.
+    # Without huge_tree, the parser silently cuts the text at depth 256.
     parser = html.HTMLParser(
         encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True
     )
@@ -63,17 +63,17 @@ def parse_html(text: str) -> "HtmlElement | None":
 
 
 def html_blocks(root: "HtmlElement") -> list[Block]:
-    """The blocks below an element, in document order: headings, paragraphs, lists, tables."""
+    """Yield the blocks below an element in document order."""
     return [piece.block for piece in html_pieces(root)]
 
 
 def html_pieces(root: "HtmlElement") -> list[LinkedBlock]:
-    """As ``html_blocks``, with what tells menus from text."""
+    """Yield the blocks like ``html_blocks``, with their share of links."""
     return _Walk().over(root)
 
 
 class _Walk:
-    """Collects inline text and turns it into a block at each border of a block element."""
+    """Collects inline text and ends a block at each block element."""
 
     def __init__(self) -> None:
         self._pieces: list[LinkedBlock] = []
@@ -105,12 +105,12 @@ class _Walk:
             self._inline_element(element)
 
     def _below(self, label: str) -> tuple[str, ...]:
-        """The labels of now with one more, if it says anything and they are not too many."""
+        """Return the current labels plus one, unless it is empty or there are too many."""
         is_kept = label and len(self._under) < _MAX_LABELS
         return (*self._under, label) if is_kept else self._under
 
     def _inside(self, element: "HtmlElement", under: tuple[str, ...]) -> None:
-        """The blocks inside of an element, under these labels."""
+        """Return the blocks inside an element, with these labels."""
         self._flush()
         outer, self._under = self._under, under
         self._children(element)
@@ -118,7 +118,7 @@ class _Walk:
         self._under = outer
 
     def _rich_list(self, element: "HtmlElement") -> None:
-        """A list of which the items hold blocks; each begins with its mark."""
+        """Add a list whose items contain blocks; each begins with its mark."""
         self._flush()
         number = bounded_number(element.get("start"), default=1, most=MAX_START)
         self._text(element.text)
@@ -132,7 +132,7 @@ class _Walk:
         self._flush()
 
     def _definitions(self, element: "HtmlElement") -> None:
-        """A list of terms, each with what is said of it under it."""
+        """Add a definition list, each definition labeled with its term."""
         self._flush()
         outer = self._under
         self._text(element.text)

@@ -1,4 +1,4 @@
-"""Jupyter notebooks: Markdown and code, without what the code printed."""
+"""Jupyter notebooks: Markdown and code, without outputs."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a notebook of format 3 or 4.
 
     Raises:
-        UnreadableFile: It is no notebook.
+        UnreadableFile: It is not a notebook.
     """
     try:
         notebook = json.loads(decode(content))
@@ -65,7 +65,7 @@ def _blocks(cell: Any) -> Iterator[Block]:
 
 
 def _metadata(stated: dict[str, Any]) -> dict[str, Any]:
-    """Who wrote it, and in which language its code is."""
+    """Return the authors, and the language of the code."""
     metadata = {"authors": stated["authors"]} if isinstance(stated.get("authors"), list) else {}
     for key in ("language_info", "kernelspec"):
         info = stated.get(key)

@@ -28,12 +28,12 @@ _FO = _NS + "xsl-fo-compatible:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _INDENT = "  "
 _MAX_LEVEL = 6
-# Repeated blanks are stated as a count.
+# Limits of repeated blanks, which are stored as a count.
 _MAX_SPACES = 100
-# A sheet states "this row, a million times over" to fill itself.
+# Limits of repeated rows: a sheet may repeat an empty row a million times.
 _MAX_REPEATED_ROWS = 100
 _MAX_REPEATED_CELLS = 100
-# What is no part of the sentence it stands in: read on its own, or not at all.
+# Elements that are not part of the sentence around them.
 _NOT_TEXT = frozenset(
     (
         _OFFICE + "annotation",
@@ -124,10 +124,10 @@ class _Reader:
         self._walk(element)
 
     def _nothing(self, element: "Element") -> None:
-        """Settings of forms, and what was deleted."""
+        """Skip settings of forms, and deleted text."""
 
     def _frame(self, frame: "Element") -> None:
-        """A box; a picture in one has several renderings, of which none is text."""
+        """Add the text of a box; a picture has several renderings, none of which is text."""
         if frame.get(_PRESENTATION + "class") == "title":
             text = " ".join(t for p in frame.iter(_TEXT + "p") if (t := paragraph_text(p)))
             if text:
@@ -157,7 +157,7 @@ class _Reader:
 
 
 def paragraph_text(paragraph: "Element") -> str:
-    """The text of one paragraph, its spaces and tabs written out."""
+    """Return the text of one paragraph, with its spaces and tabs expanded."""
     return "".join(_pieces(paragraph)).strip()
 
 
@@ -176,7 +176,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
 
 
 def _boxes(paragraph: "Element") -> Iterator["Element"]:
-    """Boxes and notes anchored in a paragraph, as text of their own."""
+    """Yield boxes and notes anchored in a paragraph, as text of their own."""
     for element in paragraph:
         if element.tag == _TEXT + "note":
             yield from element.iter(_TEXT + "note-body")
@@ -202,7 +202,7 @@ def _sheet(table: "Element") -> Iterator[Block]:
 
 
 def _rows(table: "Element", most: int) -> Iterator[list[str]]:
-    """Rows of a table, repeated ones as often as stated while they hold text."""
+    """Yield the rows of a table, repeated as stated if they contain text."""
     for row in table.iter(_TABLE + "table-row"):
         cells: list[str] = []
         for cell in row:
@@ -221,7 +221,7 @@ def _repeated(element: "Element", name: str, most: int) -> int:
 
 
 def _title_styles(root: "Element") -> frozenset[str]:
-    """Names of paragraph styles that mark the document's title."""
+    """Return the names of paragraph styles that mark the document's title."""
     derived = (
         style.get(_STYLE + "name", "")
         for style in root.iter(_STYLE + "style")
@@ -244,7 +244,7 @@ def _stated(archive: ZipFile) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def _language(archive: ZipFile) -> str:
-    """The language in which paragraphs are where nothing else says so."""
+    """Return the default language of paragraphs."""
     root = read_xml(archive, "styles.xml")
     for style in () if root is None else root.iter(_STYLE + "default-style"):
         if style.get(_STYLE + "family") == "paragraph":

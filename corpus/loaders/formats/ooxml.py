@@ -1,4 +1,4 @@
-"""What DOCX, PPTX and XLSX have in common: properties, relations, charts, comments."""
+"""Shared parts of DOCX, PPTX and XLSX: properties, relations, charts, comments."""
 
 import posixpath
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _PROPERTIES = {
 
 
 def core_properties(archive: ZipFile) -> dict[str, Any]:
-    """Title, author, created and so on, where stated."""
+    """Return title, author, created and other properties that are present."""
     root = read_xml(archive, "docProps/core.xml")
     stated: dict[str, Any] = {}
     for element in () if root is None else root:
@@ -40,7 +40,7 @@ def core_properties(archive: ZipFile) -> dict[str, Any]:
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """The parts that a part refers to: id -> (kind, entry name); links to outside are left out."""
+    """Return the parts that a part refers to: id -> (kind, entry name), without external links."""
     folder, name = posixpath.split(part)
     root = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     found: dict[str, tuple[str, str]] = {}
@@ -57,7 +57,7 @@ _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 
 
 def chart_blocks(archive: ZipFile, name: str, *, page: int | None = None) -> Iterator[Block]:
-    """A chart's title, and the numbers it was drawn from as a table."""
+    """Return a chart's title, and its numbers as a table."""
     root = read_xml(archive, name)
     if root is None:
         return
@@ -89,7 +89,7 @@ COMMENT_PARTS = frozenset(("comments", "threadedComment"))
 
 
 def comment_authors(archive: ZipFile, main_part: str) -> dict[str, str]:
-    """The names of the reviewers by their ids, as listed beside the main part."""
+    """Return the names of reviewers by id, as listed beside the main part."""
     found: dict[str, str] = {}
     for kind, name in relations(archive, main_part).values():
         root = read_xml(archive, name) if kind in _AUTHOR_PARTS else None
@@ -104,7 +104,7 @@ def comment_authors(archive: ZipFile, main_part: str) -> dict[str, str]:
 def comment_blocks(
     archive: ZipFile, name: str, authors: dict[str, str], *, page: int | None = None
 ) -> Iterator[Block]:
-    """Each comment of a part, as ``Comment by NAME, TIME: text``."""
+    """Yield each comment of a part, as ``Comment by NAME, TIME: text``."""
     root = read_xml(archive, name)
     if root is None:
         return
@@ -113,7 +113,7 @@ def comment_blocks(
         if _local(comment.tag) not in _COMMENTS:
             continue
         text = _text(comment)
-        # A threaded comment leaves a copy with this note for old programs.
+        # A threaded comment leaves a copy with this note for older programs.
         if text and not text.startswith("[Threaded comment]"):
             stated = {_local(key): value for key, value in comment.attrib.items()}
             author = _author(stated, authors, listed)
@@ -133,7 +133,7 @@ def _author(stated: dict[str, str], authors: dict[str, str], listed: list[str]) 
 
 
 def _text(comment: "Element") -> str:
-    """Its own words; a reply inside it is a comment by itself."""
+    """Return the comment's own words; a reply inside it is a separate comment."""
     pieces = []
     for child in comment:
         tag = _local(child.tag)

@@ -1,4 +1,4 @@
-"""Plain text and source code: one block a paragraph, lines as they are; underlined titles."""
+"""Plain text and source code: one block for each paragraph, and underlined titles."""
 
 import re
 from collections.abc import Iterator
@@ -14,24 +14,24 @@ _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _LINE_ENDS = str.maketrans({"\r": "\n", "\f": "\n\n", "\v": "\n"})
 
 _MAX_LEVEL = 6
-# In columns.
+# Columns that a rule may differ from its title in width.
 _MAX_RULE_DIFFERENCE = 2
 
 
 def unified(text: str) -> str:
-    """One kind of line break; page breaks part paragraphs."""
+    """Normalize line breaks; turn page breaks into paragraph breaks."""
     return text.replace("\r\n", "\n").translate(_LINE_ENDS)
 
 
 def paragraphs(text: str) -> list[str]:
-    """Cut at empty lines; indentation and single line breaks stay."""
+    """Yield the paragraphs between empty lines, with their indentation and line breaks."""
     pieces = (piece.strip("\n").rstrip() for piece in _EMPTY_LINES.split(unified(text)))
     return [piece for piece in pieces if piece]
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a text file in any encoding; its name is its title."""
-    # Not its first title: that is often "Overview", and the path of headings has it too.
+    """Read a text file in any encoding; its file name is its title."""
+    # The first heading is not used as title: it is often "Overview", and in the heading path.
     text = unified(decode(content))
     blocks = transcript_blocks(text, filename=filename) or _blocks(paragraphs(text))
     return LoadedDocument(tuple(blocks), title=PurePath(filename).stem)
@@ -42,7 +42,7 @@ def _blocks(pieces: list[str]) -> Iterator[Block]:
     for piece in pieces:
         lines = piece.split("\n")
         title = title_at(lines, 0)
-        # In a text that promises no mark-up, only a rule as long as its line makes it a title.
+        # In plain text, only a rule as long as the line above makes a title.
         if title and abs(title.rule_width - width(title.text)) <= _MAX_RULE_DIFFERENCE:
             if title.style not in styles:
                 styles.append(title.style)

@@ -32,7 +32,7 @@ _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MAIN = "ppt/presentation.xml"
 _TITLES = frozenset(("title", "ctrTitle"))
-# Placeholders that repeat what is on every slide.
+# Placeholders with the same text on every slide.
 _FURNITURE = frozenset(("sldNum", "dt", "ftr", "hdr", "sldImg"))
 _INDENT = "  "
 _NUMBERED = "#. "
@@ -66,7 +66,7 @@ def _slide_blocks(
         return
     parts = relations(archive, name)
     shapes = list(_shapes(tree))
-    # The title comes first to readers, wherever in the file it stands.
+    # The title comes first, wherever it is in the file.
     shapes.sort(key=lambda shape: _placeholder(shape) not in _TITLES)
     for shape in shapes:
         yield from _shape_blocks(archive, shape, parts, number)
@@ -78,7 +78,7 @@ def _slide_blocks(
 
 
 def _shapes(tree: "Element") -> Iterator["Element"]:
-    """Shapes and frames in order, those in groups included, each alternative once."""
+    """Yield shapes and frames in order, including groups; one of each alternative."""
     for element in tree:
         if element.tag in (_P + "sp", _P + "graphicFrame", _P + "cxnSp"):
             yield element
@@ -89,7 +89,7 @@ def _shapes(tree: "Element") -> Iterator["Element"]:
 
 
 def _placeholder(shape: "Element") -> str | None:
-    """The kind of placeholder a shape is, None for a free shape."""
+    """Return the placeholder kind of a shape, or None."""
     found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
     return None if found is None else found.get("type", "body")
 
@@ -117,7 +117,7 @@ def _shape_blocks(
 
 
 def _body_text(body: "Element", *, bulleted: bool = False) -> str:
-    """The paragraphs of a shape, a line each; items with their bullet or number."""
+    """Return the paragraphs of a shape, one a line; items with their bullet or number."""
     lines = []
     counts: Counter[int] = Counter()
     for paragraph in body.iter(_A + "p"):
@@ -168,7 +168,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:
-    """The cells' text; a cell that spans columns or rows is repeated in each of them."""
+    """Return the text of each cell; a spanning cell is repeated in each it spans."""
     above: list[str] = []
     for row in table.iter(_A + "tr"):
         cells: list[str] = []

@@ -1,4 +1,4 @@
-"""reStructuredText: section titles by their underlines; the text stays as written."""
+"""reStructuredText: underlined titles become headings; the text stays as written."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from corpus.loaders.formats.titles import title_at
 _MAX_LEVEL = 6
 _ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*+)`")
 _FIELD = re.compile(r":([A-Za-z][\w -]*):[ \t]+(\S.*)$")
-# A label for links from elsewhere; readers do not see it.
+# A link target, which readers do not see.
 _LABEL = re.compile(r"\A\.\. _[^:]+:$")
 _KEPT_FIELDS = frozenset(
     ("author", "authors", "date", "language", "version", "organization", "status")
@@ -19,7 +19,7 @@ _KEPT_FIELDS = frozenset(
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a reST file; levels follow the order in which the kinds of underline appear."""
+    """Read a reST file; heading levels follow the order of underline characters."""
     text = unified(decode(content)).expandtabs(8)
     blocks = tuple(_blocks(text.split("\n")))
     return LoadedDocument(blocks, metadata=_fields(blocks))
@@ -40,7 +40,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
             at += title.line_count
             continue
         line = lines[at].rstrip()
-        # An indented line belongs to what stands above it, over empty lines too.
+        # An indented line belongs to the block above, even after empty lines.
         if line and not line[0].isspace() and paragraph and not paragraph[-1]:
             yield from _flushed(paragraph)
         if not _LABEL.match(line):
@@ -50,7 +50,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
 
 
 def _words(role: re.Match[str]) -> str:
-    """What readers see of a reference: not the target behind its words."""
+    """Return the words of a reference without its target."""
     words, bracket, _ = role[1].rpartition("<")
     return words.rstrip() if bracket and role[1].endswith(">") else role[1]
 
@@ -63,7 +63,7 @@ def _flushed(paragraph: list[str]) -> Iterator[Block]:
 
 
 def _fields(blocks: tuple[Block, ...]) -> dict[str, str]:
-    """Author, date and the like from the field list under the document's title."""
+    """Return author, date and others from the field list below the title."""
     found: dict[str, str] = {}
     for block in blocks[:3]:
         for line in block.text.split("\n"):

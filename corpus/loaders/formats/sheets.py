@@ -1,4 +1,4 @@
-"""Spreadsheets as text: the tables on a sheet are found, and each row says what its cells are."""
+"""Spreadsheets as text: find the tables on a sheet, and label each row's cells."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,12 +18,12 @@ _MIN_COLUMNS = 2
 def sheet_blocks(
     name: str, rows: Iterable[Row], *, beside: Sequence[Block] = ()
 ) -> Iterator[Block]:
-    """A sheet's name as a heading, then its tables and the lines of text between them.
+    """Return a sheet's name as a heading, then its tables and text lines.
 
     Args:
         name: Shown as a heading of level 2.
-        rows: From the top, empty ones included, for they part one table from the next.
-        beside: What else is on the sheet: charts, comments.
+        rows: From the top, with the empty ones that separate tables.
+        beside: Blocks of charts and comments.
     """
     named = False
     for band in _bands(rows):
@@ -38,7 +38,7 @@ def sheet_blocks(
 
 
 def rows_as_text(rows: list[list[str]]) -> Iterator[Block]:
-    """One table: lines above its header as they are, then its rows with their header."""
+    """Return the blocks of one table: lines above its header, then labeled rows."""
     while rows and sum(map(bool, rows[0])) == 1 and len(rows[0]) >= _MIN_COLUMNS:
         yield Block("".join(rows.pop(0)))
     if len(rows) > 1 and is_header(rows[0], rows[1:]):
@@ -48,7 +48,7 @@ def rows_as_text(rows: list[list[str]]) -> Iterator[Block]:
 
 
 def is_header(first: Row, others: Sequence[Row]) -> bool:
-    """Whether a first row names the columns: words, none twice, over most of the columns."""
+    """Return whether a first row names the columns: distinct words in most of them."""
     names = [cell.strip().lower() for cell in first if cell.strip()]
     if len(names) < _MIN_COLUMNS or len(set(names)) < len(names):
         return False
@@ -59,7 +59,7 @@ def is_header(first: Row, others: Sequence[Row]) -> bool:
 
 
 def _bands(rows: Iterable[Row]) -> Iterator[list[list[str]]]:
-    """Runs of rows that are not empty, all equally long."""
+    """Yield runs of non-empty rows, padded to one length."""
     band: list[list[str]] = []
     for row in rows:
         if any(cell.strip() for cell in row):
@@ -79,9 +79,9 @@ def _even(band: list[list[str]]) -> list[list[str]]:
 
 
 def _side_by_side(band: list[list[str]]) -> Iterator[list[list[str]]]:
-    """Tables that stand beside one another, parted by a column without text.
+    """Yield tables that an empty column separates.
 
-    A form has such columns too: what falls into single columns or rows is left together.
+    Forms have empty columns too, so single columns or rows stay together.
     """
     used = [any(row[column].strip() for row in band) for column in range(len(band[0]))]
     runs = list(_runs(used))
@@ -93,7 +93,7 @@ def _side_by_side(band: list[list[str]]) -> Iterator[list[list[str]]]:
 
 
 def _runs(used: list[bool]) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of columns that are used."""
+    """Return half-open ranges of used columns."""
     start = 0
     for at, (is_used, was_used) in enumerate(zip([*used, False], [False, *used], strict=True)):
         if is_used and not was_used:

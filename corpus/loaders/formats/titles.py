@@ -1,4 +1,4 @@
-"""Titles of plain text and reStructuredText: a line with a rule under it, or one above it too."""
+"""Titles of plain text and reStructuredText: a line with a rule under it, or also above it."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _RULE = re.compile(r"\A([!-/:-@\[-`{-~])\1+[ \t]*$")
 _MAX_CHARS = 500
-# Shorter underlines are valid from four characters on, and docutils only warns.
+# Underlines from four characters on are valid even if shorter; docutils only warns.
 _MIN_SHORT_RULE = 4
 
 
@@ -15,9 +15,9 @@ class Title(NamedTuple):
     """A title in lines of text.
 
     Attributes:
-        style: The rule's character, and whether there is one above the title too.
-        rule_width: In columns.
-        line_count: Lines that it takes, with its rules.
+        style: The rule's character, and whether there is also a rule above.
+        rule_width: Width in columns.
+        line_count: Lines of the title and its rules.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Title(NamedTuple):
 
 
 def title_at(lines: Sequence[str], at: int) -> Title | None:
-    """A title that begins on a line, behind an empty line or a rule."""
+    """Return a title that begins on a line after an empty line or a rule."""
     if at and lines[at - 1].strip() and not _is_rule(lines[at - 1]):
         return None
     first, second, third = (lines[at + k].rstrip() if at + k < len(lines) else "" for k in range(3))
@@ -40,7 +40,7 @@ def title_at(lines: Sequence[str], at: int) -> Title | None:
 
 
 def width(text: str) -> int:
-    """Columns on a terminal: East Asian characters take two."""
+    """Return the columns on a terminal: East Asian characters take two."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 

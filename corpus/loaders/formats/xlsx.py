@@ -30,13 +30,13 @@ PRELOAD = ("defusedxml.ElementTree",)
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MAIN = "xl/workbook.xml"
 _COLUMN = re.compile(r"([A-Z]{1,3})(\d+)?")
-# Excel's own bounds of a sheet, and more than any id of a number format.
+# Excel's limits of a sheet, and a limit above any id of a number format.
 _MAX_COLUMNS = 16_384
 _MAX_ROWS = 2**20
 _MAX_FORMAT = 2**16
-# Two empty rows part one table from the next as well as a thousand.
+# Limits of gaps: two empty rows separate tables as well as a thousand.
 _MAX_GAP_ROWS = 2
-# A cell in the last of 16,384 columns of each row would make gigabytes of nothing.
+# Limit of empty columns: a cell in the last of 16,384 would fill gigabytes.
 _MAX_GAP_COLUMNS = 64
 _MERGED = re.compile(
     rb'<(?:\w+:)?mergeCell\s[^<>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
@@ -48,17 +48,17 @@ _DATE_FORMATS = frozenset((*range(14, 18), 22, *range(27, 32), *range(50, 59)))
 _DATE_TIME = 22
 _TIME_FORMATS = frozenset((18, 19, 20, 21, 45, 46, 47))
 _PERCENT_FORMATS = {9: 0, 10: 2}
-# Quoted text, colours and locales, escaped characters, and spacing: no letter there is a field.
+# Quoted text, colors, locales, escaped characters and spacing contain no format letters.
 _NOT_FORMAT = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\\.|_.')
-# Excel takes 1900 for a leap year: counted from here, days from March 1900 on are right.
+# Excel treats 1900 as a leap year; from this epoch, days from March 1900 on are right.
 _EPOCH_1900 = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no zones
 _EPOCH_1904 = dt.datetime(1904, 1, 1)  # noqa: DTZ001
-# Excel keeps 15 digits; more would show how binary fractions fall short.
+# Excel keeps 15 digits; more would show binary rounding.
 _SIGNIFICANT = ".15g"
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read every sheet, hidden ones too, with the values last computed."""
+    """Read every sheet, hidden ones included, with the last computed values."""
     with opened(content) as archive:
         root = read_xml(archive, _MAIN)
         if root is None:
@@ -74,13 +74,13 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             blocks.extend(sheet_blocks(sheet.get("name", ""), rows, beside=beside))
         stated = core_properties(archive)
     stated.pop("keywords", None)
-    # The first heading is a sheet's name, which is no title.
+    # The first heading is a sheet name, not a title.
     title = stated.pop("title", "") or PurePath(filename).stem
     return LoadedDocument(tuple(blocks), title=title, metadata=stated)
 
 
 class _Book:
-    """What cells refer to: shared strings and number formats."""
+    """Shared strings and number formats of a workbook."""
 
     def __init__(self, archive: ZipFile, root: "Element") -> None:
         self._archive = archive
@@ -91,7 +91,7 @@ class _Book:
         self._epoch = _EPOCH_1904 if is_1904 else _EPOCH_1900
 
     def rows(self, name: str) -> Iterator[list[str]]:
-        """Rows from the first with text; a gap between rows gives empty ones."""
+        """Return rows from the first with text; gaps give empty rows."""
         content = read_entry(self._archive, name)
         if content is None:
             return
@@ -153,9 +153,9 @@ class _Book:
 
 
 def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
-    """Where the value of a cell stands that is part of a merged one: (row, column) for each."""
+    """Map each cell of a merged range to its first cell, as (row, column)."""
     origins: dict[tuple[int, int], tuple[int, int]] = {}
-    # They come after the rows in the file, and are wanted with them: hence no second parse.
+    # They follow the rows in the file but are needed with them, so it is parsed twice.
     for left, top, right, bottom in _MERGED.findall(content):
         first, last = _column(left.decode(), default=0), _column(right.decode(), default=0)
         cells = (int(bottom) - int(top) + 1) * (last - first + 1)
@@ -173,14 +173,14 @@ def _shared_strings(archive: ZipFile) -> list[str]:
 
 
 def _rich_text(item: "Element") -> str:
-    """The text of all runs, without the readings that Japanese files add."""
+    """Return the text of all runs, without Japanese phonetic readings."""
     for reading in item.iter(_S + "rPh"):
         reading.clear()
     return "".join(text.text or "" for text in item.iter(_S + "t"))
 
 
 def _number_formats(archive: ZipFile) -> list[str]:
-    """By cell style: ``date``, ``datetime``, ``time``, ``percent`` with its decimals, or empty."""
+    """Return the format of each cell style: a kind, ``percent`` with decimals, or empty."""
     root = read_xml(archive, "xl/styles.xml")
     if root is None:
         return []
@@ -208,7 +208,7 @@ def _kind_of_format(number: str, code: str) -> str:
 
 
 def _moment(days: float, epoch: dt.datetime, kind: str) -> str:
-    """A date or a time of day in ISO form; empty for a number that is none."""
+    """Return a date or time in ISO form, or "" for an invalid number."""
     try:
         moment = epoch + dt.timedelta(seconds=round(days * 86_400))
     except (OverflowError, ValueError):  # ValueError: not a number
@@ -229,7 +229,7 @@ def _column(reference: str, *, default: int) -> int:
 
 
 def _beside(archive: ZipFile, name: str, authors: dict[str, str]) -> Iterator[Block]:
-    """Comments on a sheet's cells, and the charts drawn on it."""
+    """Return the comments of a sheet's cells, and its charts."""
     for kind, part in relations(archive, name).values() if name else ():
         if kind in COMMENT_PARTS:
             yield from comment_blocks(archive, part, authors)

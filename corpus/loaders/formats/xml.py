@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 PRELOAD = ("lxml.html", "defusedxml.ElementTree")
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
-# Pictures and the like, declared and never expanded.
+# Unparsed entities such as pictures, declared and never expanded.
 _UNPARSED = re.compile(r"<!ENTITY\s+[^\s%\"'>]+\s+(?:SYSTEM|PUBLIC)\s[^<>]*?\sNDATA\s+[^\s<>]+\s*>")
 _NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9.]*);")
-# Every XML parser knows these; expanded here, they would be taken for mark-up.
+# Predefined entities of XML; expanded here, they would become markup.
 _OWN_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _MARKUP = re.compile(r"<\s*(?:p|br|div|a|b|i|img|ul|li|h\d|table|span|strong|em)\b[^<>]*>", re.I)
-# Of JATS, DocBook, TEI, patents and HTML alike: what files call a thing is told by its name.
+# Element names of JATS, DocBook, TEI, patents and HTML.
 _HEADING_TAGS = "title heading head article-title invention-title title-of-invention subtitle"
 _HEADINGS = frozenset(_HEADING_TAGS.split())
 _SECTION_TAGS = "sec section chapter part appendix app abstract body ack boxed-text"
@@ -36,7 +36,7 @@ _PARAGRAPH_TAGS = "p para simpara paragraph claim-text li mixed-citation element
 _PARAGRAPHS = frozenset(_PARAGRAPH_TAGS.split())
 _FEEDS = frozenset(("rss", "feed", "rdf"))
 _ENTRIES = frozenset(("item", "entry"))
-# The fullest first: a feed says the same thing in several of them.
+# The longest first: a feed repeats its text in several of them.
 _ENTRY_TEXTS = ("title", "encoded", "content", "description", "summary", "subtitle")
 _MAX_LEVEL = 6
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -45,7 +45,7 @@ _DATES = frozenset(("pub-date", "pubdate"))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read an XML file; a DTD may be named, but declares no entity that is ever expanded.
+    """Read an XML file; a DTD may be named, but no entity of it is expanded.
 
     Raises:
         UnreadableFile: It is not well-formed, or it declares entities.
@@ -61,7 +61,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def _expanded(entity: re.Match[str]) -> str:
-    """Entities that HTML knows, such as ``&nbsp;``, which the DTD left out would declare."""
+    """Replace HTML entities such as ``&nbsp;``, which the omitted DTD would declare."""
     if entity[1] in _OWN_ENTITIES:
         return entity[0]
     known = html.unescape(entity[0])
@@ -77,7 +77,7 @@ def _text(element: "Element") -> str:
 
 
 def _pieces(element: "Element") -> Iterator[str]:
-    """The text inside; elements that follow one another with no words between are apart."""
+    """Yield the text inside; separate elements that follow each other without text."""
     apart = " " if len(element) and not _is_mixed(element) else ""
     yield element.text or ""
     for child in element:
@@ -90,7 +90,7 @@ def _feed(root: "Element") -> LoadedDocument:
     inside = {id(part) for entry in entries for part in entry.iter()}
     about = {
         _name(element): _text(element)
-        # The first of a name wins, since it is written last.
+        # The first of a name wins, because it is written last.
         for element in reversed(list(root.iter()))
         if id(element) not in inside and not len(element)
     }
@@ -108,7 +108,7 @@ def _feed(root: "Element") -> LoadedDocument:
 
 
 def _metadata(root: "Element") -> dict[str, Any]:
-    """Authors, date and language of an article or book (JATS, DocBook)."""
+    """Return authors, date and language of an article or book (JATS, DocBook)."""
     names = [
         " ".join(text for part in _NAME_PARTS if (text := _said(author, part)))
         for author in islice(_authors(root), MAX_AUTHORS)
@@ -148,7 +148,7 @@ def _entry_blocks(entry: "Element") -> Iterator[Block]:
 
 
 def _rich(text: str) -> list[Block]:
-    """Text that may be HTML, as feeds carry it."""
+    """Return blocks of text that may be HTML, as in feeds."""
     if not _MARKUP.search(text):
         plain = " ".join(html.unescape(text).split())
         return [Block(plain)] if plain else []
@@ -159,7 +159,7 @@ def _rich(text: str) -> list[Block]:
 
 
 def _blocks(element: "Element", depth: int) -> Iterator[Block]:
-    """Headings, paragraphs, tables and records below an element."""
+    """Yield headings, paragraphs, tables and records below an element."""
     name = _name(element)
     if name in _TABLES:
         yield from table_blocks(_rows(element))
@@ -179,7 +179,7 @@ def _blocks(element: "Element", depth: int) -> Iterator[Block]:
 
 
 def _is_mixed(element: "Element") -> bool:
-    """Whether words stand between the elements inside."""
+    """Return whether words stand between the elements inside."""
     if not len(element):
         return False
     return bool((element.text or "").strip()) or any(
@@ -191,7 +191,7 @@ def _paragraph(element: "Element") -> Iterator[Block]:
     tables = [inner for inner in element.iter() if _name(inner) in _TABLES]
     for table in tables:
         yield from table_blocks(_rows(table))
-        # Its text is no part of the paragraph's any more.
+        # Its text is no longer part of the paragraph.
         table.clear()
     text = _text(element)
     if text:
@@ -199,7 +199,7 @@ def _paragraph(element: "Element") -> Iterator[Block]:
 
 
 def _record(element: "Element") -> Iterator[Block]:
-    """Elements that hold a value each: one line, each value with its name."""
+    """Return elements with one value each as one line, each value with its name."""
     heading = next((child for child in element if _name(child) in _HEADINGS), None)
     if heading is not None or all(_name(child) in _PARAGRAPHS for child in element):
         for child in element:

@@ -1,7 +1,7 @@
-"""Reading pages that are pictures: text with its place and how sure it is, by rapidocr."""
+"""OCR of page images by rapidocr: text with position and confidence."""
 
-# The key, in a document's metadata, of what OCR did.
+# Metadata key of the OCR summary.
 OCR = "ocr"
-# Of pages and of lines. Of 57 pages those under it had .72 of their tokens right at most, those
-# above it, in languages that the model knows, .92 at least (benchmarks/results/ocr.md).
+# Confidence of pages and lines. In 57 pages, those below it had at most 0.72 of their tokens right;
+# those above it, in supported languages, at least 0.92 (benchmarks/results/ocr.md).
 UNSURE_BELOW = 0.95

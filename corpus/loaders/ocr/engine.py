@@ -1,8 +1,7 @@
-"""
-rapidocr: a picture of a page to lines of text, each with its place and how sure it is.
+"""Read lines of text from a page image with rapidocr.
 
-Only the process that reads files imports this, and only once a scan came. The weights lie in the
-package; their paths are given, so that it looks for none elsewhere.
+Only the process that reads files imports this, at the first scan. The weights are in the package;
+their paths are set, so that it does not download any.
 """
 
 import importlib
@@ -21,22 +20,22 @@ _WEIGHTS = {
     "Det": "PP-OCRv6_det_small.onnx",
     "Rec": "PP-OCRv6_rec_small.onnx",
 }
-# Lines are looked for in a picture of so many pixels, A4 at 109 dpi, and read from the whole one.
-# Of more, finding takes longer and as much memory again (benchmarks/results/ocr.md).
+# Lines are detected in an image of this many pixels (A4 at 109 dpi), and read from the full one.
+# More pixels take more time and memory (benchmarks/results/ocr.md).
 FINDING_PIXELS = 1_250_000
-# A picture whose shorter side is less is a cutting, in which letters may be small.
+# An image with a shorter side than this is a clipping, whose letters may be small.
 _SMALL_PX = 736
 _MOST_ENLARGED = 2.0
 # Narrower than any letter.
 _LEAST_PX = 8
-# What is read with less is no text: leaves, stamps, the grain of paper.
+# Results below this confidence are not text, but leaves, stamps or paper grain.
 LEAST_CONFIDENCE = 0.5
-# Letters are no wider than twice their height. A line of fewer is one in letters that the model
-# does not know: of Cyrillic it gives a comma, and is sure of it.
+# Letters are at most twice as wide as high. A line with fewer is in a script the model does not
+# know: Cyrillic gives a confident comma.
 _LEAST_LETTERS_A_HEIGHT = 0.5
-# Pages on their head had .61 to .63, and .99 the other way round.
+# Confidence of pages upside down was 0.61 to 0.63, and 0.99 upright.
 _TURNED_BELOW = 0.85
-# A box so much higher than wide holds a line that runs up or down.
+# A box this much higher than wide is a vertical line.
 _UPRIGHT = 1.5
 
 
@@ -50,10 +49,10 @@ def load() -> None:
 
 
 def read(picture: "ndarray[Any, Any]") -> Scan:
-    """Read a picture.
+    """Return the lines of an image.
 
     Args:
-        picture: Bytes of blue, green and red, by row and column.
+        picture: Blue, green and red bytes, by row and column.
     """
     height, width = picture.shape[:2]
     if min(height, width) < _LEAST_PX:
@@ -64,7 +63,7 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
     turns = 1 if _is_upright(boxes) else 0
     lines = _read_turned(picture, turns, boxes=None if turns else boxes)
     if _mean_confidence(lines) < _TURNED_BELOW:
-        # It may stand on its head: then it is surer the other way round.
+        # The image may be upside down; the confidence shows it.
         other = _read_turned(picture, turns + 2)
         if _mean_confidence(other) > _mean_confidence(lines):
             lines, turns = other, turns + 2
@@ -75,7 +74,7 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
 
 @cache
 def _engine() -> Any:
-    # One thread: pages are read side by side by processes, and a process that forks must have one.
+    # One thread: processes read pages in parallel, and a process that forks must have one.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     importlib.import_module("cv2").setNumThreads(1)
     rapidocr = importlib.import_module("rapidocr")
@@ -87,9 +86,9 @@ def _engine() -> Any:
             "Global.use_vertical_padding": False,
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-            # Side by side, lines are made as long as the longest: more memory, and no time saved.
+            # A batch pads lines to the longest: more memory, and not faster.
             "Rec.rec_batch_num": 1,
-            # Pictures are brought to their size here.
+            # Images are resized here.
             "Det.limit_type": "max",
             "Det.limit_side_len": 2**20,
             **{f"{model}.model_path": str(folder / name) for model, name in _WEIGHTS.items()},
@@ -98,7 +97,7 @@ def _engine() -> Any:
 
 
 def _find(picture: "ndarray[Any, Any]") -> Any:
-    """The corners of each line, from the upper left on, as rows of four points."""
+    """Return the corners of each line, clockwise from the upper left, as rows of four points."""
     cv2 = importlib.import_module("cv2")
     height, width = picture.shape[:2]
     most = _MOST_ENLARGED if min(height, width) < _SMALL_PX else 1.0
@@ -113,7 +112,7 @@ def _find(picture: "ndarray[Any, Any]") -> Any:
 
 
 def _is_upright(boxes: Any) -> bool:
-    """Whether most of what is written runs up or down."""
+    """Return whether most lines are vertical."""
     across = abs(boxes[:, 1] - boxes[:, 0]).max(axis=1)
     down = abs(boxes[:, 3] - boxes[:, 0]).max(axis=1)
     runs = down > across * _UPRIGHT
@@ -123,7 +122,7 @@ def _is_upright(boxes: Any) -> bool:
 def _read_turned(
     picture: "ndarray[Any, Any]", turns: int, *, boxes: Any = None
 ) -> list[ScannedLine]:
-    """The lines of a picture turned by quarters, against the clock, in the turned one."""
+    """Read an image turned counterclockwise by quarter turns; lines are in turned coordinates."""
     import numpy as np  # noqa: PLC0415
 
     turned = np.ascontiguousarray(np.rot90(picture, turns))
@@ -141,7 +140,7 @@ def _read_turned(
 def _line(
     text: str, confidence: float, x1: float, y1: float, x2: float, y2: float, height: float
 ) -> ScannedLine:
-    """A line, as sure as its letters fill it."""
+    """Build a line; its confidence is reduced if letters do not fill it."""
     least = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _LEAST_LETTERS_A_HEIGHT
     filled = min(len(text) / max(least, 1.0), 1.0)
     return ScannedLine(text, round(float(confidence) * filled, 3), x1, y1, x2, y2, height)
@@ -154,7 +153,7 @@ def _mean_confidence(lines: list[ScannedLine]) -> float:
 
 
 def _axis(box: Any) -> tuple[float, float, float, float, float]:
-    """From the middle of a line's beginning to that of its end, and how thick it is."""
+    """Return start and end of a line at half its height, and its height."""
     (x1, y1), (x2, y2), (x3, y3), (x4, y4) = box.tolist()
     if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
         axis = ((x3 + x4) / 2, (y3 + y4) / 2, (x1 + x2) / 2, (y1 + y2) / 2)
@@ -164,10 +163,10 @@ def _axis(box: Any) -> tuple[float, float, float, float, float]:
 
 
 def _turned_back(line: ScannedLine, turns: int, width: int, height: int) -> ScannedLine:
-    """A line of a picture that was turned, against the clock by quarters, in the one that came."""
+    """Convert a line of a turned image to coordinates of the original."""
     ends = [(line.x1, line.y1), (line.x2, line.y2)]
     for turn in range(turns, 0, -1):
-        # The width before this quarter.
+        # The width before this quarter turn.
         across = height if turn % 2 == 0 else width
         ends = [(across - y, x) for x, y in ends]
     (x1, y1), (x2, y2) = ends

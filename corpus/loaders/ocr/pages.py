@@ -1,4 +1,4 @@
-"""Have OCR read the scanned pages of a file, each in a child process of its own."""
+"""Run OCR on the scanned pages of a file, each in its own child process."""
 
 import logging
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from corpus.loaders.sandbox import read_in_child, run_in_child
 
 logger = logging.getLogger(__name__)
 
-# Of a page with text.
+# Minimum letters of a page with text.
 _LEAST_LETTERS = 3
-# Several times what the slowest of 57 pages took (docs/decisions/0039).
+# Several times the slowest of 57 pages (docs/decisions/0039).
 PAGE_CPU_S = 45.0
-# On a machine that does much else at the time.
+# Allows for a busy machine.
 PAGE_WALL_S = 120.0
 
 
@@ -32,18 +32,17 @@ def read_scans(
     media_type: str,
     limits: LoaderLimits,
 ) -> LoadedDocument:
-    """Read a document again with the text of its scanned pages.
+    """Read a document again with the OCR text of its scanned pages.
 
-    A page that cannot be read within its limits is left out and named among the document's
-    metadata, as all are where OCR is off.
+    Unreadable pages, or all pages if OCR is off, are omitted and listed in the metadata.
 
     Args:
-        document: What was read of it without OCR; its ``scans`` are those pages.
+        document: The document as read without OCR; its ``scans`` are the pages to read.
 
     Raises:
-        EmptyDocument: OCR found no text and there is no other; or it is off, and there is none.
-        TooLarge: It has more scanned pages than are read while somebody waits.
-        UnreadableFile: There is no text without the scanned pages, and none of them can be read.
+        EmptyDocument: There is no text, with OCR or without.
+        TooLarge: It has more scanned pages than a waiting client may request.
+        UnreadableFile: All text is on scanned pages, and none of them can be read.
     """
     if not limits.ocr or find_spec("rapidocr") is None:
         if not document.blocks:
@@ -69,12 +68,11 @@ def read_scans(
 
 
 def summary_of(scans: Mapping[int, Scan], unread: list[int]) -> dict[str, Any]:
-    """Return what a document says of OCR, as its metadata; nothing where there was no text.
+    """Return the OCR summary of a document for its metadata, or nothing without OCR.
 
     Returns:
-        ``pages`` whose text is by OCR; ``confidence``, the mean of what was found, in [0, 1], or
-        null; ``unsure_pages``, where it is under ``UNSURE_BELOW``; ``unread_pages``, which could
-        not be read. Pages are numbers from 1.
+        ``pages`` read by OCR; ``confidence``, their mean in [0, 1], or null; ``unsure_pages``,
+        below ``UNSURE_BELOW``; ``unread_pages``, which could not be read. Pages are numbers from 1.
     """
     found = {n: scan.confidence for n, scan in scans.items() if scan.confidence is not None}
     said = {
@@ -94,7 +92,7 @@ def _told(document: LoadedDocument, said: dict[str, Any]) -> LoadedDocument:
 def _read_pages(
     content: bytes, numbers: Any, *, media_type: str, limits: LoaderLimits
 ) -> tuple[dict[int, Scan], list[str]]:
-    """The pages that can be read, and why others cannot."""
+    """Return the pages that can be read, and the errors of the others."""
     bounds = replace(limits, wall_s=PAGE_WALL_S, base_cpu_s=PAGE_CPU_S)
     scans: dict[int, Scan] = {}
     reasons: list[str] = []
@@ -118,5 +116,5 @@ def _read_pages(
 def _scan(width: int, height: int, told: list[Any], confidence: float | None) -> Scan:
     lines = tuple(ScannedLine(*line) for line in told)
     letters = sum(len(fold_text(line.text)) for line in lines)
-    # A drawing of a box was read as the letter C.
+    # OCR reads a drawn box as the letter C.
     return Scan(width, height, lines if letters >= _LEAST_LETTERS else (), confidence)

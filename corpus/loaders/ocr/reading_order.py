@@ -1,4 +1,4 @@
-"""From the lines of a scan to lines in the order in which they are read. Pure."""
+"""Sort the lines of a scan into reading order. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from corpus.characters import fold_text
 from corpus.loaders.base import OcrBox, Scan, ScannedLine
 from corpus.loaders.formats.pdf.lines import Line
 
-# Lines of the usual height are said to be of so many points, whatever the picture's size.
+# The point size assigned to lines of the usual height.
 BODY_SIZE = 10.0
-# Boxes of one size of letters differ by a third, as some lines have neither high nor low letters.
+# Box heights of one letter size differ by a third, depending on ascenders and descenders.
 _LARGER = 1.35
-# Larger ones are of one size, in steps of so much of the usual.
+# Larger lines share a size in steps of this ratio.
 _SIZE_STEP = 0.5
 _REGULAR = 400
-# Places are whole ten-thousandths of the page's width.
+# Positions are whole ten-thousandths of the page's width.
 _PARTS = 10_000
-# Of the lesser height: lines whose middles are nearer stand side by side.
+# Share of the lesser height: lines whose middles are nearer are in one row.
 _SAME_ROW = 0.5
-# Of the height: cells of a table stand further apart than words of a line.
+# Share of the height: table cells are further apart than words.
 _CELL_GAP = 1.5
-# Of so few letters a line may be higher than wide and still run across.
+# A line of this few letters may be higher than wide and still be horizontal.
 _FEW_CHARS = 2
-# Columns of running text have so many lines at least, so long; those of a table are read by row.
+# Minimum lines and length of columns of text; shorter ones are table columns, read by row.
 _MIN_COLUMN_LINES = 4
 _MIN_COLUMN_CHARS = 20
-# Of the lines between two columns, this share may go over both.
+# Share of lines that may cross the gap between two columns.
 _MAX_CROSSING = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A line of the scan, on the page made level; ``y`` grows downwards, of its middle."""
+    """A line of the scan on the leveled page; ``y`` is its middle, and grows downwards."""
 
     line: ScannedLine
     left: float
@@ -44,7 +44,7 @@ class _Run:
 
 
 def lines_in_order(scan: Scan) -> list[Line]:
-    """Return lines as they are read: by columns where there are some, else by rows."""
+    """Return lines in reading order: by column if there are columns, else by row."""
     if not scan.lines:
         return []
     runs = list(_levelled(scan.lines))
@@ -55,13 +55,13 @@ def lines_in_order(scan: Scan) -> list[Line]:
     ]
     usual = median(run.height for run in flat or runs)
     rows = [row for part in _columns(flat) for row in _rows(part)]
-    # What runs up the edge of a page is read last.
+    # Vertical text at the edge of a page is read last.
     rows += [[run] for run in runs if run not in flat]
     return [_joined(row, usual, scan.width) for row in rows]
 
 
 def _levelled(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
-    """Turn the page so that most lines run from left to right."""
+    """Rotate the page so that most lines are horizontal, left to right."""
     length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines)
     long = [line for line in lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
     across = median(line.x2 - line.x1 for line in long)
@@ -76,7 +76,7 @@ def _levelled(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
 
 
 def _columns(runs: list[_Run]) -> list[list[_Run]]:
-    """Parts of a page that are read one after the other."""
+    """Return the parts of a page in reading order."""
     gutter = _gutter(runs)
     if gutter is None:
         return [runs] if runs else []
@@ -94,7 +94,7 @@ def _columns(runs: list[_Run]) -> list[list[_Run]]:
 
 
 def _gutter(runs: Sequence[_Run]) -> float | None:
-    """Where two columns of running text part; None where there are none."""
+    """Return the gap between two columns of running text, or None."""
     best: tuple[int, float] | None = None
     for x in sorted({run.right for run in runs}):
         left = [run for run in runs if run.right <= x]
@@ -113,7 +113,7 @@ def _is_column(runs: Sequence[_Run]) -> bool:
 
 
 def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:
-    """Runs that stand side by side, from the top down, each row from the left."""
+    """Return runs grouped in rows, from the top, each from the left."""
     rows: list[list[_Run]] = []
     for run in sorted(runs, key=lambda run: run.y):
         above = rows[-1][-1] if rows else None

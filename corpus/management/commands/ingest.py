@@ -195,7 +195,7 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
 
 
 def _read_place(given: str) -> Path | str:
-    """A path would lose a slash of an address."""
+    """Return a path would lose a slash of an address."""
     return given if is_url(given) else Path(given)
 
 

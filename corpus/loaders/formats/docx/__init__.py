@@ -29,7 +29,7 @@ _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _INDENT = "  "
 # Files may state any number of columns that a cell spans.
 _MAX_SPAN = 100
-# Text that is not there (deleted, moved away, field codes) or not in the line (boxes, notes).
+# Deleted or moved text, field codes, and text that is not in the line (boxes, notes).
 _SKIPPED = {
     W + name
     for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "txbxContent", "pict")
@@ -42,12 +42,12 @@ _CHARACTERS = {
     W + "ptab": "\t",
 }
 _NOTES = ("footnotes", "endnotes")
-# Word keeps the lines above the notes among them.
+# The separator lines above notes, which Word stores among them.
 _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a Word file's body, then its foot- and endnotes."""
+    """Read the body of a Word file, then its footnotes and endnotes."""
     with opened(content) as archive:
         part = _main_part(archive)
         root = read_xml(archive, part)
@@ -80,7 +80,7 @@ def _main_part(archive: ZipFile) -> str:
 
 
 class _Reader:
-    """Walks the body; items that follow one another become one block."""
+    """Walks the body; consecutive list items become one block."""
 
     def __init__(self, styles: Styles, numbering: Numbering) -> None:
         self.title = ""
@@ -115,7 +115,7 @@ class _Reader:
         elif text:
             self._end_list()
             self._blocks.append(Block(text))
-        # After the paragraph, in whose middle it would break a sentence.
+        # Text boxes follow the paragraph, so that they do not interrupt a sentence.
         for box in _text_boxes(paragraph):
             self._walk(box)
 
@@ -133,7 +133,7 @@ class _Reader:
 
 
 def paragraph_text(paragraph: "Element") -> str:
-    """The text of one paragraph as printed."""
+    """Return the text of one paragraph as printed."""
     return "".join(_pieces(paragraph)).strip()
 
 
@@ -152,12 +152,12 @@ def _pieces(parent: "Element") -> Iterator[str]:
 
 
 def _choice(element: "Element") -> "Element":
-    """The first of several renderings of the same thing."""
+    """Return the first of several renderings of the same content."""
     return element[0] if len(element) else element
 
 
 def _text_boxes(paragraph: "Element") -> Iterator["Element"]:
-    """The contents of boxes anchored in a paragraph; each once, though stored in two formats."""
+    """Yield the text of boxes anchored in a paragraph, once for both stored formats."""
     seen: set[str] = set()
     for box in paragraph.iter(W + "txbxContent"):
         text = "".join(box.itertext())
@@ -167,7 +167,7 @@ def _text_boxes(paragraph: "Element") -> Iterator["Element"]:
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:
-    """The cells' text; a cell that spans columns or rows is repeated in each of them."""
+    """Yield the cells' text; a cell that spans columns or rows is repeated in each of them."""
     above: list[str] = []
     for row in _inside(table, W + "tr"):
         cells = [""] * _number(row.find(f"{W}trPr/{W}gridBefore"), default=0)
@@ -183,7 +183,7 @@ def _rows(table: "Element") -> Iterator[list[str]]:
 
 
 def _inside(parent: "Element", tag: str) -> Iterator["Element"]:
-    """Children of a kind, those wrapped in content controls included."""
+    """Yield children of a kind, including those in content controls."""
     for element in parent:
         if element.tag == tag:
             yield element

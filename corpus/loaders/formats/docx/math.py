@@ -1,4 +1,4 @@
-"""Word's equations (OMML) as TeX, the way people and models write them in plain text."""
+"""Convert Word's equations (OMML) to TeX."""
 
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ _BIG = {
 
 
 def tex_of(element: "Element") -> str:
-    """An ``m:oMath`` element, or anything inside one, as TeX."""
+    """Return an ``m:oMath`` element, or a part of one, as TeX."""
     name = element.tag.removeprefix(_M)
     build = _BUILDERS.get(name)
     if build is not None:

@@ -1,4 +1,4 @@
-"""What a Word file's style sheet and numbering say about its paragraphs."""
+"""The style sheet and numbering of a Word file."""
 
 import re
 from collections import Counter
@@ -20,18 +20,18 @@ _HEADING_NAME = re.compile(r"heading\s*([1-9])$", re.I)
 _OUTLINE_BODY = 9
 _BODY_LEVEL = 0
 _MAX_LEVEL = 6
-# A style may be based on itself by way of others.
+# Limits a chain of styles based on each other, which may loop.
 _MAX_CHAIN = 20
 # Word's lists have nine levels, from 0.
 _MAX_DEPTH = 8
-# Where the pattern of a list's mark has the count of a level: "%1.%2".
+# A level's number in the pattern of a list mark: "%1.%2".
 _PLACE = re.compile(r"%([1-9])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What a paragraph style says; a style without its own takes that it is based on."""
+    """A paragraph style; unset values come from the style it is based on."""
 
     level: int = 0
     is_title: bool = False
@@ -42,7 +42,7 @@ class Styles:
     """The paragraph styles of a document by their ids.
 
     Attributes:
-        language: In which text is where nothing else says so; may be empty.
+        language: Default language of text; may be empty.
     """
 
     def __init__(self, archive: ZipFile) -> None:
@@ -54,11 +54,11 @@ class Styles:
         self._known = {"": Style()}
 
     def of(self, paragraph: "Element") -> tuple[int, bool, tuple[str, int] | None]:
-        """What a paragraph is.
+        """Return heading level, title flag and list position of a paragraph.
 
         Returns:
-            Its heading level, 0 for body text; whether it is the document's title; the list it
-            is an item of and how deep in it, or None.
+            The heading level, 0 for body text; whether it is the document's title; its list and the
+            depth in it, or None.
         """
         own = paragraph.find(W + "pPr")
         if own is None:
@@ -83,7 +83,7 @@ class Styles:
         return self._known[name]
 
     def _chain(self, name: str) -> list["Element"]:
-        """A style, what that is based on, and so on."""
+        """Yield a style, the style it is based on, and so on."""
         chain: list[Element] = []
         while name in self._elements and len(chain) < _MAX_CHAIN:
             chain.append(self._elements[name])
@@ -92,7 +92,7 @@ class Styles:
 
 
 class Numbering:
-    """Counts list items as Word does, and gives the mark each has in print."""
+    """Counts list items as Word does, and returns their printed marks."""
 
     def __init__(self, archive: ZipFile) -> None:
         root = read_xml(archive, "word/numbering.xml")
@@ -108,8 +108,8 @@ class Numbering:
                 self._levels[number.get(W + "numId", ""), depth] = level
 
     def mark(self, number: str, depth: int) -> str:
-        """``-`` for a bullet; the number as printed otherwise: ``2.``, ``2.1``, ``b)``."""
-        # An item ends the lists below it: they begin anew under the next one.
+        """Return ``-`` for a bullet, else the printed number: ``2.``, ``2.1``, ``b)``."""
+        # An item resets the lists below it.
         for place in [place for place in self._counts if place[0] == number and place[1] > depth]:
             del self._counts[place]
         self._counts[number, depth] += 1
@@ -130,7 +130,7 @@ class Numbering:
 
 
 def _item(numbering: "Element | None") -> tuple[str, int] | None:
-    """The list an item is of, and how deep in it from 0; None for no item."""
+    """Return the list of an item and its depth from 0, or None."""
     if numbering is None:
         return None
     number = _value(numbering.find(W + "numId"))
@@ -139,7 +139,7 @@ def _item(numbering: "Element | None") -> tuple[str, int] | None:
 
 
 def _style_level(style: "Element") -> int | None:
-    """By a style's outline level, or by its name, as other programs write it."""
+    """Return the heading level from a style's outline level, else from its name."""
     outline = style.find(f"{W}pPr/{W}outlineLvl")
     if outline is not None:
         return _level(outline)
@@ -151,7 +151,7 @@ def _style_level(style: "Element") -> int | None:
 
 
 def _level(outline: "Element") -> int:
-    """1 to 6 for a heading, 0 for body text."""
+    """Return 1 to 6 for a heading, 0 for body text."""
     level = bounded_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
     return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
 

@@ -1,4 +1,4 @@
-"""Images: pictures of pages, of which OCR reads the text. A TIFF may hold several."""
+"""Images of pages, whose text OCR reads. A TIFF may contain several."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ PRELOAD = ("numpy", "PIL.Image", "PIL.ImageOps")
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Say how many pictures there are; all text is for OCR to read.
+    """Return a document with one scan for each image; OCR reads the text.
 
     Raises:
         UnreadableFile: It is damaged, or has more pixels than are allowed.
@@ -29,7 +29,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
-    """Read an image by what OCR made of it.
+    """Build the document of an image from the OCR results.
 
     Raises:
         UnreadableFile: As ``load``.
@@ -47,7 +47,7 @@ def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) ->
 
 
 def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
-    """Return a picture for OCR: bytes of blue, green and red, by row and column.
+    """Return the pixels of an image for OCR: blue, green and red bytes, by row and column.
 
     Raises:
         UnreadableFile: As ``load``.

@@ -1,4 +1,4 @@
-"""Pictures in image files: opened within limits, and drawn as people see them."""
+"""Images in files: opened within limits, and drawn upright."""
 
 import io
 import struct
@@ -12,21 +12,21 @@ from corpus.loaders.formats.pdf.page import MAX_PIXELS, WIDTH_PX, PageLayout
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# More than A4 at 1,000 dpi; decoded, with the copies that are made, half of the memory allowed.
+# More than A4 at 1,000 dpi; decoding with its copies takes half of the allowed memory.
 MOST_PIXELS = 100_000_000
-# A4 at 230 dpi. Of a larger picture letters are no surer, and it takes longer.
+# A4 at 230 dpi. Larger images take longer and are not read better.
 OCR_PIXELS = 5_000_000
-# Of a fax or a book in one file; each of the pages has limits of its own.
+# Pages of a fax or a book in one file; each page has limits of its own.
 MOST_PAGES = 2_000
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")
 _WHITE = (255, 255, 255, 255)
 
 
 def count(content: bytes) -> int:
-    """Return how many pictures a file holds; those of an animation count as one.
+    """Return the number of images in a file; an animation counts as one.
 
     Raises:
-        UnreadableFile: It is damaged, has too many pictures, or too large ones.
+        UnreadableFile: It is damaged, or has too many or too large images.
     """
     with _read(content) as image:
         found = _frames(image)
@@ -36,13 +36,13 @@ def count(content: bytes) -> int:
 
 
 def opened(content: bytes, *, number: int, most_pixels: int, width_px: int = 0) -> "Image":
-    """Return a picture in red, green and blue, upright, and made as small as asked.
+    """Return an image in RGB, upright, and reduced to the requested size.
 
     Args:
-        width_px: Of a wider one; 0 for as wide as it is.
+        width_px: Width to reduce a wider image to; 0 keeps the width.
 
     Raises:
-        PageNotFound: The file has no such picture.
+        PageNotFound: The file has no such image.
         UnreadableFile: As ``count``.
     """
     from PIL import Image, ImageOps  # noqa: PLC0415 - only in the child process
@@ -60,7 +60,7 @@ def opened(content: bytes, *, number: int, most_pixels: int, width_px: int = 0) 
 
 
 def draw(content: bytes, *, number: int) -> bytes:
-    """Return a picture as PNG.
+    """Return an image as PNG.
 
     Raises:
         PageNotFound, UnreadableFile: As ``opened``.
@@ -72,7 +72,7 @@ def draw(content: bytes, *, number: int) -> bytes:
 
 
 def measure(content: bytes, *, number: int) -> PageLayout:
-    """Return how large a picture is drawn, and how many there are.
+    """Return the size at which an image is drawn, and the number of images.
 
     Raises:
         PageNotFound, UnreadableFile: As ``opened``.
@@ -85,13 +85,13 @@ def measure(content: bytes, *, number: int) -> PageLayout:
 def _read(content: bytes) -> "Iterator[Image]":
     from PIL import Image  # noqa: PLC0415
 
-    # Our own bound, which knows what it is for.
+    # We check the size ourselves.
     Image.MAX_IMAGE_PIXELS = None
     try:
         with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             _check_size(image)
             yield image
-    # What Pillow's decoders raise; a file of no known kind is an OSError too.
+    # The errors of Pillow's decoders; for an unknown format it is an OSError.
     except (OSError, SyntaxError, ValueError, struct.error, EOFError) as error:
         raise UnreadableFile(f"The image is damaged or truncated: {error}") from error
 
@@ -118,7 +118,7 @@ def _turn_to(image: "Image", number: int) -> None:
 
 
 def _plain(image: "Image") -> "Image":
-    """In red, green and blue, with what is transparent; greys of 16 bits in 8."""
+    """Convert an image to RGB: flatten transparency, reduce 16-bit gray to 8."""
     if image.mode.startswith("I"):
         return image.convert("I").point(lambda grey: grey / 256).convert("RGB")
     return image.convert("RGBA" if image.has_transparency_data else "RGB")

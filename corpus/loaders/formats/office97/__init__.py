@@ -1,1 +1,1 @@
-"""Files of Office before 2007 and what is as old: Word, Excel, PowerPoint, Outlook, RTF."""
+"""Office files before 2007 and Rich Text: Word, Excel, PowerPoint, Outlook, RTF."""

@@ -1,4 +1,4 @@
-"""The container of old Office files (OLE2), and what they state about themselves in it."""
+"""The container of old Office files (OLE2), and its document properties."""
 
 import codecs
 import datetime as dt
@@ -22,19 +22,19 @@ MAX_LEVEL = 6
 
 @contextmanager
 def opened(content: bytes) -> "Iterator[OleFileIO]":
-    """Open a container; what a damaged one raises in the block becomes UnreadableFile."""
+    """Open a container; convert errors of a damaged one to UnreadableFile."""
     import olefile  # noqa: PLC0415 - only in the child process
 
     try:
         with olefile.OleFileIO(io.BytesIO(content)) as container:
             yield container
-    # OSError: olefile's own errors are such; the others: numbers that lead nowhere.
+    # OSError is the base of olefile's errors; invalid numbers raise the others.
     except (OSError, struct.error, IndexError, KeyError, TypeError, ValueError) as error:
         raise UnreadableFile(f"The file is damaged: {error}") from error
 
 
 def read_stream(container: "OleFileIO", *path: str) -> bytes:
-    """One stream's bytes, or none where there is no such stream."""
+    """Return the bytes of a stream, or none if it is absent."""
     name = "/".join(path)
     if not container.exists(name) or container.get_type(name) != _STREAM:
         return b""
@@ -46,7 +46,7 @@ _STREAM = 2
 
 
 def stated_properties(container: "OleFileIO") -> dict[str, str]:
-    """Title, author, subject, keywords, created, modified: what is there of them."""
+    """Return title, author, subject, keywords, created and modified, if present."""
     if not container.exists("\x05SummaryInformation"):
         return {}
     found = container.get_metadata()
@@ -59,7 +59,7 @@ def stated_properties(container: "OleFileIO") -> dict[str, str]:
     }
     stated = {name: text for name, value in texts.items() if (text := _text(value, charset))}
     for name, moment in (("created", found.create_time), ("modified", found.last_saved_time)):
-        # What was never saved has the first moment of the calendar, which begins in 1601.
+        # A document that was never saved has the first date of the calendar, in 1601.
         if isinstance(moment, dt.datetime) and moment.year > _CALENDAR_BEGINS:
             stated[name] = moment.replace(microsecond=0).isoformat() + "Z"
     return stated
@@ -69,9 +69,9 @@ _CALENDAR_BEGINS = 1601
 
 
 def charset_of(codepage: object) -> str:
-    """The name of Windows' code page that Python knows it by; Western European as last resort."""
+    """Return Python's name of a Windows code page; by default Western European."""
     number = codepage if isinstance(codepage, int) else 0
-    # A signed number of 16 bits in some files.
+    # Some files store it as a signed 16-bit number.
     name = _UNUSUAL_CODEPAGES.get(number % 2**16, f"cp{number % 2**16}")
     try:
         return codecs.lookup(name).name
@@ -91,12 +91,12 @@ def _text(value: object, charset: str) -> str:
 
 
 def whole(text: str) -> str:
-    """Text in which the halves of characters are joined."""
+    """Join surrogate pairs in a text."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class Flow:
-    """Headings, paragraphs, items and rows of tables as they come, made into blocks."""
+    """Builds blocks from headings, paragraphs, items and table rows."""
 
     def __init__(self) -> None:
         self._blocks: list[Block] = []
@@ -104,7 +104,7 @@ class Flow:
         self._rows: list[list[str]] = []
 
     def add(self, text: str, *, level: int = 0, is_item: bool = False) -> None:
-        """Add a paragraph: a heading where it has a level, from 1; items in a row are one block."""
+        """Add a paragraph, a heading if it has a level; consecutive items are one block."""
         self._end_table()
         text = text.strip()
         if not text:
@@ -120,7 +120,7 @@ class Flow:
             self._blocks.append(Block(text))
 
     def add_row(self, cells: list[str]) -> None:
-        """Add a row to the table that this or the row before began."""
+        """Add a row to the current table, or begin one."""
         self._end_list()
         self._rows.append(cells)
 

@@ -1,7 +1,7 @@
 """Word files of 1997 to 2003: paragraphs with their styles, lists, tables, notes and comments.
 
-The format is [MS-DOC]: the text lies in pieces, in two encodings, and marks within it end
-paragraphs and cells; what a paragraph is, a table of properties says by places in the file.
+The format is [MS-DOC]: the text is stored in pieces with two encodings, and marks in it end
+paragraphs and cells. A table gives the properties of paragraphs by file offset.
 """
 
 import re
@@ -23,35 +23,35 @@ from corpus.loaders.formats.office97.container import (
 PRELOAD = ("olefile",)
 
 _MAGIC = 0xA5EC
-# Word 97; what is older has other tables.
+# Word 97; older versions have other tables.
 _FIRST_VERSION = 0x00C1
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
-# Places in the file's head: of counts of characters, and of pairs of place and length.
+# Offsets in the file header of character counts, and of pairs of offset and length.
 _COUNTS_AT, _PAIRS_AT = 0x4C, 0x9A
 _STYLES, _PARAGRAPHS, _PIECES = 1, 13, 33
 # Main text, footnotes, headers, macros, comments, endnotes, text boxes, those of headers.
 _PARTS = 8
 _UNREAD_PARTS = frozenset((2, 3, 7))
 _PAGE_BYTES = 512
-# The head of a paragraph's entry: its place, and its height, which is not wanted.
+# The header of a paragraph's entry: its offset, and its height, which is unused.
 _ENTRY_BYTES = 13
 _TITLE_STYLE = 62
 _HEADING_STYLES = range(1, 10)
 _MARKS = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _SHOWN = {"\x0b": "\n", "\x1e": "-", "\t": "\t"}
 _ENDS = frozenset("\r\x07\x0c\x0e")
-# Sizes of what a property is followed by, by the three highest bits of its number.
+# Sizes of a property's value, by the three highest bits of its number.
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
 _TABLE_SHAPE = 0xD608
-# Pieces may name the same bytes, as no program writes them.
+# A file made to attack may name the same bytes in many pieces.
 _MOST_CHARS_PER_BYTE = 4
 
 
 class _Kind(NamedTuple):
-    """What a paragraph is.
+    """Properties of a paragraph.
 
     Attributes:
-        style: A number of the style sheet.
+        style: Number of its style.
         outline: 0 to 8 for a heading by itself, 9 for text.
     """
 
@@ -63,7 +63,7 @@ class _Kind(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Characters ``start:end`` of the text, from ``place`` in the file on, of 1 or 2 bytes."""
+    """Characters ``start:end`` of the text, at file offset ``place``, of 1 or 2 bytes each."""
 
     start: int
     end: int
@@ -105,7 +105,7 @@ def _checked_flags(main: bytes) -> int:
 
 
 class _Word:
-    """A document's text, and what its paragraphs are."""
+    """The text of a document, and the properties of its paragraphs."""
 
     def __init__(self, main: bytes, table: bytes) -> None:
         self.title = ""
@@ -125,7 +125,7 @@ class _Word:
         return self._table[place : place + length]
 
     def flow(self) -> Flow:
-        """The paragraphs of the main text, then those of notes, comments and text boxes."""
+        """Return the paragraphs of the main text, then of notes, comments and text boxes."""
         text = "".join(map(self._text, self._pieces))
         counts = struct.unpack_from(f"<{_PARTS}I", self._main, _COUNTS_AT)
         flow = Flow()
@@ -137,7 +137,7 @@ class _Word:
         return flow
 
     def _text(self, piece: _Piece) -> str:
-        """A piece with a character for each of Word's, half ones of UTF-16 included."""
+        """Return a piece with one character for each of Word's, surrogate halves included."""
         size = (piece.end - piece.start) * piece.width
         found = self._main[piece.place : piece.place + size].ljust(size, b"\0")
         if piece.width == 1:
@@ -177,7 +177,7 @@ class _Word:
                  level=level, is_item=kind.is_item)  # fmt: skip
 
     def _kind(self, at: int) -> _Kind:
-        """What the paragraph is that ends with a character."""
+        """Return the properties of the paragraph that ends with a character."""
         piece = self._pieces[bisect_right(self._starts, at) - 1]
         place = piece.place + (at - piece.start) * piece.width
         found = bisect_right(self._places, place) - 1
@@ -185,9 +185,9 @@ class _Word:
 
 
 def _stretches(text: str) -> Iterator[tuple[str, str, int]]:
-    """Text between marks, the mark if it ends a paragraph or cell, and where that stands.
+    """Yield the text between marks, the mark that ends it, and the mark's offset.
 
-    Of fields (page numbers, links) what they show is kept, and not what they are told to do.
+    Fields (page numbers, links) give their result, not their code.
     """
     fields: list[bool] = []
     start = 0
@@ -226,7 +226,7 @@ def _pieces(table: bytes) -> Iterator[_Piece]:
 
 
 def _style_kinds(sheet: bytes) -> list[int]:
-    """Which built-in style each of the sheet is, by its number."""
+    """Return the built-in style of each style number."""
     if not sheet:
         return []
     head, count = struct.unpack_from("<HH", sheet)
@@ -243,7 +243,7 @@ def _style_kinds(sheet: bytes) -> list[int]:
 
 
 def _paragraph_kinds(main: bytes, table: bytes) -> tuple[list[int], list[_Kind]]:
-    """Where in the file paragraphs begin, in order, and what each is."""
+    """Return the file offsets of paragraphs in order, and their properties."""
     count = max(len(table) - 4, 0) // 8
     pages = struct.unpack_from(f"<{count}I", table, 4 * (count + 1)) if count else ()
     found: dict[int, _Kind] = {}

@@ -1,4 +1,4 @@
-"""Outlook messages (MSG), rewritten as e-mail, of which the loader reads the rest.
+"""Outlook messages (MSG), converted to e-mail, which the loader of e-mail reads.
 
 The format is [MS-OXMSG]: a stream for each property, named by its number and type; attachments
 and messages within messages are storages of the same kind.
@@ -28,7 +28,7 @@ _NAMES, _TYPE, _ATTACHED = ("3707", "3704"), "370E", "3701"
 _SENT, _DELIVERED, _CODEPAGE = 0x00390040, 0x0E060040, 0x3FFD0003
 _PROPERTIES = "__properties_version1.0"
 _WIDE, _NARROW, _BINARY, _STORAGE = "001F", "001E", "0102", "000D"
-# Before the properties of a message of its own, and of one within another.
+# Header sizes before the properties of a top-level and of an embedded message.
 _HEADS = (32, 24)
 # Windows counts tenths of microseconds from 1601 on.
 _EPOCH = dt.datetime(1601, 1, 1, tzinfo=dt.UTC)
@@ -40,21 +40,21 @@ Path = tuple[str, ...]
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one message; what it carries is read by ``attachments``.
+    """Read one message; ``attachments`` reads its files.
 
     Raises:
-        UnreadableFile: It is broken, or no message.
+        UnreadableFile: It is broken, or not a message.
     """
     return email_loader.load(as_mail(content), filename=filename)
 
 
 def attachments(content: bytes) -> list[Attachment]:
-    """The files a message carries, messages included."""
+    """Return the files of a message, including messages."""
     return email_loader.attachments(as_mail(content))
 
 
 def as_mail(content: bytes) -> bytes:
-    """The message in the form in which it is sent."""
+    """Return the message in RFC 822 form."""
     with opened(content) as container:
         if not container.exists(_PROPERTIES):
             raise UnreadableFile("The file holds no Outlook message.")
@@ -135,7 +135,7 @@ class _Message:
         return content.decode(self._charset, "replace") if content else self._text(_HTML)
 
     def _line(self, number: str) -> str:
-        """A property for a header: on one line, for a break in it would begin another."""
+        """Return a property for a header, on one line, so that it cannot begin another header."""
         return " ".join(self._text(number).split())
 
     def _text(self, number: str) -> str:
@@ -146,7 +146,7 @@ class _Message:
         return ""
 
     def _fixed_properties(self) -> dict[int, int]:
-        """Properties of eight bytes at most, by number and type; dates as Windows counts them."""
+        """Return properties of up to eight bytes by number and type; dates in Windows' units."""
         content = read_stream(self._container, *self._path, _PROPERTIES)
         head = _HEADS[bool(self._path)]
         entries = content[head : len(content) - (len(content) - head) % 16]

@@ -1,7 +1,7 @@
-"""PowerPoint files of 1997 to 2003: slide by slide, titles as headings, notes behind them.
+"""PowerPoint files of 1997 to 2003: slide by slide, titles as headings, then notes.
 
-The format is [MS-PPT]: records in records, each with its kind and length. A program that saves
-quickly appends; which records count, the last list of places says.
+The format is [MS-PPT]: records in records, each with its kind and length. A quick save appends; the
+last list of offsets tells which records are current.
 """
 
 import struct
@@ -24,16 +24,16 @@ _OF_SLIDES, _OF_NOTES = 0, 2
 # Kinds of text: the title of a slide, and that of a first one.
 _TITLES = frozenset((0, 6))
 _OTHER = 4
-# Where the slide's number is shown.
+# The placeholder of the slide number.
 _FIELD = "*"
-# A file is saved quickly a dozen times, and shapes are in groups; neither is so deep.
+# Limits of quick saves and of nested groups.
 _MAX_EDITS = 1_000
 _MAX_DEPTH = 100
 _LINE_ENDS = str.maketrans("\r\v", "\n\n")
 
 
 class _Record(NamedTuple):
-    """A record: its kind, a number within that, whether it holds others, and where it lies."""
+    """A record: its kind, its instance number, whether it is a container, and its position."""
 
     kind: int
     instance: int
@@ -51,8 +51,8 @@ class _Slide(NamedTuple):
     """A slide, or a page of notes, as the document lists it.
 
     Attributes:
-        place: A number of the list of places.
-        texts: Those that the document has in its outline.
+        place: Number in the list of offsets.
+        texts: Its texts in the document's outline.
     """
 
     place: int
@@ -91,7 +91,7 @@ def _blocks(stream: "_Stream", edit: int) -> Iterator[Block]:
     for number, slide in enumerate(stream.listed(root, _OF_SLIDES), start=1):
         own = stream.texts_of_boxes(stream.record(places.get(slide.place, -1)))
         shown = [*slide.texts, *(text for text in own if text not in slide.texts)]
-        # The title comes first to readers, wherever in the file it stands.
+        # The title comes first, wherever it is in the file.
         for text in sorted(shown, key=lambda text: text.kind not in _TITLES):
             yield _block(text, number)
         for text in notes.get(slide.id, ()):
@@ -112,7 +112,7 @@ class _Stream:
         self._content = content
 
     def record(self, at: int) -> _Record | None:
-        """The record that begins at a place; None where none does."""
+        """Return the record at an offset, or None if there is none."""
         if not 0 <= at <= len(self._content) - 8:
             return None
         head, kind, size = struct.unpack_from("<HHI", self._content, at)
@@ -129,7 +129,7 @@ class _Stream:
         return int(struct.unpack_from("<I", self._content, record.start + at)[0])
 
     def places(self, at: int) -> tuple[dict[int, int], int]:
-        """Where the records are, by the last list that says so, and which is the document."""
+        """Return the offsets of records by the last list, and the number of the document."""
         found: dict[int, int] = {}
         document = 0
         for _ in range(_MAX_EDITS):
@@ -155,7 +155,7 @@ class _Stream:
             at += 4 * count
 
     def listed(self, document: _Record, instance: int) -> list[_Slide]:
-        """The slides, or pages of notes, that the document lists."""
+        """Return the slides, or pages of notes, that the document lists."""
         found: list[_Slide] = []
         kind = _OTHER
         for outer in self.inside(document):
@@ -171,7 +171,7 @@ class _Stream:
         return found
 
     def texts_of_boxes(self, outer: _Record | None, depth: int = 0) -> Iterator[_Text]:
-        """The texts of the shapes in a record, in order."""
+        """Return the texts of the shapes in a record, in order."""
         for record in self.inside(outer if depth < _MAX_DEPTH else None):
             if record.kind == _TEXT_BOX:
                 kind = _OTHER

@@ -1,4 +1,4 @@
-"""Rich Text: paragraphs with the levels of their styles, items, tables, footnotes.
+"""Rich Text: paragraphs with their style levels, items, tables and footnotes.
 
 Groups, control words and text come one after another; each group has its own settings, and may
 be something else than text: fonts, styles, pictures.
@@ -25,7 +25,7 @@ _TEXT, _SKIPPED, _MARK, _NOTE, _FONTS, _STYLES = (
     "fonts",
     "styles",
 )
-# Groups by their first word; those that begin with "\*" and are not named here hold no text.
+# Groups by their first word; other groups that begin with "\*" contain no text.
 _ROLES = {
     "fonttbl": _FONTS, "stylesheet": _STYLES, "listtext": _MARK, "pntext": _MARK,
     "footnote": _NOTE, "annotation": _NOTE, "shptxt": _TEXT, "shpinst": _TEXT,
@@ -57,18 +57,18 @@ _CODEPAGES = {
     177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250,
 }  # fmt: skip
 _MAX_GROUPS = 10_000
-# Of what is stated; more is no title.
+# Maximum length of metadata; a longer title is not one.
 _MAX_STATED_CHARS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What holds in a group and those inside it.
+    """Settings of a group, inherited by the groups inside it.
 
     Attributes:
-        role: What its text is for.
-        fallback_chars: That follow a character by number, for programs that do not know it.
-        style: Of the paragraph, a number of the style sheet.
+        role: Purpose of its text.
+        fallback_chars: Fallback characters after a character given by number.
+        style: Number of the paragraph's style.
         outline: 0 to 8 for a heading by itself.
     """
 
@@ -85,7 +85,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a Rich Text file.
 
     Raises:
-        UnreadableFile: It does not begin as one, or its groups are nested too deeply.
+        UnreadableFile: It does not begin like one, or its groups are nested too deeply.
     """
     start = content.find(b"{\\rtf")
     if start < 0 or content[:start].strip():
@@ -109,7 +109,7 @@ class _Reader:
         self._group = _Group()
         self._outer: list[_Group] = []
         self._is_starred = False
-        # Characters to come that stand for one that was given by number.
+        # Number of fallback characters still to skip.
         self._repeated = 0
         self._bytes = bytearray()
         self._texts: dict[str, list[str]] = {_TEXT: [], _NOTE: [], _MARK: [], _STYLES: []}
@@ -117,7 +117,7 @@ class _Reader:
         self._charset = "cp1252"
         self._fonts: dict[int, str] = {}
         self._levels: dict[int, int] = {}
-        # The font or style that is being described.
+        # The font or style being defined.
         self._described = 0
 
     def read(self, text: str) -> None:
@@ -223,7 +223,7 @@ class _Reader:
             self._group = replace(self._group, **settings)
 
     def _settings(self, word: str, value: int, *, is_bare: bool) -> dict[str, Any]:
-        """What a control word changes in its group."""
+        """Return the settings of its group that a control word changes."""
         settings: dict[str, dict[str, Any]] = {
             "pard": {"style": 0, "outline": _NO_OUTLINE, "in_table": False},
             "plain": {"charset": self._charset, "is_hidden": False},
@@ -283,7 +283,7 @@ class _Reader:
             self._flow.add(mark + text, level=max(level, 0), is_item=bool(mark))
 
     def _item_mark(self) -> str:
-        """What stands before an item: its number, or a dash in place of all kinds of bullets."""
+        """Return the mark of a list item: its number, or a dash for any bullet."""
         mark = self._taken(_MARK).strip()
         if not mark:
             return ""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 PRELOAD = ("python_calamine", "olefile")
 
 _OLE_MARK = b"\xd0\xcf"
-# The record that says how a workbook is encrypted; it comes right behind the first.
+# The record with the encryption of a workbook; it follows the first record.
 _ENCRYPTION = 0x2F
-# As ``xlsx`` writes numbers: Excel keeps 15 digits.
+# Excel keeps 15 digits.
 _SIGNIFICANT = ".15g"
 
 # A merged range may span a whole sheet; each cell of it takes memory.
@@ -33,7 +33,7 @@ Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read every sheet, hidden ones too, with the values last computed.
+    """Read every sheet, hidden ones included, with the last computed values.
 
     Raises:
         UnreadableFile: It is broken or protected.
@@ -58,7 +58,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def _rows(sheet: "CalamineSheet") -> Iterator[list[str]]:
-    """The cells of each row; the value of a merged cell is repeated in each that it spans."""
+    """Return the cells of each row; a merged value is repeated in each cell it spans."""
     merged = dict(_merged_cells(sheet))
     values: dict[Place, str] = {}
     for number, row in enumerate(sheet.iter_rows()):
@@ -71,7 +71,7 @@ def _rows(sheet: "CalamineSheet") -> Iterator[list[str]]:
 
 
 def _merged_cells(sheet: "CalamineSheet") -> Iterator[tuple[Place, Place]]:
-    """Each cell of a merged one, with the first of them, as many as a sheet may have."""
+    """Map each cell of a merged range to its first cell, up to the limit of a sheet."""
     count = 0
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         count += (bottom - top + 1) * (right - left + 1)

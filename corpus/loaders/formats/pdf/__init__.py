@@ -1,4 +1,4 @@
-"""PDF: lines with their place and size from pdfium or OCR, made into headings and paragraphs."""
+"""PDF: lines with position and size, from pdfium or OCR, converted to headings and paragraphs."""
 
 import ctypes
 import re
@@ -32,7 +32,7 @@ _STATED = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a PDF's text page by page, and name the pages that are scanned.
+    """Read the text of a PDF page by page, and list the scanned pages.
 
     Raises:
         UnreadableFile: It is damaged, or asks for a password.
@@ -42,7 +42,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
-    """Read a PDF's text page by page, that of some from what OCR made of them.
+    """Read the text of a PDF page by page, with the OCR results of some pages.
 
     Raises:
         UnreadableFile, EmptyDocument: As ``load``.
@@ -80,18 +80,18 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
 
 
 def _language(pdf: "PdfDocument") -> str:
-    """What the document's catalogue says of its language."""
+    """Return the language in the document's catalog."""
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     units = (ctypes.c_ushort * _LANGUAGE_UNITS)()
     size = raw.FPDFCatalog_GetLanguage(pdf, units, ctypes.sizeof(units))
-    # Where it is longer than that, nothing is written.
+    # Nothing is written if it is longer.
     stated = bytes(units)[:size] if size <= ctypes.sizeof(units) else b""
     return stated.decode("utf-16-le", "replace").rstrip("\0")
 
 
 def _by_ocr(pages: Mapping[int, list[Line]], scans: Mapping[int, Scan]) -> dict[int, list[Line]]:
-    """The pages of which OCR read more than there is of text: a number, a stamp."""
+    """Return the pages where OCR read more than the text layer has, such as a stamp."""
     read = {number: lines_in_order(scan) for number, scan in scans.items()}
     return {n: lines for n, lines in read.items() if _chars(lines) > _chars(pages.get(n, []))}
 
@@ -103,7 +103,7 @@ def _chars(lines: list[Line]) -> int:
 def _blocks(
     pages: Mapping[int, list[Line]], by_ocr: Mapping[int, list[Line]], outline: Outline
 ) -> list[Block]:
-    """All blocks by page; sizes of letters are compared among pages of one kind."""
+    """Return all blocks by page; letter sizes are compared within OCR and text pages."""
     with_text = {number: lines for number, lines in pages.items() if number not in by_ocr}
     blocks = [*blocks_from_pages(with_text, outline), *blocks_from_pages(by_ocr, outline)]
     return sorted(blocks, key=lambda block: block.page or 0)
@@ -116,7 +116,7 @@ def _reason(error: str) -> str:
 
 
 def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line], bool]]:
-    """Of each page that can be read: its number from 1, its lines, and whether it is a scan."""
+    """Yield number, lines and scan flag of each readable page."""
     from pypdfium2 import PdfiumError  # noqa: PLC0415
 
     for index in range(page_count):
@@ -144,7 +144,7 @@ def _lines(text_page: "PdfTextPage") -> Iterator[Line]:
             first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
             last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
             if first >= 0:
-                # A blank at the end tells that a word is complete, which matters in Korean.
+                # A blank at the end marks a complete word, which matters in Korean.
                 yield _line(text.lstrip(), text_page, first, max(first, last))
         position += len(text) + 2
 
@@ -170,7 +170,7 @@ def _line(text: str, text_page: "PdfTextPage", first: int, last: int) -> Line:
 
 
 def _weight(text_page: "PdfTextPage", index: int) -> int:
-    """100 to 900; by the font's name where that says bold."""
+    """Return the weight, 100 to 900; from the font's name if that says bold."""
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
@@ -183,7 +183,7 @@ def _weight(text_page: "PdfTextPage", index: int) -> int:
 
 
 def _outline(pdf: "PdfDocument") -> Outline:
-    """Outline entries by page: (title, depth from 1); empty where there is none."""
+    """Return outline entries by page as (title, depth from 1), or nothing."""
     from pypdfium2 import PdfiumError  # noqa: PLC0415
 
     outline: Outline = {}

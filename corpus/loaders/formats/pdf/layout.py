@@ -1,4 +1,4 @@
-"""From lines with a place and a size to headings and paragraphs. Pure."""
+"""Build headings and paragraphs from lines with position and size. Pure."""
 
 import re
 from collections import Counter
@@ -17,35 +17,35 @@ Outline = dict[int, list[tuple[str, int]]]
 
 # Markdown and HTML know six levels; deeper ones are of the sixth.
 _MAX_LEVEL = 6
-# A longer line is a sentence in large letters; of bold ones shorter lines are.
+# Maximum length of a heading in large letters, and of a shorter bold one.
 _MAX_HEADING_CHARS = 200
 _MAX_BOLD_HEADING_CHARS = 100
 _MAX_HEADING_SHARE = 0.2
-# So many times the usual weight of body text is bold: 400 and 700 in most fonts.
+# Ratio to the usual weight that counts as bold: 400 and 700 in most fonts.
 _BOLDER = 1.3
-# Where fewer of the outline's entries are lines of their pages, it has other words than the text.
+# Below this share of outline entries found as lines, the outline is ignored.
 _MIN_OUTLINE_SHARE = 0.5
-# A step down of more lines than this begins a paragraph.
+# A larger step down, in lines, begins a paragraph.
 _PARAGRAPH_GAP = 1.45
-# After the end of a sentence, a smaller step or an indented line does.
+# A smaller step, or an indented line, begins one after the end of a sentence.
 _SMALL_GAP = 1.2
-# Of the paragraph's width; a shorter line ended where its writer wanted.
+# Share of the paragraph's width; the writer ended a shorter line.
 _FULL_LINE_SHARE = 0.85
 
 _TERMINAL = (".", "!", "?", ":", "。", "”", '."', ".)", "؟")
-# Rows of a table or of a table of contents.
+# Lines that end in a number: rows of a table or of a table of contents.
 _ENDS_IN_NUMBER = re.compile(r"[\d%)]\s*$")
 _CJK = re.compile(
     r"[\u1100-\u11ff\u3000-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af\uff00-\uffef]"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-# Unicode has them; people who search type the letters.
+# Ligatures, which people do not type when they search.
 _LIGATURES = {
     0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st",
     0xFB06: "st",
 }  # fmt: skip
-# What pdfium gives for characters that a font does not name, but for its mark for a hyphen at a
-# line's end (2); and Word's own bullets.
+# Characters that pdfium returns for unnamed glyphs, except its hyphen at a line's end (2), and
+# Word's bullets.
 _CHARACTERS = {
     **_LIGATURES,
     **dict.fromkeys(code for code in range(0x20) if code not in (0x02, 0x09)),
@@ -55,7 +55,7 @@ _CHARACTERS = {
 
 
 def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list[Block]:
-    """Headings and paragraphs of a document, in reading order.
+    """Return the headings and paragraphs of a document in reading order.
 
     Args:
         pages: Lines by page number, in the order in which the file has them.
@@ -76,7 +76,7 @@ def _cleaned(line: Line) -> Line:
 
 
 def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
-    """Lines with the level of the outline entry they are; None where most entries are not found."""
+    """Return lines with outline levels; None if most outline entries are not found."""
     found = 0
     ranked: dict[int, list[Line]] = {}
     for page, lines in pages.items():
@@ -96,7 +96,7 @@ def _letters(text: str) -> str:
 
 
 def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
-    """Lines with a level by their size, and below those the bold ones that stand alone."""
+    """Return lines with a level by size, and below those the separate bold ones."""
     lines = [line for page in pages.values() for line in page]
     chars: Counter[float] = Counter()
     for line in lines:
@@ -119,7 +119,7 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
 
 
 def _bold_weight(lines: list[Line], body: float) -> float:
-    """The weight from which a line of body size is bold; infinite where much of the text is."""
+    """Return the weight from which a line is bold; infinite if much of the text is bold."""
     weights: Counter[int] = Counter()
     for line in lines:
         if line.size == body:
@@ -152,8 +152,8 @@ def _may_head(line: Line) -> bool:
 
 
 def _vocabulary(lines: Iterable[Line]) -> set[str]:
-    """Words inside lines: they tell whether a hyphen at a line's end belongs to the word."""
-    # Only words within a line count: at its end one may have been cut.
+    """Return the words inside lines, to decide whether a hyphen belongs to a word."""
+    # Only words inside a line count: the last one may be cut.
     words: set[str] = set()
     for line in lines:
         words.update(word.lower() for word in _WORD.findall(line.text.strip()))
@@ -162,7 +162,7 @@ def _vocabulary(lines: Iterable[Line]) -> set[str]:
 
 def _paragraphs(lines: list[Line]) -> Iterable[list[Line]]:
     steps = [a.bottom - b.bottom for a, b in pairwise(lines)]
-    # On a page of a few scattered lines, the usual step is no line's.
+    # On a page of a few scattered lines, no step is the usual one.
     most = 2 * max((line.size for line in lines), default=0)
     downward = [step for step in steps if 0 < step <= most]
     pitch = median(downward) if downward else 0.0
@@ -177,7 +177,7 @@ def _paragraphs(lines: list[Line]) -> Iterable[list[Line]]:
 
 
 def _begins(above: Line, line: Line, pitch: float) -> bool:
-    """Whether a line begins a paragraph, after the line above it in the file."""
+    """Return whether a line begins a paragraph after the line above it."""
     larger, smaller = max(above.size, line.size), min(above.size, line.size)
     step = above.bottom - line.bottom
     if above.level != line.level or larger > smaller * HEADING_SCALE:
@@ -222,13 +222,13 @@ def _text(lines: Sequence[Line], words: set[str]) -> str:
 
 
 def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
-    """Add a line to a text: a hyphen that only the line's end made goes."""
+    """Append a line to a text; remove a hyphen that only breaks the line."""
     bare = text.rstrip()
     if JOINT.search(bare) and line[0].islower():
         head, tail = re.split(r"[\s]", bare[:-1])[-1], _first_word(line)
         hyphenated = f"{head}-{tail}".lower() in words and (head + tail).lower() not in words
         return bare[:-1] + ("-" if hyphenated else "") + line
-    # Lines stay apart where something was set line by line: a verse, a table, a list.
+    # Line breaks stay in text set line by line: a verse, a table, a list.
     is_row = _ENDS_IN_NUMBER.search(bare) and _ENDS_IN_NUMBER.search(line)
     if not full or is_row or ITEM.match(line):
         return bare + "\n" + line

@@ -1,4 +1,4 @@
-"""A page of a PDF: drawn as an image, and the places of words on that image."""
+"""Draw a page of a PDF, and find words on the image."""
 
 import ctypes
 import struct
@@ -15,19 +15,19 @@ from corpus.errors import PageNotFound, UnreadableFile
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage, PdfTextPage
 
-# Letters of a page of A4 are read at this width without being enlarged.
+# Text of an A4 page is readable at this width without zooming.
 WIDTH_PX = 1_200
-# Of a strip, a poster or a page that claims to be a mile long.
+# Limits strips, posters, and pages that claim to be a mile long.
 MAX_PIXELS = 4_000_000
-# Of a quote of a few hundred lines.
+# Enough for a quote of a few hundred lines.
 MAX_BOXES = 500
 _CHANNELS = 3
-# Quick; nothing is gained by more on letters.
+# Fast; higher levels do not compress text better.
 _ZLIB_LEVEL = 4
 
 
 class Box(NamedTuple):
-    """Pixels of the image, from its upper left corner."""
+    """A rectangle in pixels of the image, from its upper left corner."""
 
     left: int
     top: int
@@ -36,12 +36,12 @@ class Box(NamedTuple):
 
 
 class PageLayout(NamedTuple):
-    """A page and where a quote stands on it.
+    """The size of a page image, and the positions of a quote on it.
 
     Attributes:
-        width, height: Of the image, in pixels.
-        page_count: Of the whole file.
-        boxes: A line of the quote each; none where it was not found.
+        width, height: Size of the image in pixels.
+        page_count: Pages of the file.
+        boxes: One for each line of the quote; empty if it was not found.
     """
 
     width: int
@@ -66,7 +66,7 @@ def draw(content: bytes, *, number: int) -> bytes:
 
 
 def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
-    """Return where a quote stands on a page, the one of several after the text ``before``.
+    """Return the positions of a quote on a page; ``before`` selects one of several.
 
     Raises:
         PageNotFound, UnreadableFile: As ``draw``.
@@ -108,7 +108,7 @@ def _size(page: "PdfPage") -> tuple[int, int]:
 
 
 def _letters(text_page: "PdfTextPage") -> tuple[str, list[int]]:
-    """The page's text, folded, and which of its characters each letter is from."""
+    """Return the folded text of the page, and the source index of each letter."""
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     letters: list[str] = []
@@ -122,7 +122,7 @@ def _letters(text_page: "PdfTextPage") -> tuple[str, list[int]]:
 
 
 def _nearest(letters: str, wanted: str, expected: int) -> int:
-    """Where ``wanted`` begins, as near ``expected`` as it does; -1 for nowhere."""
+    """Return the start of ``wanted`` nearest to ``expected``, or -1."""
     before = letters.rfind(wanted, 0, expected + len(wanted))
     after = letters.find(wanted, expected)
     found = [at for at in (before, after) if at >= 0]
@@ -141,14 +141,14 @@ def _boxes(page: "PdfPage", text_page: "PdfTextPage", first: int, count: int) ->
 
 
 def _pixel(raw: Any, page: "PdfPage", size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
-    """Where a point of the page is on the image, also of a page that is turned or cropped."""
+    """Return the pixel of a point of the page, including turned or cropped pages."""
     across, down = ctypes.c_int(), ctypes.c_int()
     raw.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, ctypes.byref(across), ctypes.byref(down))
     return across.value, down.value
 
 
 def _png(width: int, height: int, rows: list[memoryview]) -> bytes:
-    """A PNG of 8 bits a channel, red, green and blue, no row filtered."""
+    """Return a PNG of 8 bits a channel, RGB, without row filters."""
     packer = zlib.compressobj(_ZLIB_LEVEL)
     packed = b"".join(packer.compress(part) for row in rows for part in (b"\0", row))
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)

@@ -1,8 +1,7 @@
-"""Paragraphs that the end of a page cuts, put together again. Pure.
+"""Join paragraphs that a page break cuts. Pure.
 
-Between the two parts may stand what is no running text: heads and feet, footnotes, captions, and
-what is in a figure or table that has one. Where it is not clear that a sentence goes on, the two
-stay apart.
+Headers, footers, footnotes, captions, and figures or tables with captions may lie between the
+parts. Parts stay separate if it is unclear that a sentence continues.
 """
 
 import re
@@ -12,49 +11,49 @@ from collections.abc import Iterable, Mapping, Sequence
 from corpus.loaders.formats.pdf.lines import HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
 
 Paragraph = list[Line]
-# A paragraph by the pages it stands on.
+# The pages of a paragraph, with its lines.
 Parts = list[tuple[int, Paragraph]]
 
-# Footnotes and labels in figures are set smaller than the text by so much.
+# Footnotes and labels in figures are smaller than the text by this much.
 _SMALLER = 0.95
 # "Figure 3: ...", in any language.
 _CAPTION = re.compile(r"[^\W\d_]{3,15}\.?\s?\d{1,3}(?:[.-]\d{1,3})*+\s?(?:[.:](?:\s|\Z)|\Z)")
-# The end of a sentence, with what closes it, and the mark of a footnote.
+# The end of a sentence, with closing marks and a footnote mark.
 _ENDED = re.compile(
     r"[.!?:;\u2026\u3002\uff01\uff1f\uff1a\uff1b\u061f\u061b\u0964]"
     r"[\"')\]\u00bb\u2019\u201d\u203a\u300d\u300f\uff09]*"
     r"\s?[\d\u00b2\u00b3\u00b9\u2070-\u2079*\u2020\u2021]{0,3}\Z"
 )
 _COMMAS = (",", "\u060c", "\u3001", "\uff0c")
-# A line of running text has so many words, half of them without a capital; where a script knows
-# none, so many letters.
+# Minimum words of a line of running text, half of them lowercase; in scripts without case, minimum
+# letters.
 _LEAST_WORDS = 4
 _WORD = re.compile(
     r"[(\[\"'\u00ab\u2018-\u201e]{0,2}((?:[^\W\d_]+[-'/\u2010\u2019]?)++)"
     r"[.,;:!?)\]\"'\u00bb\u2018-\u201e\u2026]{0,3}"
 )
-# A column has so many lines.
+# Minimum lines of a column.
 _LEAST_LINES = 3
 _LEAST_LETTERS = 10
-# A letter is about half as wide as high. A line is full if the next word has no room, or hardly.
+# A letter is about half as wide as high. A line is full if the next word does not fit, or hardly.
 _WIDTH_EMS = 0.5
 _HARDLY = 1.3
-# Of the lines that begin at one edge, one of so many may go over the other.
+# One in this many lines that begin at one edge may exceed the other.
 _OVER_EDGE = 10
-# The first line of a paragraph or item is set in or out by no more than this.
+# Maximum indent of the first line of a paragraph or item, in or out.
 _MOST_INDENT_EMS = 3.0
 
 
 def joined_over_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
-    """Return the paragraphs of a document as they are read, each with all of its parts.
+    """Return the paragraphs of a document, each joined with its continuation.
 
-    What stands between the parts of a paragraph comes behind it.
+    Text between the parts of a paragraph follows it.
 
     Args:
         pages: Paragraphs by the number of their page, in order.
     """
     found: list[Parts] = []
-    # Paragraphs of the last page that has running text.
+    # Paragraphs of the last page with running text.
     last: list[Parts] = []
     page_before = 0
     for page, paragraphs in pages.items():
@@ -76,12 +75,12 @@ def joined_over_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
 def _cut_paragraph(
     above: Sequence[Paragraph], below: Sequence[Paragraph]
 ) -> tuple[int, int] | None:
-    """Which paragraph of a page goes on in which one of a later page."""
+    """Return the cut paragraph of a page and its continuation on a later page."""
     lines_below = _lines(below)
     head = _text_at(range(len(below)), below, size=_usual_size(lines_below))
     if head is None:
         return None
-    # Not before: a page of figures may stand behind many lines, and many such pages.
+    # Computed late: many pages of figures may have many lines.
     lines_above, size = _lines(above), below[head][0].size
     tail = _text_at(reversed(range(len(above))), above, size=size)
     if tail is None or not _is_aligned(above[tail], below[head], lines_above, lines_below):
@@ -101,7 +100,7 @@ def _usual_size(lines: Iterable[Line]) -> float:
 
 
 def _text_at(order: Iterable[int], paragraphs: Sequence[Paragraph], *, size: float) -> int | None:
-    """The first paragraph of running text; None where something else comes before it."""
+    """Return the first paragraph of running text; None if other text comes before it."""
     has_caption = has_labels = False
     for at in order:
         paragraph = paragraphs[at]
@@ -117,7 +116,7 @@ def _text_at(order: Iterable[int], paragraphs: Sequence[Paragraph], *, size: flo
 
 
 def _is_passed_over(paragraphs: Sequence[Paragraph]) -> bool:
-    """Whether a page is a figure or table with its caption."""
+    """Return whether a page is a figure or table with its caption."""
     texts = [p for p in paragraphs if not _is_aside(p, 0.0) and not _CAPTION.match(p[0].text)]
     is_captioned = any(_CAPTION.match(paragraph[0].text) for paragraph in paragraphs)
     return is_captioned and not any(p[0].level is not None or _is_text(p) for p in texts)
@@ -129,7 +128,7 @@ def _is_aside(paragraph: Paragraph, size: float) -> bool:
 
 
 def _is_text(paragraph: Paragraph) -> bool:
-    """Whether it is running text, or the last words of a sentence."""
+    """Return whether it is running text, or the end of a sentence."""
     last_words = paragraph[0].text.lstrip()[0].islower() and _is_ended(paragraph[-1])
     return last_words or any(map(_is_prose, paragraph))
 
@@ -151,7 +150,7 @@ def _is_ended(line: Line) -> bool:
 def _is_aligned(
     above: Paragraph, below: Paragraph, lines_above: Sequence[Line], lines_below: Sequence[Line]
 ) -> bool:
-    """Whether the first line below begins where the lines above do, or where a column does."""
+    """Return whether the first line below aligns with the lines above, or with a column."""
     last, first = above[-1], below[0]
     most = _MOST_INDENT_EMS if len(above) == 1 else INDENT_EMS
     step = first.left - last.left
@@ -167,7 +166,7 @@ def _is_aligned(
 
 
 def _shift(above: Sequence[Line], below: Sequence[Line]) -> float:
-    """How far a page is set to the right of another, as left and right pages are in a book."""
+    """Return how far a page is shifted right of another, as left and right pages of a book are."""
     left = min(line.left for line in below) - min(line.left for line in above)
     right = max(line.right for line in below) - max(line.right for line in above)
     return left if abs(left - right) <= _usual_size(below) * INDENT_EMS else 0.0
@@ -184,7 +183,7 @@ def _goes_on(above: Paragraph, below: Paragraph, lines_above: Sequence[Line]) ->
     is_full = text.endswith(_COMMAS) or _is_full(last, following, lines_above)
     if following[0].islower():
         return is_full or JOINT.search(text) is not None or _is_cut_short(above, lines_above)
-    # A list's item may have no stop, and what begins with a capital be another sentence.
+    # A list item may end without a full stop, and a capital may begin a new sentence.
     is_name = ITEM.match(last.text) or following.isupper()
     return is_full and _is_prose(last) and _is_prose(first) and not is_name
 
@@ -195,7 +194,7 @@ def _is_set_in(paragraph: Paragraph) -> bool:
 
 
 def _is_cut_short(paragraph: Paragraph, lines: Sequence[Line]) -> bool:
-    """Whether only its last line is short, as where a page was ended by hand."""
+    """Return whether only its last line is short, as before a manual page break."""
     if len(paragraph) == 1:
         return False
     above, last = paragraph[-2:]
@@ -203,7 +202,7 @@ def _is_cut_short(paragraph: Paragraph, lines: Sequence[Line]) -> bool:
 
 
 def _is_full(line: Line, following: str, lines: Iterable[Line]) -> bool:
-    """Whether what follows had no room behind a line."""
+    """Return whether the next word did not fit in a line."""
     forward = 1 if line.right >= line.left else -1
     reach = _MOST_INDENT_EMS * line.size
     ends = sorted(

@@ -1,4 +1,4 @@
-"""Heads and feet that pages repeat. Pure."""
+"""Remove headers and footers that pages repeat. Pure."""
 
 import re
 from collections import Counter
@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from corpus.loaders.formats.pdf.lines import Line
 
-# A page, and which of its lines from 0.
+# A page number, and a line number from 0.
 _Place = tuple[int, int]
 
-# Running heads: on this share of the pages, in the outermost lines.
+# A header repeats on this share of the pages, in the outermost lines.
 _MIN_RUNNING_PAGES = 4
 _MIN_RUNNING_SHARE = 0.5
 _RUNNING_LINES = 2
-# Heads of left and right pages take turns; a link may stand beyond them.
+# Left and right pages may have different headers; a link may lie outside them.
 _NEARBY = (-2, -1, 1, 2)
 _NEARBY_LINES = 3
 _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
@@ -27,9 +27,9 @@ _PAGE_NUMBER = re.compile(
 
 
 def without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
-    """Drop heads and feet that many pages repeat, but for the first of each.
+    """Drop repeated headers and footers, except the first of each.
 
-    Those that stay are marked, and so are lines that only a neighbouring page repeats.
+    Mark the ones that stay, and lines that only a neighboring page repeats.
     """
     if len(pages) < _MIN_RUNNING_PAGES:
         return _with_marks(pages, _repeated_nearby(pages))
@@ -52,7 +52,7 @@ def without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]
 
 
 def _edges(pages: Mapping[int, list[Line]], count: int) -> dict[_Place, str]:
-    """The text of the first and last lines of each page, by their places."""
+    """Return the text of the first and last lines of each page, by position."""
     return {
         (page, at): line.text.strip()
         for page, lines in pages.items()
@@ -69,7 +69,7 @@ def _with_marks(pages: Mapping[int, list[Line]], places: set[_Place]) -> dict[in
 
 
 def _repeated_nearby(pages: Mapping[int, list[Line]]) -> set[_Place]:
-    """Places of page numbers, and of lines that a page nearby has but for its number."""
+    """Return the positions of page numbers, and of lines repeated on a page nearby."""
     edges = _edges(pages, _NEARBY_LINES)
     keys = {place: _ROMAN.sub("#", _unnumbered(text)) for place, text in edges.items()}
     said = {(page, key) for (page, _), key in keys.items()}
@@ -86,14 +86,14 @@ def _unnumbered(text: str) -> str:
 
 
 def _repeated(edges: Mapping[_Place, str], least: float) -> set[_Place]:
-    """Places of lines that as many pages have word for word, or that are only a number."""
+    """Return the positions of lines repeated on enough pages, or that are only a number."""
     said = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
     counts = Counter(text for _, text in {(page, text) for (page, _), text in said.items()})
     return {place for place, text in said.items() if counts[text] >= least}
 
 
 def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
-    """Places of lines with a number that goes up by one from page to page, wherever they stand."""
+    """Return the positions of lines whose number increases by one from page to page."""
     ahead = {
         (page, at, int(number) - page)
         for (page, at), text in edges.items()

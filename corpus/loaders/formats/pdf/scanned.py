@@ -1,4 +1,4 @@
-"""Pages of a PDF that are pictures: which ones, and drawn for OCR."""
+"""Find scanned pages of a PDF, and draw them for OCR."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from pypdfium2 import PdfPage
 
-# A scan may have been given a number or a stamp. Of 903 pages of real files, the scanned ones have
-# ten letters and digits at most, and those with both text and a large picture 339 at least.
+# A scan may have a number or a stamp as text. In 903 pages of real files, scanned ones have at most
+# ten letters and digits, and those with text and a large picture at least 339.
 MOST_STRAY = 100
-# Of the page: a picture, or stripes of one, that cover it so far are a scan.
+# Share of the page that an image, or strips of one, cover in a scan.
 _LEAST_SHARE = 0.5
-# Of a map there may be a million.
+# Limits the number of objects: a map may have a million.
 _MOST_OBJECTS = 2_000
 _DPI, _POINTS_PER_INCH = 200, 72
 # A4 at 230 dpi; larger pages are drawn with fewer pixels an inch.
@@ -22,7 +22,7 @@ _MOST_PIXELS = 5_000_000
 
 
 def is_scan(page: "PdfPage", text: str) -> bool:
-    """Tell whether a page shows something that is to be read, and its text does not say it."""
+    """Return whether a page shows content that its text lacks."""
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402 - only in the child process
 
     count = sum(map(str.isalnum, text))
@@ -39,14 +39,14 @@ def is_scan(page: "PdfPage", text: str) -> bool:
 
 
 def _area(page: "PdfPage", left: float, bottom: float, right: float, top: float) -> float:
-    """That is on the page."""
+    """Return the area of a rectangle that is on the page."""
     width = min(right, page.get_width()) - max(left, 0)
     height = min(top, page.get_height()) - max(bottom, 0)
     return float(max(width, 0) * max(height, 0))
 
 
 def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
-    """Return a page for OCR: bytes of blue, green and red, by row and column.
+    """Return the pixels of a page for OCR: blue, green and red bytes, by row and column.
 
     Raises:
         UnreadableFile: The page cannot be drawn.

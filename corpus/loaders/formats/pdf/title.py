@@ -1,4 +1,4 @@
-"""What a PDF is called: as it states, else by the largest words of its first page. Pure."""
+"""The title of a PDF: from its properties, else the largest words of its first page. Pure."""
 
 import re
 from collections import Counter
@@ -8,35 +8,35 @@ from pathlib import PurePath
 
 from corpus.loaders.formats.pdf.lines import Line
 
-# What programs put where a title belongs.
+# Placeholders that programs write as title.
 _NO_TITLE = re.compile(
     r"^(?:microsoft word|untitled|slide 1\b|powerpoint|[(]?anonymous|layout ?\d|document ?\d*$"
     r"|[a-z]+:(?://|blank)|\W*\d[\d\W]*$)|\.\w{3,4}$",
     re.I,
 )
-# Headings of parts, which say nothing of the whole; a number before one is left out.
+# Headings of parts, which do not name the document; a leading number is ignored.
 _PART = re.compile(
     r"(?:(?<![\dIVX])[\dIVX]++(?:[.)]\d*+)?\s++)?(?:table of )?"
     r"(?:contents|abstract|introduction|summary|preface|foreword|index|overview"
     r"|(?:chapter|part|section) [\dIVX]+)\W*",
     re.I,
 )
-# Letters that stand out are so much larger than the usual ones.
+# Ratio of prominent letters to the usual size.
 _LARGER = 1.12
 _MIN_LETTERS = 3
-# More than these are a text in large letters.
+# A longer text is body text in large letters.
 _MAX_CHARS = 200
-# Of a footnote that says who is thanked.
+# Mark of a footnote, often an acknowledgment.
 _FOOTNOTE = "*∗†‡§ "
-# A letter is about half as wide as high; of a line that stands upright none of its width is left.
+# A letter is about half as wide as high; a vertical line has almost no width.
 _MIN_WIDTH_EMS = 0.15
 
 
 def title_of(stated: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
-    """Return the title that a PDF states, its largest words on page 1, or the file's name.
+    """Return a PDF's stated title, the largest words of page 1, or the file name.
 
     Args:
-        stated: What its properties say.
+        stated: Title in its properties.
         pages: Lines by page number.
     """
     said = stated.strip()

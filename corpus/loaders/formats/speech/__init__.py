@@ -1,1 +1,1 @@
-"""What was said: subtitles and transcripts, with the times at which it was."""
+"""Subtitles and transcripts, with their times."""

@@ -1,4 +1,4 @@
-"""Subtitles (WebVTT, SubRip, SubViewer, SubStation): what is said, by whom and when."""
+"""Subtitles (WebVTT, SubRip, SubViewer, SubStation): words, speakers and times."""
 
 import html
 import re
@@ -16,18 +16,18 @@ _VOICE = re.compile(r"<v(?:\.[^ <>]{1,100})?\s{1,9}([^<>]{1,200})>")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}]{0,200}\}")
 _BLOCK_CHARS = 400
 _TERMINAL = (".", "!", "?", "…", "。")
-# SubStation: layer, start, end, style, who speaks, three margins, effect, and what is said.
+# SubStation: layer, start, end, style, speaker, three margins, effect, and text.
 _DIALOGUE = re.compile(rf"^Dialogue:[^,\n]*,\s*({TIME})[^,\n]*,(?:[^,\n]*,){{2}}([^,\n]*)"
                        r"(?:,[^,\n]*){4},(.*)$", re.M)  # fmt: skip
 _LINE_BREAK = re.compile(r"\\[Nnh]")
 
 
 class _Cue(NamedTuple):
-    """What is said at a time.
+    """One subtitle.
 
     Attributes:
-        time: As a citation shows it; may be empty.
-        voice: Who speaks, where it is said.
+        time: Label for citations; may be empty.
+        voice: The speaker, if named.
     """
 
     time: str
@@ -36,7 +36,7 @@ class _Cue(NamedTuple):
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read subtitles; cues are joined to blocks that end where a sentence does."""
+    """Read subtitles; join cues to blocks that end with a sentence."""
     text = decode(content)
     dialogue = sorted(_DIALOGUE.findall(text), key=lambda line: seconds_of(line[0]))
     cues = map(_dialogue_cue, dialogue) if dialogue else map(_cue, paragraphs(text))
@@ -61,7 +61,7 @@ def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
 
 
 def _cue(source: str) -> _Cue:
-    """What a piece of the source says; without words if it is no cue."""
+    """Parse one part of the source; a cue without words if it is none."""
     lines = source.split("\n")
     times = [number for number, line in enumerate(lines) if _TIMES.search(line)]
     if not times and lines[0].startswith(_NOT_CUES):

@@ -1,4 +1,4 @@
-"""Times in a recording: read as they are written, told as HH:MM:SS."""
+"""Parse times in a recording, and format them as HH:MM:SS."""
 
 import re
 
@@ -8,7 +8,7 @@ _DAY_S = 86_400
 
 
 def seconds_of(stated: str) -> int:
-    """The whole seconds from the beginning to a time that ``TIME`` matches."""
+    """Return the whole seconds of a time that ``TIME`` matches."""
     seconds = 0
     for part in re.findall(r"\d+", stated)[:3]:
         seconds = seconds * 60 + int(part)
@@ -16,7 +16,7 @@ def seconds_of(stated: str) -> int:
 
 
 def time_label(seconds: int) -> str:
-    """A time as a citation shows it; nothing for one that no recording has."""
+    """Return a time as citations show it, or "" for an impossible one."""
     if not 0 <= seconds < _DAY_S:
         return ""
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -1,4 +1,4 @@
-"""Transcripts as plain text: lines that tell the time at which they were said."""
+"""Transcripts as plain text, with times in their lines."""
 
 import re
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from corpus.loaders.formats.speech.times import TIME, seconds_of, time_label
 _BEGINS = re.compile(rf"\A[ \t]*+[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?(?:[ \t]*[-–—:>]*[ \t]|$)")
 _ENDS = re.compile(rf"\A[^\n:]{{0,59}}[^\s:][ \t]++[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?:?[ \t]*$")
 _MIN_TIMES = 4
-# Of the lines with text; more of them and the times stand for something else.
+# Minimum share of lines with times; with fewer, the times mean something else.
 _MIN_SHARE = 0.125
-# A time without hours is one of a recording that begins near its start, and else one of a clock.
+# A first time without hours is near the start of a recording, else a time of day.
 _MAX_START_S = 120
 _HAS_HOURS = 2
 _BLOCK_CHARS = 400
-# Their lines begin with times too, and are no speech.
+# Formats whose lines begin with times but are not speech.
 _NO_SPEECH = frozenset((".log",))
 
 
 def transcript_blocks(text: str, *, filename: str) -> list[Block]:
-    """The blocks of a transcript under their times; none of a text that is no transcript.
+    """Return the blocks of a transcript with their times; none for other text.
 
     Args:
         text: With one kind of line break.
-        filename: Its extension may tell that nobody speaks.
+        filename: Its extension may rule out speech.
     """
     lines = [line.rstrip() for line in text.split("\n")]
     stated = [_time_of(line) for line in lines]
@@ -39,7 +39,7 @@ def transcript_blocks(text: str, *, filename: str) -> list[Block]:
 
 
 def _go_on(times: list[str]) -> bool:
-    """Whether times are those of a recording, one after another."""
+    """Return whether times increase like those of a recording."""
     seconds = [seconds_of(time) for time in times]
     has_hours = all(time.count(":") == _HAS_HOURS for time in times)
     begins = has_hours or seconds[0] <= _MAX_START_S
@@ -53,7 +53,7 @@ def _time_of(line: str) -> str:
 
 
 def _blocks(lines: list[str], stated: list[str]) -> Iterator[Block]:
-    """Lines from one time to a later one, as long as a block is."""
+    """Yield blocks of lines between times, up to the usual block length."""
     pending: list[str] = []
     time = now = ""
     for line, said in zip(lines, stated, strict=True):
