@@ -173,7 +173,7 @@ def report(outcomes: list[Outcome], *, verbose: bool) -> None:
 
 
 def targets_met(outcomes: list[Outcome]) -> bool:
-    """Return the targets of the issue: loaded, recall by format, no crash, hostile files in time."""
+    """Return whether the targets hold: loaded, recall by format, no crash, hostile files."""
     normal = [o for o in outcomes if o.kind == "normal" and o.result != "unsupported"]
     loaded = sum(outcome.result == "loaded" for outcome in normal) / max(len(normal), 1)
     recalls: dict[str, list[float]] = defaultdict(list)

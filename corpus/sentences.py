@@ -1,9 +1,9 @@
-"""Find sentences, as spans: the pieces that chunks are made of and that answers quote."""
+"""Find sentences as spans, of which chunks and quotes consist."""
 
 import re
 from collections.abc import Iterable, Iterator
 
-# A full stop after one of these ends no sentence.
+# A full stop after these abbreviations does not end a sentence.
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev gen sen rep gov capt col lt sgt st jr sr vs etc eg ie e.g i.e cf al fig"
     " figs no nos vol vols pp ed eds approx dept est inc ltd co corp jan feb mar apr jun jul aug"
@@ -22,9 +22,9 @@ _BOUNDARY = re.compile(
     )""",
     re.VERBOSE,
 )
-# The mark of a list's item: nothing is said by it alone.
+# The mark of a list item, which is no sentence by itself.
 _MARKER = re.compile(r"[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]")
-# Spaces before one at the beginning of a line.
+# Maximum indent of a mark at a line start.
 _MOST_INDENT = 20
 _LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
 
@@ -32,9 +32,9 @@ _LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the half-open span of each sentence of ``text``, in order.
 
-    Spans begin and end on a character that is not white space; together they hold every such
-    character. Headings, list items and table rows are sentences of their own; the mark of an item
-    is one with what follows it. Linear in the length of the text.
+    Spans begin and end with a non-whitespace character, and cover all of them. Headings, list items
+    and table rows are separate sentences; the mark of an item belongs to its text. Linear in the
+    length of the text.
     """
     return list(trim_spans(text, _cuts(text)))
 
@@ -55,12 +55,12 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_marker(text: str) -> bool:
-    """Return whether a text is the mark of a list's item and nothing else: "3.", "a)", "-"."""
+    """Return whether a text is only the mark of a list item: "3.", "a)", "-"."""
     return _MARKER.fullmatch(text.strip()) is not None
 
 
 def _is_begun(text: str, start: int, end: int) -> bool:
-    """Return whether all there is so far is a mark at the beginning of a line."""
+    """Return whether the text so far is only a mark at a line start."""
     piece = text[start:end]
     if not is_marker(piece):
         return False
@@ -70,7 +70,7 @@ def _is_begun(text: str, start: int, end: int) -> bool:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    """Tell a full stop that ends a sentence from one in an abbreviation."""
+    """Return whether a full stop ends a sentence, and not an abbreviation."""
     stop = match.group("stop")
     following = text[match.end() : match.end() + 40].lstrip()
     if stop[0] != ".":
@@ -86,7 +86,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def trim_spans(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Take white space off both ends of each span, and leave out what is nothing else."""
+    """Strip whitespace from each span, and drop empty ones."""
     for start, end in spans:
         piece = text[start:end]
         left = len(piece) - len(piece.lstrip())
@@ -96,7 +96,7 @@ def trim_spans(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[in
 
 
 def separator_after(text: str) -> str:
-    """Return what stands between ``text`` and a sentence after it."""
+    """Return the separator between ``text`` and a sentence after it."""
     if not text:
         return ""
     return " " if text.rstrip("\"')]\u201d\u2019")[-1:] in {".", "!", "?"} else "\n\n"

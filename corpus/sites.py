@@ -1,4 +1,4 @@
-"""Keep sites and single pages: name them, bring them in again, let them go."""
+"""Add, refresh and remove the websites and pages that are synced."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,19 +22,19 @@ from corpus.querysets import check_writable
 DEFAULT_DEPTH = 2
 MAX_DEPTH = 10
 DEFAULT_PAGES = 500
-# A year, and about as often as is polite.
+# A year; and about as often as is polite.
 MAX_HOURS = 8_760
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLimits:
-    """How much of a site is brought in, and how often.
+    """How much of a site is synced, and how often.
 
     Attributes:
-        is_whole: Follow links and sitemaps; else it is one page.
-        depth: How many links away from the first page others may be.
-        max_pages: How many addresses are asked for at most, each time.
-        every_hours: Between two refreshes; None: on demand.
+        is_whole: Whether to follow links and sitemaps; else it is one page.
+        depth: Maximum depth in links from the first page.
+        max_pages: Maximum URLs fetched by each sync.
+        every_hours: Hours between two syncs; None: on demand.
     """
 
     is_whole: bool = True
@@ -44,7 +44,7 @@ class SiteLimits:
 
 
 def check_fetching() -> None:
-    """Raise FetchingOff unless addresses may be fetched."""
+    """Raise FetchingOff unless URLs may be fetched."""
     if settings.PKB_FETCH == "off":
         raise FetchingOff("PKB_FETCH is off.")
 
@@ -53,15 +53,15 @@ def check_fetching() -> None:
 def add_site(
     url: str, limits: SiteLimits, *, collection: Collection, tags: tuple[str, ...] = ()
 ) -> tuple[Site, bool]:
-    """Keep an address, or give one that is kept other limits; nothing is fetched yet.
+    """Add a site, or update the limits of an existing one; fetch nothing yet.
 
     Returns:
         The site, and whether it is new.
 
     Raises:
         FetchingOff: ``PKB_FETCH`` does not allow it.
-        NotFetched: It is no address that may be fetched.
-        InvalidInput: More pages are asked for than a site may be given.
+        NotFetched: The URL is not allowed.
+        InvalidInput: The page limit exceeds the maximum.
     """
     if limits.max_pages > settings.PKB_CRAWL_MAX_PAGES:
         most = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
@@ -90,7 +90,7 @@ def find_site(site_id: UUID) -> Site:
     """Return a site.
 
     Raises:
-        SiteNotFound: There is none of that id.
+        SiteNotFound: No site has that id.
     """
     site = Site.objects.select_related("collection", "job").filter(pk=site_id).first()
     if site is None:
@@ -100,14 +100,14 @@ def find_site(site_id: UUID) -> Site:
 
 @transaction.atomic
 def refresh_site(site_id: UUID, *, background: bool = True) -> Job:
-    """Begin to bring a site in as it is today, unless that is being done; returns the job.
+    """Start a sync of a site unless one is running; return the job.
 
     Raises:
         FetchingOff: ``PKB_FETCH`` does not allow it.
         SiteNotFound: There is none of that id.
     """
     check_fetching()
-    # One at a time: the pages of a site are never asked for by two jobs.
+    # One at a time: two jobs never fetch the pages of a site.
     site = Site.objects.select_for_update().filter(pk=site_id).first()
     if site is None:
         raise SiteNotFound(f"There is no site {site_id}.")
@@ -127,7 +127,7 @@ def _next_due(site: Site) -> datetime | None:
 
 
 def refresh_due_sites() -> None:
-    """Begin to bring in the sites whose time has come."""
+    """Start the syncs of the sites that are due."""
     if settings.PKB_FETCH == "off":
         return
     for key in Site.objects.due().values_list("pk", flat=True):
@@ -135,9 +135,9 @@ def refresh_due_sites() -> None:
 
 
 def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
-    """Keep a site no more; its documents stay unless they are to go, too.
+    """Stop syncing a site; optionally delete its documents.
 
-    That is begun at once, and a job that workers go on with.
+    Deletion begins at once, and a background job finishes it.
 
     Raises:
         SiteNotFound: There is none of that id.
@@ -154,7 +154,7 @@ def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
 
 
 def _documents_of(site: Site) -> set[UUID]:
-    """Return what was taken in from a site."""
+    """Return the documents of a site."""
     of_page = Document.objects.filter(collection=site.collection_id, source_uri=site.address)
     of_pages = Document.objects.filter(site_pages__site=site)
     return {*of_page.values_list("pk", flat=True), *of_pages.values_list("pk", flat=True)}

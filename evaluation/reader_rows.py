@@ -107,7 +107,7 @@ def _passages(text: str) -> list[str]:
 def _natural_row(
     question: GoldQuestion, document: GoldDocument, own: Sequence[str]
 ) -> ReaderRow | None:
-    """Return the question beside the passage that answers it, or nearly; None where that is not known."""
+    """Return the question beside the passage that answers it, or nearly, or None."""
     if not own:
         return None
     nearest = max(own, key=lambda passage: _shared_words(question.text, passage))

@@ -1,6 +1,6 @@
-"""Walk through the pages of one site, politely.
+"""Crawl the pages of one site, politely.
 
-``scope`` says which addresses belong to it, ``robots`` which of them may be asked for, ``visits``
-asks, one at a time and not too often, ``frontier`` keeps what is still to be asked, in the items of
-a job, and ``pages`` brings one page in, or lets it go.
+``scope`` tells which URLs belong to the site, and ``robots`` which ones may be fetched. ``fetcher``
+sends one request at a time, with delays. ``frontier`` stores the URLs still to fetch, as items of a
+job. ``pages`` ingests or deletes one page.
 """

@@ -1,4 +1,4 @@
-"""Ask a site for something: one request of its host at a time, with rests between."""
+"""Send requests to a site, one at a time for each host, with delays."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +17,12 @@ from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
 from corpus.public_web import MAX_REDIRECTS, TOTAL_S, FetchResult, fetch
 
-# A site may ask for rests as long as that; one that asks for more gets no more.
+# Maximum delay between requests that a site may ask for.
 MAX_DELAY_S = 30.0
-# Whoever says that it is too much is left alone so long.
+# Delay after a response of "too many requests".
 BACK_OFF_S = 30.0
 _TOO_MUCH = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
-# Requests in a row that were not answered, after which a site counts as gone, and for how long.
+# After this many unanswered requests a site counts as offline, for this time.
 MAX_FAILURES = 5
 GIVEN_UP_FOR_S = 30.0
 # First half of the two-part key of the lock on a host.
@@ -39,11 +39,11 @@ def ask(
     last_modified: str = "",
     max_redirects: int = 0,
 ) -> FetchResult | None:
-    """Fetch an address of a site when its host has rested, as ``corpus.public_web.fetch``.
+    """Fetch a URL of a site after the host's delay, like ``corpus.public_web.fetch``.
 
     Raises:
         FetchingOff, NotFetched, TooLarge: As ``fetch``.
-        BackendUnavailable: Somebody else asks the same host all the time.
+        BackendUnavailable: Other jobs keep the host busy.
     """
     with _alone(site.host):
         sleep(Site.objects.remaining_delay_s(site.host))
@@ -66,10 +66,10 @@ def ask(
 
 
 def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
-    """Fetch a file that is for robots, through redirects of the same host.
+    """Fetch a file for robots, through redirects within the host.
 
     Raises:
-        NotFetched: Also where it redirects to another host.
+        NotFetched: As ``fetch``, or it redirects to another host.
     """
     for _ in range(MAX_REDIRECTS):
         try:
@@ -85,7 +85,7 @@ def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
 
 
 def is_given_up(site: Site) -> bool:
-    """Return whether a site has just left so many requests unanswered that none is made now."""
+    """Return whether requests are paused because the site did not answer."""
     now = Site.objects.filter(pk=site.pk).values_list("failure_count", "rests_until").first()
     if now is None or now[0] < MAX_FAILURES or now[1] is None:
         return False
@@ -104,13 +104,13 @@ def _note(site: Site, *, received_bytes: int = 0, failure: NotFetched | None = N
         failure_count=F("failure_count") + 1 if is_silent else 0,
     )
     rested = timezone.now() + timedelta(seconds=delay_s)
-    # Other sites of the host, too: it is the host that rests.
+    # Includes other sites of the host, because the host is delayed.
     Site.objects.filter(host=site.host).update(rests_until=rested)
 
 
 @contextmanager
 def _alone(host: str) -> Iterator[None]:
-    """Be the one process that asks a host; the lock ends with the process."""
+    """Lock a host for this process; the lock ends with the process."""
     key = [_HOST_LOCKS, int.from_bytes(sha256(host.encode()).digest()[:4], signed=True)]
     ends = monotonic() + 2 * (TOTAL_S + MAX_DELAY_S)
     while not _try_lock(key):

@@ -1,6 +1,6 @@
-"""What is still to be asked of a site: its pages, as items of a job.
+"""The URLs that are still to fetch from a site, stored as items of a job.
 
-It lies in the database, so that a worker that is killed takes nothing of it along.
+They are in the database, so that they survive a killed worker.
 """
 
 from collections import Counter
@@ -21,28 +21,28 @@ from corpus.loaders.link_parser import MAX_SITEMAP_BYTES
 from corpus.loaders.links import Sitemap, find_entries
 from corpus.models import Job, JobItem, Site, SitePage
 
-# Files of addresses that are read of a site; the usual ones of big sites are ten.
+# Maximum sitemaps of a site; big sites usually have ten.
 MAX_SITEMAPS = 20
-# A sitemap that lists sitemaps may not list others that do so again, by the protocol.
+# By the protocol, a sitemap index may not list another index.
 MAX_NESTING = 2
-# Links of one page that are kept: of the site only, each once.
+# Maximum stored links of one page: within the site, without duplicates.
 MAX_LINKS_KEPT = 500
-# What job and page say of addresses that were not asked for.
+# Reasons that job and page show for URLs not fetched.
 DISALLOWED = "disallowed by robots.txt"
 OVER_THE_LIMIT = "over the limit of pages"
 
 
 def begin(job: Job, site: Site) -> None:
-    """Put the first page on the job's list; it opens the site."""
+    """Add the first page to the job; fetching it opens the site."""
     Site.objects.filter(pk=site.pk).update(request_count=0, received_bytes=0, failure_count=0)
     add_pages(job, site, {site.address: 0}, Rules())
 
 
 def open_site(job: Job, site: Site) -> None:
-    """Learn what may be asked for, and list what sitemaps name and what is known from before.
+    """Read robots.txt, and queue the URLs of sitemaps and of earlier crawls.
 
     Raises:
-        NotFetched: What is allowed cannot be learned now.
+        NotFetched: robots.txt cannot be read now.
     """
     if site.opened_by == job.pk:
         return
@@ -53,7 +53,7 @@ def open_site(job: Job, site: Site) -> None:
     named = list(_sitemap_entries(site, rules))
     known = site.pages.filter(document__isnull=False).values_list("address", flat=True)
     with transaction.atomic():
-        # Links show which of them are nearer.
+        # Links show later which of them are nearer.
         add_pages(job, site, dict.fromkeys([*known, *named], site.depth), rules)
         Site.objects.filter(pk=site.pk).update(opened_by=job.pk)
     site.opened_by = job.pk
@@ -71,7 +71,7 @@ def _fetch_robots(site: Site) -> str:
     try:
         fetched = ask_file(site, f"{_root(site)}/robots.txt", max_bytes=MAX_BYTES)
     except NotFetched as exc:
-        # RFC 9309: without one all is allowed; where it cannot be had today, nothing is.
+        # RFC 9309: without robots.txt all is allowed; if it cannot be fetched, nothing is.
         if 400 <= exc.answered < 500:  # noqa: PLR2004
             return ""
         raise NotFetched(f"robots.txt: {exc}", answered=exc.answered) from exc
@@ -81,7 +81,7 @@ def _fetch_robots(site: Site) -> str:
 
 
 def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
-    """Yield the addresses of the site that its sitemaps name, as many as may be asked for."""
+    """Yield the site's URLs from its sitemaps, up to the page limit."""
     scope = Scope.of(site.address)
     seen: dict[str, None] = {}
     for sitemap in _sitemaps(site, rules):
@@ -102,7 +102,7 @@ def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
     asked: set[str] = set()
     while waiting and len(asked) < MAX_SITEMAPS and not is_given_up(site):
         address, nesting = waiting.pop(0)
-        # One of another host nobody has named but the site.
+        # Only the site itself names a sitemap on another host.
         if Scope(site.host, "/").holds(address) and address not in asked:
             asked.add(address)
             with suppress(NotFetched, TooLarge, UnreadableFile):
@@ -115,7 +115,7 @@ def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
 
 
 def follow(job: Job, site: Site, page: SitePage) -> None:
-    """List what a page leads to, and what pages lead to that are nearer than was known."""
+    """Queue the links of a page, and those of pages whose depth shrank."""
     waiting = [page]
     while waiting:
         page = waiting.pop()
@@ -125,14 +125,14 @@ def follow(job: Job, site: Site, page: SitePage) -> None:
 
 
 def links_kept(site: Site, links: Iterable[str], *, base: str) -> list[str]:
-    """Return the links of a page that lead to others of the site, tidy, each once."""
+    """Return the normalized links of a page to other pages of the site, without duplicates."""
     scope = Scope.of(site.address)
     found = dict.fromkeys(tidy_of(site, each, base) for each in links)
     return [each for each in found if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
 
 
 def tidy_of(site: Site, address: str, base: str = "") -> str:
-    """Return the tidy address; of a site that is asked by https, so are pages named by http."""
+    """Return the normalized URL; on an https site, links with http become https."""
     found = tidy(address, base)
     if found.startswith(f"http://{site.host}/") and site.address.startswith("https://"):
         return found.replace("http://", "https://", 1)
@@ -145,16 +145,16 @@ def _is_wanted(address: str, scope: Scope) -> bool:
 
 @transaction.atomic
 def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> list[SitePage]:
-    """Put pages on a job's list that are not there.
+    """Queue pages that the job does not have.
 
     Args:
-        found: Tidy addresses with how many links they are away from the first page.
+        found: Normalized URLs with their depth in links from the first page.
 
     Returns:
-        Pages that the job has read already, and that are nearer than was known.
+        Pages that the job already read and that are nearer than known before.
     """
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-    # Of several that name the same page the first counts.
+    # The first of several URLs of the same page counts.
     by_digest = {_digest(address): (address, depth) for address, depth in list(found.items())[::-1]}
     known = {page.digest: page for page in site.pages.filter(digest__in=list(by_digest))}
     unknown = [address for digest, (address, _) in by_digest.items() if digest not in known]
@@ -171,14 +171,14 @@ def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> l
 
 
 def _listed(job: Job, addresses: Iterable[str]) -> set[str]:
-    """Return what names pages that are items: their rows may have gone with their documents."""
+    """Return the items of pages; their rows may be deleted with their documents."""
     keys = [MD5(Value(page_key(address))) for address in addresses]
     items = job.items.alias(hashed=MD5("key")).filter(hashed__in=keys)
     return set(items.values_list("key", flat=True))
 
 
 def _list(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None:
-    """Make items of pages as far as they may be asked for, and note which were passed over."""
+    """Create items for pages up to the limits, and count the ones skipped."""
     passed = Counter(job.skipped)
     items: list[JobItem] = []
     noted: list[SitePage] = []
@@ -191,7 +191,7 @@ def _list(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None
             items.append(JobItem.of_page(page.address, key=page_key(page.address), job=job))
             noted.append(page)
             continue
-        # Each is counted once, as far as that is worth a row.
+        # Each is counted once, as far as rows are stored.
         if passed.total() < site.max_pages:
             passed[reason] += 1
             noted.append(page)
@@ -213,7 +213,7 @@ def _bring_nearer(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SiteP
 
 
 def page_of(job: Job, site: Site, address: str) -> SitePage:
-    """Return what is known of an address; its row may have gone with its document."""
+    """Return the stored row of a URL, or a new one if its document was deleted."""
     page, _ = SitePage.objects.get_or_create(
         site=site,
         digest=_digest(address),

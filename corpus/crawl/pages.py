@@ -1,7 +1,7 @@
-"""Bring one page of a site in, or let it go.
+"""Ingest one page of a site, or delete its document.
 
-Only an address that answers 404 or 410 loses its document. One that redirects, is refused, says
-what another one says, or does not answer keeps what was taken in from it.
+Only a response of 404 or 410 deletes the document. A URL that redirects, is forbidden, duplicates
+another page or does not respond keeps its document.
 """
 
 from datetime import timedelta
@@ -49,7 +49,7 @@ from corpus.public_web import MAX_REDIRECTS, FetchResult
 
 SOURCE = "web"
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
-# What the job says of pages that have nothing to be taken in.
+# Reasons that the job shows for pages without a document.
 NOT_THERE = "not there"
 NO_TEXT = "no text"
 OF_ANOTHER_TYPE = "of another type"
@@ -57,10 +57,10 @@ TOO_LARGE = "too large"
 
 
 def visit(item: JobItem, site: Site) -> ItemResult:
-    """Ask for a page of a site, take it in, and list what it leads to.
+    """Fetch a page of a site, ingest it, and queue its links.
 
     Raises:
-        PkbError: It cannot be had or taken in; what was stored of it stays.
+        PkbError: It cannot be fetched or ingested; its stored document stays.
     """
     if not site.is_whole:
         return _visit_alone(site)
@@ -88,7 +88,7 @@ def _visit_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResul
 
 
 def _names_it_anew(reason: NotFetched | TooLarge, page: SitePage, before: Document | None) -> bool:
-    """Go by another address of the same page from now on, such as one with https, if that is it."""
+    """Adopt another URL of the same page, such as one with https."""
     target = tidy_of(page.site, reason.target) if isinstance(reason, Redirected) else ""
     if page_key(target) != page_key(page.address) or target == page.address:
         return False
@@ -134,7 +134,7 @@ def _visit_alone(site: Site) -> ItemResult:
 
 
 def _came_from(document: Document) -> str:
-    """Return where redirects led when it was taken in."""
+    """Return the final URL of the redirects at ingestion."""
     stated = document.metadata.get(FETCHED)
     return tidy(str(stated.get("url", ""))) if isinstance(stated, dict) else ""
 
@@ -144,7 +144,7 @@ def _failed(reason: str, document: Document | None = None) -> ItemResult:
 
 
 def _why_ended(job: Job, site: Site) -> str:
-    """Say why nothing more is asked of the site by this job."""
+    """Return why this job sends no more requests to the site."""
     if is_given_up(site):
         return "Its server does not answer any more."
     if site.received_bytes >= settings.PKB_CRAWL_MAX_BYTES:
@@ -158,7 +158,7 @@ def _why_ended(job: Job, site: Site) -> str:
 
 
 def _go_on(found: Redirected, job: Job, page: SitePage, before: Document | None) -> ItemResult:
-    """List where a page leads to; it is another page, and this one keeps what it has."""
+    """Queue the target of a redirect as another page; this one keeps its document."""
     site = page.site
     target = tidy_of(site, found.target)
     is_first = page_key(page.address) == page_key(site.address)
@@ -173,14 +173,14 @@ def _go_on(found: Redirected, job: Job, page: SitePage, before: Document | None)
 
 
 def _list_other(job: Job, page: SitePage, address: str) -> None:
-    """List the page that another one leads to instead of being one."""
+    """Queue the page that another one points to."""
     rules = rules_of(page.site)
     for nearer in add_pages(job, page.site, {address: page.depth}, rules):
         follow(job, page.site, nearer)
 
 
 def _miss(found: NotFetched, job: Job, page: SitePage, before: Document | None) -> ItemResult:
-    """Let a page go that is not there any more; what cannot be had today stays."""
+    """Delete the document of a page that is gone; keep it after other failures."""
     is_first = page_key(page.address) == page_key(page.site.address)
     if not is_first and before is None and _is_refused(found.answered):
         return _skipped(job, NOT_THERE)
@@ -192,13 +192,13 @@ def _miss(found: NotFetched, job: Job, page: SitePage, before: Document | None) 
 
 
 def _is_refused(answered: int) -> bool:
-    """Tell of an answer that there will be no other; that it is too much may pass."""
+    """Return whether a status is a permanent refusal; "too many requests" is not."""
     is_final = 0 < answered < HTTPStatus.INTERNAL_SERVER_ERROR
     return is_final and answered != HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _has_begun(job: Job, site: Site) -> bool:
-    """Return whether the job has had the first page: a site that is away has no page."""
+    """Return whether the job fetched the first page: an offline site has no pages."""
     return job.items.filter(path=site.address, status=JobItem.Status.DONE).exists()
 
 
@@ -212,7 +212,7 @@ def _take_in(
     fetched: FetchResult | None, job: Job, page: SitePage, before: Document | None
 ) -> ItemResult:
     if fetched is not None and is_page(fetched):
-        # Before the text: of a version that is stored the links are known.
+        # Before the text: the links of a stored version are already known.
         if _read_links(fetched, job, page):
             return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
     else:
@@ -233,15 +233,15 @@ def _take_in(
 
 
 def _is_picture(fetched: FetchResult) -> bool:
-    """Return whether it is an image: of a site, as of a folder, those are decoration."""
+    """Return whether it is an image, which sites and folders use as decoration."""
     return fetched.media_type.lower().startswith("image/")
 
 
 def _read_links(fetched: FetchResult, job: Job, page: SitePage) -> bool:
-    """Keep what a page leads to; tells whether it is another page by what it says of itself.
+    """Store the links of a page; return whether its canonical URL is another page.
 
-    It is believed only where the two differ in their queries: pages that all name one and the
-    same are a mistake, and each would be lost.
+    A canonical URL counts only if it differs in the query: if all pages name the same one by
+    mistake, each would be lost.
     """
     found = find_links(fetched.content)
     base = tidy(found.base, page.address) or page.address
@@ -262,7 +262,7 @@ def _read_links(fetched: FetchResult, job: Job, page: SitePage) -> bool:
 def _store(
     fetched: FetchResult | None, site: Site, address: str, before: Document | None
 ) -> ItemResult:
-    """Take in what came; with a reason where another document says the same."""
+    """Ingest a fetched page; return a reason if another document has the same text."""
     try:
         stored = store_fetched(
             fetched,
@@ -284,7 +284,7 @@ def _store(
 def _settle_twin(
     twin: ItemResult, fetched: FetchResult | None, page: SitePage, before: Document | None
 ) -> ItemResult:
-    """Move a document whose page leads here now; else leave both as they are."""
+    """Move a document whose page now redirects here; else keep both."""
     if before is not None:
         return _failed(f"{twin.reason} What was stored of this address stays.", before)
     left = page.site.pages.filter(document_id=twin.document_id, moved_to=page.address).first()
@@ -301,7 +301,7 @@ def _settle_twin(
 
 
 def _keep(page: SitePage, **fields: Any) -> None:
-    """Write down what is known of a page; its row may have gone with its document."""
+    """Save a page; its row may have been deleted with its document."""
     for name, value in fields.items():
         setattr(page, name, value)
     SitePage.objects.filter(pk=page.pk).update(**fields)
@@ -309,14 +309,14 @@ def _keep(page: SitePage, **fields: Any) -> None:
 
 @transaction.atomic
 def _keep_document(page: SitePage, document_id: str) -> None:
-    """Say what was taken in from a page, unless it has gone meanwhile."""
+    """Save the document of a page, unless it was deleted meanwhile."""
     if Document.objects.lock_for_key_share([document_id]):
         _keep(page, document_id=document_id)
 
 
 @transaction.atomic
 def _skipped(job: Job, kind: str) -> ItemResult:
-    """Count a page that has nothing to be taken in."""
+    """Count a page without a document."""
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     locked.skipped[kind] = locked.skipped.get(kind, 0) + 1
     locked.save(update_fields=["skipped"])

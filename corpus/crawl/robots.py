@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows, as RFC 9309 reads it. Pure."""
+"""Parse a site's robots.txt, as RFC 9309 defines it. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,24 +8,24 @@ from urllib.parse import urlsplit
 
 from corpus.crawl.scope import escape
 
-# By which a site names us.
+# The user agent that robots.txt names.
 AGENT = "pkb"
-# RFC 9309: at least so much is to be read.
+# RFC 9309: at least this much must be read.
 MAX_BYTES = 500 * 1024
-# Of those that are for us; each is compared with each address.
+# Maximum rules for our agent; each is compared with each URL.
 MAX_RULES = 5_000
 _LINE = re.compile(r"^\s*+([A-Za-z-]++)\s*+:([^#]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is for us.
+    """The rules of robots.txt for our agent.
 
     Attributes:
-        allowed: Patterns of paths that may be asked for.
-        disallowed: Patterns of those that may not.
-        delay_s: Between two requests, as the site asks.
-        sitemaps: Addresses, as they stand there.
+        allowed: Patterns of allowed paths.
+        disallowed: Patterns of disallowed paths.
+        delay_s: Requested delay between requests.
+        sitemaps: URLs, as written.
     """
 
     allowed: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Rules:
     sitemaps: tuple[str, ...] = ()
 
     def allow(self, address: str) -> bool:
-        """Return whether a tidy address may be asked for: the longest pattern decides."""
+        """Return whether a normalized URL may be fetched: the longest pattern decides."""
         parts = urlsplit(address)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         return _longest(self.allowed, path) >= _longest(self.disallowed, path)
@@ -42,13 +42,13 @@ class Rules:
 
 @lru_cache(maxsize=8)
 def read_robots(text: str) -> Rules:
-    """Read a robots.txt; what is for nobody in particular counts where nothing is for us."""
+    """Parse a robots.txt; rules for all agents apply if none name ours."""
     lines = list(_lines(text))
     sitemaps = tuple(value for name, value in lines if name == "sitemap")
     agents = {value.lower() for name, value in lines if name == "user-agent"}
     ours = list(_of_agent(lines, AGENT if AGENT in agents else "*"))
     delays = [_seconds(value) for name, value in ours if name == "crawl-delay"]
-    # An empty one forbids nothing.
+    # An empty value disallows nothing.
     rules = [(name, escape(value, more="?")) for name, value in ours if value][:MAX_RULES]
     return Rules(
         allowed=tuple(value for name, value in rules if name == "allow"),
@@ -65,7 +65,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _of_agent(lines: Iterable[tuple[str, str]], agent: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of all groups that begin with the agent, alone or beside others."""
+    """Yield the lines of all groups that name the agent, alone or with others."""
     is_ours = is_head = False
     for name, value in lines:
         if name == "user-agent":
@@ -86,9 +86,9 @@ def _longest(patterns: Iterable[str], path: str) -> int:
 
 
 def _fits(pattern: str, path: str) -> bool:
-    """Return whether a path begins as a pattern says: ``*`` is anything, ``$`` at its end the end.
+    """Return whether a path matches a pattern: ``*`` is anything, a final ``$`` the end.
 
-    Linear in both: each part is looked for behind the one before.
+    Linear in both: each part is searched after the previous one.
     """
     is_whole = pattern.endswith("$")
     first, *parts = pattern.removesuffix("$").split("*")

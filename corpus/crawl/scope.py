@@ -1,4 +1,4 @@
-"""Which addresses belong to a site, and which of them are the same page. Pure."""
+"""Which URLs belong to a site, and which of them are the same page. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from string import ascii_letters, digits
 from typing import Self
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
-# As long as what is stored of an address.
+# The maximum length of a stored URL.
 MAX_CHARS = 2048
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNRESERVED = frozenset(f"{ascii_letters}{digits}-._~")
 _ESCAPED = re.compile(r"%([0-9a-fA-F]{2})")
-# Who sent a visitor: it changes nothing of the page.
+# Tracking parameters, which do not change the page.
 _TRACKING = re.compile(r"(?:utm_[a-z_]+|fbclid|gclid|mc_cid|mc_eid|msclkid)(?:=|$)", re.IGNORECASE)
-# What a server shows of a folder; behind a name that is left out.
+# Index pages of folders; their name is omitted.
 _INDEX = re.compile(r"/index\.(?:html?|php|aspx?)$", re.IGNORECASE)
-# The last part of a path with such an ending is a page in a folder, any other one a folder itself.
+# A last path segment with such an ending is a page in a folder, any other one a folder.
 _PAGE_ENDING = re.compile(r"\.(?:[xs]?html?|php|aspx?|jsp|md|txt|pdf)$", re.IGNORECASE)
-# No text of a page is in them.
+# Files that contain no text of a page.
 _NO_TEXT = {"image", "audio", "video", "font"}
 _NO_TEXT_TYPES = {
     "text/css", "text/javascript", "application/javascript", "application/zip",
@@ -29,11 +29,11 @@ _NO_TEXT_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A host, and a path that the addresses of its site begin with.
+    """The host and the path prefix of a site.
 
     Attributes:
-        host: With its port, where that is not the usual one.
-        folder: Begins and ends with a slash.
+        host: With a port other than the default.
+        folder: Path prefix with a slash at both ends.
     """
 
     host: str
@@ -41,34 +41,34 @@ class Scope:
 
     @classmethod
     def of(cls, start: str) -> Self:
-        """Return what belongs to a tidy address: what is in its folder."""
+        """Return the scope of a normalized URL: everything in its folder."""
         parts = urlsplit(start)
         folder, _, last = parts.path.rpartition("/")
         is_folder = last and not _PAGE_ENDING.search(last)
         return cls(parts.netloc, f"{folder}/{last}/" if is_folder else f"{folder}/")
 
     def holds(self, address: str) -> bool:
-        """Return whether a tidy address belongs to the site."""
+        """Return whether a normalized URL belongs to the site."""
         parts = urlsplit(address)
         return parts.netloc == self.host and f"{parts.path}/".startswith(self.folder)
 
 
 def host_of(address: str) -> str:
-    """Return the host of a tidy address, with its port where that is not the usual one."""
+    """Return the host of a normalized URL, with a port other than the default."""
     return urlsplit(address).netloc
 
 
 def tidy(address: str, base: str = "") -> str:
-    """Return the one form of an address in which it is compared, asked and stored.
+    """Return the normalized form of a URL for comparison, requests and storage.
 
-    Without fragment and what only says where a visitor came from; dots in its path resolved,
-    escaped letters that need not be as they are.
+    It has no fragment or tracking parameters, dots in its path are resolved, and only necessary
+    escapes stay.
 
     Args:
-        base: What a relative one is relative to.
+        base: Base of a relative URL.
 
     Returns:
-        Nothing where it names no page of the web.
+        "" if it is not a web page.
     """
     try:
         parts = urlsplit(urljoin(base, address.strip()))
@@ -87,7 +87,7 @@ def tidy(address: str, base: str = "") -> str:
 
 
 def escape(text: str, *, more: str = "") -> str:
-    """Escape a path or query in the one way in which it is compared."""
+    """Escape a path or query in the normalized form."""
     plain = _ESCAPED.sub(_unescape, text)
     return quote(plain, safe=f"/%:@!$&'()*+,;=-._~{more}")
 
@@ -98,19 +98,19 @@ def _unescape(escaped: re.Match[str]) -> str:
 
 
 def page_key(address: str) -> str:
-    """Return what tidy addresses have in common that name the same page, as a rule."""
+    """Return a key that URLs of the same page usually share."""
     parts = urlsplit(address)
     return urlunsplit(("", parts.netloc, _INDEX.sub("/", parts.path), parts.query, ""))
 
 
 def is_same_path(address: str, other: str) -> bool:
-    """Return whether two tidy addresses differ in their queries, or in how a folder is written."""
+    """Return whether two normalized URLs differ only in query or folder form."""
     paths = {_INDEX.sub("/", urlsplit(each).path).rstrip("/") for each in (address, other)}
     return host_of(address) == host_of(other) and len(paths) == 1
 
 
 def kind_without_text(address: str) -> str:
-    """Return the ending of an address whose file has no text, such as an image; else nothing."""
+    """Return the ending of a URL whose file has no text, such as an image, or ""."""
     path = urlsplit(address).path
     guessed, packed = guess_type(f"file://{path}")
     if packed or (guessed and (guessed.split("/")[0] in _NO_TEXT or guessed in _NO_TEXT_TYPES)):

@@ -1,4 +1,4 @@
-"""The port through which the product turns text into vectors."""
+"""The interface by which pkb turns text into vectors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, cast
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from corpus.embedders.late_interaction import TokenEmbedder
 
 embedders = BackendRegistry("PKB_EMBEDDERS")
-# By the names of the rerankers that compare what they make.
+# Keyed by the rerankers that compare their vectors.
 token_embedders = BackendRegistry("PKB_TOKEN_EMBEDDERS")
 
 
 class Embedder(LoadableModel, Protocol):
-    """Turn text into unit vectors of one model.
+    """Turns text into unit vectors of one model.
 
     Attributes:
-        name: The model; vectors of two models are never compared.
+        name: Name of the model; vectors of two models are never compared.
         dimension: Length of a vector, d.
-        max_tokens: Longest input, in tokens of the model, special tokens not counted;
-            what is longer would be cut off.
+        max_tokens: Maximum input in tokens of the model, without special tokens; longer text
+            is cut off.
     """
 
     @property
@@ -51,7 +51,7 @@ class Embedder(LoadableModel, Protocol):
 
 
 def get_embedder(name: str) -> Embedder:
-    """Return the embedder of that name.
+    """Return the embedder with that name.
 
     Raises:
         ImproperlyConfigured: No such embedder is configured.
@@ -83,7 +83,7 @@ def embed_queries(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.flo
 def _checked(
     vectors: NDArray[np.float32], *, count: int, embedder: Embedder
 ) -> NDArray[np.float32]:
-    # Damaged weights make numbers that are none; Postgres would refuse them, or keep them.
+    # Damaged weights give NaN, which Postgres would reject or store.
     if vectors.shape != (count, embedder.dimension) or not np.isfinite(vectors).all():
         raise BackendError(
             f"The model {embedder.name} gave no {count} vectors of {embedder.dimension} numbers."
@@ -92,9 +92,9 @@ def _checked(
 
 
 def get_token_embedder(name: str) -> "TokenEmbedder":
-    """Return what makes the token vectors that the reranker of that name compares.
+    """Return the embedder of the token vectors that a reranker compares.
 
     Raises:
-        ImproperlyConfigured: That reranker compares none.
+        ImproperlyConfigured: That reranker uses no token vectors.
     """
     return cast("TokenEmbedder", token_embedders[name])

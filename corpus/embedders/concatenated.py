@@ -1,4 +1,4 @@
-"""Several embedders as one: their vectors side by side."""
+"""Several embedders as one, with their vectors concatenated."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,15 +12,15 @@ from corpus.embedders.onnx import usable_core_count
 
 
 class ConcatenatedEmbedder:
-    """Lay the unit vectors of other models side by side, each times the root of its weight.
+    """Concatenates the unit vectors of other models, each times the root of its weight.
 
-    So the cosine of two vectors is the weighted mean of the models' own. Models that differ in
-    what they were trained on miss different passages, and one index serves for all of them. How
-    the default's shares were chosen: docs/decisions/0004.
+    The cosine of two vectors is then the weighted mean of the models' cosines. Models with
+    different training miss different passages, and one index serves all. docs/decisions/0004 tells
+    how the default weights were chosen.
 
     Args:
-        name: Of the whole.
-        weights: The share of each embedder by its configured name; together 1.
+        name: Name of the combined model.
+        weights: The weight of each embedder by its configured name; they add up to 1.
     """
 
     def __init__(self, name: str, weights: Mapping[str, float]) -> None:
@@ -33,7 +33,7 @@ class ConcatenatedEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Return the least of any, in tokens of the first."""
+        """Return the least of any part, in tokens of the first."""
         return min(part.max_tokens for part, _ in self._parts)
 
     @property
@@ -41,7 +41,7 @@ class ConcatenatedEmbedder:
         return all(part.is_loaded for part, _ in self._parts)
 
     def load(self) -> None:
-        """Load every part.
+        """Load all parts.
 
         Raises:
             BackendError: A model is missing or does not load.
@@ -66,8 +66,8 @@ class ConcatenatedEmbedder:
         """
         readable = self._cut(text)
         (first, _), *others = self._parts
-        # Somebody waits for it: the parts run at once, and not one after the other as for passages,
-        # which keep the cores busy by themselves.
+        # A client waits, so the parts run at once; passages run one part after another, because
+        # each keeps all cores busy.
         started = [self._beside.submit(part.embed_query, readable) for part, _ in others]
         vectors = [first.embed_query(readable), *(each.result() for each in started)]
         return self._join(vectors)
@@ -85,8 +85,8 @@ class ConcatenatedEmbedder:
         return [(get_embedder(name), weight) for name, weight in self._weights.items()]
 
     def _cut(self, text: str) -> str:
-        """Leave out what not every part would read."""
-        # No token is without a character; to count them takes a third of finding where they are.
+        """Cut text to what every part reads."""
+        # A token has at least one character; counting takes a third of the time of finding spans.
         if len(text) <= self.max_tokens or self.count_tokens([text])[0] <= self.max_tokens:
             return text
         spans = self.token_spans(text)

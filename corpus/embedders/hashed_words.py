@@ -1,4 +1,4 @@
-"""An embedder with no model, of any dimension: for tests and for work without weights."""
+"""An embedder without a model, of any dimension: for tests and work without weights."""
 
 import hashlib
 import re
@@ -12,12 +12,12 @@ _WORD = re.compile(r"\w+")
 
 
 def build_hashing(dimension: str) -> "HashingEmbedder":
-    """Make the embedder ``hashing-<dimension>``."""
+    """Create the embedder ``hashing-<dimension>``."""
     return HashingEmbedder(int(dimension))
 
 
 class HashingEmbedder:
-    """Add each word, with a sign, to one of ``dimension`` places (the hashing trick).
+    """Adds each word, with a sign, to one of ``dimension`` positions (the hashing trick).
 
     Source: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
     """

@@ -1,4 +1,4 @@
-"""Text to a vector a token, by a ColBERT model; and how alike a query and texts are by them."""
+"""Token vectors of a ColBERT model, and their similarity to a query's."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -18,29 +18,28 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-# The positive levels that give a Gaussian number the least mean square error, and the cosine that
-# a vector of such numbers keeps to what becomes of it: J. Max, Quantizing for minimum distortion,
-# IRE Transactions on Information Theory 6 (1960), table I.
+# The positive quantization levels of a Gaussian number with the least mean square error, and the
+# cosine between a vector and its quantized form: J. Max, Quantizing for minimum distortion, IRE
+# Transactions on Information Theory 6 (1960), table I.
 _LEVELS: dict[int, tuple[float, ...]] = {
     1: (0.7979,),
     2: (0.4528, 1.510),
     4: (0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733),
 }
 _KEPT_COSINE = {1: 0.7979, 2: 0.9394, 4: 0.9952}
-# Texts that are unpacked at once: some 10 MB of 384 dimensions.
+# Texts unpacked at once: about 10 MB at 384 dimensions.
 BLOCK_TEXTS = 32
 
 
 class TokenCodec:
-    """Rotate unit vectors by one fixed matrix and keep the nearest level of each number.
+    """Rotates unit vectors by a fixed matrix and quantizes each number to the nearest level.
 
-    Rotated, the numbers of any vector look like those of a Gaussian, so that one table of levels
-    serves all dimensions and nothing is learnt from a corpus. Queries are rotated too, and not
-    rounded.
+    After rotation the numbers of any vector are close to Gaussian, so one table of levels serves
+    all dimensions, and nothing is learned from a corpus. Queries are rotated but not quantized.
 
     Args:
         dimension: Length of a vector, d; any.
-        bits: Of a number: 1, 2 or 4.
+        bits: Bits of a number: 1, 2 or 4.
 
     Source: the rotation is that of Gao and Long, RaBitQ, SIGMOD 2024; the levels are Max's.
     """
@@ -51,11 +50,11 @@ class TokenCodec:
 
     @property
     def token_bytes(self) -> int:
-        """Bytes of one token's vector."""
+        """Return the bytes of one token's vector."""
         return -(-self.dimension * self.bits // 8)
 
     def rotate(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return float32, shape (n, d): the same vectors as seen by packed ones."""
+        """Return the rotated vectors, float32, shape (n, d), comparable with unpacked ones."""
         turned: NDArray[np.float32] = vectors @ self._rotation.T
         return turned
 
@@ -71,10 +70,10 @@ class TokenCodec:
         return packed.tobytes()
 
     def unpack(self, packed: bytes) -> NDArray[np.float32]:
-        """Return the rotated vectors, float32, shape (t, d), about as long as they were: 1.
+        """Return the rotated vectors, float32, shape (t, d), of length about 1.
 
-        Each is made as long as its cosine to the true one asks for: the inner product with a
-        vector is then right in the mean, and not too small by what rounding takes away.
+        Each is scaled by its cosine to the original: inner products are then unbiased, and not too
+        small from quantization.
         """
         rows = np.frombuffer(packed, np.uint8).reshape(-1, self.token_bytes)
         # ``take`` is ten times as fast here as an index.
@@ -91,7 +90,7 @@ class TokenCodec:
 
         Args:
             query: Unit vectors as they came from the model, shape (q, d).
-            packed: Of each text, which has a token at least.
+            packed: Packed vectors of each text, with at least one token.
         """
         rotated = self.rotate(query)
         means = [np.empty(0, np.float32)]
@@ -105,13 +104,13 @@ class TokenCodec:
 
     @cached_property
     def _levels(self) -> NDArray[np.float32]:
-        """Return all levels of a number of a vector of length 1, ascending."""
+        """Return all levels of a number of a unit vector, ascending."""
         positive = np.array(_LEVELS[self.bits]) / np.sqrt(self.dimension)
         return np.concatenate([-positive[::-1], positive]).astype(np.float32)
 
     @cached_property
     def _numbers_of_byte(self) -> NDArray[np.float32]:
-        """Shape (256, numbers in a byte)."""
+        """Return the level indexes in each byte, shape (256, numbers in a byte)."""
         shifts = np.arange(0, 8, self.bits)
         codes = (np.arange(256)[:, None] >> shifts) & (2**self.bits - 1)
         numbers: NDArray[np.float32] = self._levels[codes]
@@ -119,7 +118,7 @@ class TokenCodec:
 
     @cached_property
     def _rotation(self) -> NDArray[np.float32]:
-        """Return an orthogonal matrix, shape (d, d), the same on every machine and for ever.
+        """Return an orthogonal matrix, shape (d, d), the same on every machine and forever.
 
         Signs from a hash, then a Kronecker product: a Hadamard matrix for the largest power of
         two in d, a Householder reflection for the rest of it. Random numbers would depend on the
@@ -149,22 +148,22 @@ class _Loaded(NamedTuple):
 
 
 class TokenEmbedder(LazyModel[_Loaded]):
-    """Run a ColBERT model's ONNX graph.
+    """Runs a ColBERT model's ONNX graph.
 
-    The query is marked and the text is marked, as in training, but the query is not filled up
-    with ``[MASK]``: the package carries the backbone without its last projection, and there the
-    masks made the order worse.
+    Query and text get their markers, as in training, but the query is not padded with ``[MASK]``:
+    the package contains the backbone without its last projection, for which masks made the ranking
+    worse.
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
-        threads: Runs at once; 0 takes as many as the process has cores.
-        batch_size: Texts of one run; a quantized graph always runs one at a time.
-        max_tokens: Longest text, special tokens counted; the query's limit as well.
-        name: The model's name where it is not ``model``.
-        bits: Of each number of a packed vector (docs/decisions/0025).
+        threads: Concurrent runs; 0 means one for each core of the process.
+        batch_size: Texts of one run; a quantized graph always runs one.
+        max_tokens: Maximum tokens of a text or query, with special tokens.
+        name: The model's name, if it is not ``model``.
+        bits: Bits of each number of a packed vector (docs/decisions/0025).
 
     Attributes:
-        packed_name: What packed vectors are known by: those of two names are never compared.
+        packed_name: Name of packed vectors; vectors of two names are never compared.
     """
 
     def __init__(
@@ -186,7 +185,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         self._bits = bits
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return the query's token vectors, specials too, shape (q + 3, d), of L2 norm 1.
+        """Return the query's token vectors with special tokens, shape (q + 3, d), of L2 norm 1.
 
         Raises:
             BackendError: The model is missing or failed.
@@ -195,7 +194,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         return self._encode(loaded.graph, loaded.tokenizer, [query], _QUERY_MARKER)[0]
 
     def embed_texts(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return each text's token vectors, specials too, shape (t, d), of L2 norm 1.
+        """Return each text's token vectors with special tokens, shape (t, d), of L2 norm 1.
 
         Raises:
             BackendError: The model is missing or failed.
@@ -204,7 +203,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         return self._encode(loaded.graph, loaded.tokenizer, texts, _TEXT_MARKER)
 
     def pack_texts(self, texts: Sequence[str]) -> list[bytes]:
-        """Return each text's token vectors, some 70 times smaller.
+        """Return each text's token vectors, about 70 times smaller.
 
         Raises:
             BackendError: The model is missing or failed.
@@ -213,7 +212,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         return [codec.pack(vectors) for vectors in self.embed_texts(texts)]
 
     def count_tokens(self, packed: bytes) -> int:
-        """Return of how many tokens these are the vectors, special tokens counted."""
+        """Return the number of tokens of these vectors, with special tokens."""
         return len(packed) // self._loaded().codec.token_bytes
 
     def score_packed(
@@ -222,7 +221,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         """Return shape (n,): the mean of the query tokens' best cosines in each text.
 
         Args:
-            asked: The query's token vectors.
+            asked: Token vectors of the query.
 
         Raises:
             BackendError: The model is missing.
@@ -247,7 +246,7 @@ class TokenEmbedder(LazyModel[_Loaded]):
         return [found[i] for i in range(len(texts))]
 
     def _mark(self, tokenizer: "Tokenizer", texts: Sequence[str], marker: str) -> list[TokenRow]:
-        """Put the marker after ``[CLS]`` by its id; a text that spells it out gets no marker."""
+        """Insert the marker id after ``[CLS]``; its text form is not treated as a marker."""
         start, mark, end = (tokenizer.token_to_id(each) for each in ("[CLS]", marker, "[SEP]"))
         if start is None or mark is None or end is None:
             raise BackendError(f"The tokenizer of {self._model!r} is not that of a ColBERT model.")

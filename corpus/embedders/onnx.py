@@ -1,4 +1,4 @@
-"""Text models run by onnxruntime: no torch in the process, not even for the first export."""
+"""Run text models with onnxruntime, without torch in the process."""
 
 import math
 import os
@@ -37,13 +37,13 @@ _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 class Batch(NamedTuple):
-    """What the model made of some rows, padded to their longest.
+    """The model's output for some rows, padded to the longest.
 
     Attributes:
-        rows: Which rows of the input, shape (b,).
+        rows: Indexes of the input rows, shape (b,).
         mask: bool, shape (b, t): False where a row is padding.
         output: float32, the graph's first output, shape (b, ...).
-        further: float32, what else was asked for, by its name.
+        further: float32, other requested outputs by name.
     """
 
     rows: list[int]
@@ -53,14 +53,14 @@ class Batch(NamedTuple):
 
 
 class OnnxModel:
-    """An open graph; safe to share between threads.
+    """An open graph, safe to share between threads.
 
     Args:
         graph: The ``model.onnx``.
-        threads: Runs at once, each of one thread; 0 takes as many as the process has cores. Two
-            threads inside of one run are slower than two runs.
+        threads: Concurrent runs of one thread each; 0 means one for each core of the process. Two
+            threads in one run are slower than two runs.
         batch_size: Rows of one run.
-        outputs: Outputs of the graph that are given out beside its first.
+        outputs: Further outputs of the graph to return.
     """
 
     def __init__(
@@ -77,14 +77,13 @@ class OnnxModel:
         self._input_names = {each.name for each in self._session.get_inputs()}
         self._first = self._session.get_outputs()[0].name
         self._further = list(outputs)
-        # A quantized graph scales each run's activations by their range over the whole batch,
-        # so that a row would depend on its neighbours (docs/decisions/0015). Alone it depends on
-        # nothing else, and is no slower on a CPU.
+        # A quantized graph scales activations by their range over the batch, so a row would depend
+        # on its neighbors (docs/decisions/0015). A batch of one does not, and is as fast on a CPU.
         quantized = self._session.get_modelmeta().producer_name == "onnx.quantize"
         self._batch_size = 1 if quantized else batch_size
 
     def run(self, rows: Sequence[TokenRow]) -> Iterator[Batch]:
-        """Run rows of like length together, longest first.
+        """Run rows of similar length together, longest first.
 
         Raises:
             BackendError: The model failed.
@@ -110,12 +109,12 @@ class OnnxModel:
 
 @cache
 def _threads(count: int) -> ThreadPoolExecutor:
-    """Return the threads that the runs of all models of this process share."""
+    """Return the thread pool that all models of this process share."""
     return ThreadPoolExecutor(count, thread_name_prefix="model")
 
 
 def usable_core_count() -> int:
-    """Return the cores this process may use: its affinity, or less by a container's quota."""
+    """Return the usable cores: the affinity, or less by a container's quota."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
         quota, period = _CGROUP_QUOTA.read_text().split()
@@ -145,8 +144,8 @@ def _open_session(graph: Path) -> Any:
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Else a plan of its buffers is kept for each length of text, 13 to 15 kB, and what was planned
-    # is one piece, for which the arena is doubled. It is no faster (docs/decisions/0014).
+    # Otherwise a buffer plan of 13 to 15 kB is kept for each text length, and a planned buffer is
+    # one piece, for which the arena is doubled. It is not faster (docs/decisions/0014).
     options.enable_mem_pattern = False
     with _native_errors_of(graph):
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
@@ -154,7 +153,7 @@ def _open_session(graph: Path) -> Any:
 
 @contextmanager
 def _native_errors_of(graph: Path) -> Iterator[None]:
-    """Raise the runtime's errors, which share no base of their own, as ``BackendError``."""
+    """Convert the runtime's errors, which have no common base, to ``BackendError``."""
     from onnxruntime.capi import onnxruntime_pybind11_state as native  # noqa: PLC0415
 
     try:
@@ -174,17 +173,17 @@ def _native_errors_of(graph: Path) -> Iterator[None]:
 
 
 class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
-    """Run a folder's ONNX graph, or one exported from its weights.
+    """Runs a folder's ONNX graph, or one exported from its weights.
 
     Args:
         model: A packaged model's name, or the path of a model's folder.
-        cache_dir: Where exported graphs are kept.
+        cache_dir: Folder of exported graphs.
         batch_size: Texts of one run; a quantized graph always runs one at a time.
-        threads: Threads of one run; 0 takes as many as the process has cores.
-        pooling: ``mean`` or ``cls``; unset, what the folder or the package says.
-        query_prefix: Put before a query, for models trained with an instruction.
+        threads: Threads; 0 means one for each core of the process.
+        pooling: ``mean`` or ``cls``; by default from the folder or the package.
+        query_prefix: Prefix of queries, for models trained with an instruction.
         name: The model's name where it is not ``model``.
-        quantized: Whether a graph that has to be exported gets int8 weights.
+        quantized: Whether an exported graph gets int8 weights.
     """
 
     def __init__(

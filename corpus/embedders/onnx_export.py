@@ -1,8 +1,8 @@
-"""Export a transformers model to ONNX, once, in a process of its own.
+"""Export a transformers model to ONNX, once, in a separate process.
 
-``python -m corpus.embedders.onnx_export FOLDER TARGET`` is what ``exported_graph`` starts: so
-that torch is never loaded into the process that serves (docs/decisions/0015). A target called
-``model-int8.onnx`` is quantized.
+``exported_graph`` starts ``python -m corpus.embedders.onnx_export FOLDER TARGET``, so that the
+serving process never loads torch (docs/decisions/0015). A target called ``model-int8.onnx`` is
+quantized.
 """
 
 import os
@@ -23,10 +23,10 @@ from corpus.errors import BackendError
 if TYPE_CHECKING:
     import torch
 
-# Raise it when this module writes another graph for the same weights.
+# Increase it when this module changes the graph of the same weights.
 EXPORT_VERSION = 2
 EXPORT_TIMEOUT_S = 900
-# Of a token's vector by the graph and by the model, at the least; docs/decisions/0015.
+# Minimum cosine of a token's vector by the graph and by the model; docs/decisions/0015.
 LEAST_COSINE = 0.9999
 LEAST_COSINE_QUANTIZED = 0.95
 
@@ -36,7 +36,7 @@ _PROBES = ("", "What is the refund period?", "naïve 東京 \U0001f600 " + "toke
 
 
 def exported_graph(folder: Path, cache_dir: Path, *, name: str, quantized: bool = False) -> Path:
-    """Return the graph of a model, exported at the first call, from then on found.
+    """Return the graph of a model; export it at the first call.
 
     Raises:
         BackendError: The folder has no weights, or the export failed.
@@ -63,7 +63,7 @@ def exported_graph(folder: Path, cache_dir: Path, *, name: str, quantized: bool 
 
 
 def export(folder: Path, graph: Path) -> None:
-    """Write the graph if it is not there; whoever comes second waits for the first.
+    """Write the graph if it is missing; a concurrent call waits.
 
     Raises:
         BackendError: The graph does not agree with the model.
@@ -95,11 +95,11 @@ def _load_model(folder: Path) -> "torch.nn.Module":
     from transformers import AutoModel  # noqa: PLC0415  (heavy)
 
     class TokenVectors(torch.nn.Module):
-        """The model with arrays in and one array out, as a graph has them."""
+        """The model with arrays as inputs and one array as output, like a graph."""
 
         def __init__(self) -> None:
             super().__init__()
-            # Fewer nodes than the fused attention gives: it runs faster.
+            # Has fewer nodes than fused attention, and runs faster.
             self.model = AutoModel.from_pretrained(
                 folder, local_files_only=True, attn_implementation="eager"
             )
@@ -122,8 +122,8 @@ def _load_model(folder: Path) -> "torch.nn.Module":
 def _write_graph(model: "torch.nn.Module", path: Path) -> None:
     import torch  # noqa: PLC0415  (heavy)
 
-    # Sizes of 0 or 1 would be taken for constants, and one tensor given three times for one
-    # input: the graph would then be wrong without a word.
+    # The export treats sizes of 0 or 1 as constants, and one tensor given three times as one input:
+    # the graph would be silently wrong.
     shape = (2, 16)
     example = (
         torch.arange(100, 132).reshape(shape),
@@ -146,10 +146,10 @@ def _write_graph(model: "torch.nn.Module", path: Path) -> None:
 
 
 def _quantize(path: Path) -> None:
-    """Make the weights int8, a scale for each channel.
+    """Quantize the weights to int8, with one scale for each channel.
 
-    Of 7 bits, since products of 8 overflow on processors without VNNI. One scale a matrix would
-    be less exact (docs/decisions/0015).
+    They use 7 bits, because products of 8 overflow on CPUs without VNNI. One scale for each matrix
+    would be less exact (docs/decisions/0015).
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  (heavy)
 
@@ -159,7 +159,7 @@ def _quantize(path: Path) -> None:
 def _check_agreement(
     model: "torch.nn.Module", folder: Path, graph: Path, *, least_cosine: float
 ) -> None:
-    """Compare each token's vector: a graph that is subtly wrong must never be kept."""
+    """Reject a graph whose token vectors differ from the model's."""
     rows = tokenize(load_tokenizer(folder), _PROBES)
     session = OnnxModel(graph, threads=1, batch_size=len(rows))
     found = (

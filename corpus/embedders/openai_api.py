@@ -1,4 +1,4 @@
-"""Embedders behind an API of OpenAI's shape: OpenAI itself, vLLM, Ollama, TEI and others."""
+"""Embedders with an OpenAI-compatible API: OpenAI, vLLM, Ollama, TEI and others."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -11,29 +11,29 @@ from corpus.embedders.tokens import clean_surrogates, find_cl100k_spans
 from corpus.errors import BackendError
 from corpus.model_api import ModelApi
 
-# Length of a vector unless ``dimensions`` asks for less.
+# Length of a vector, unless ``dimensions`` is lower.
 NATIVE_DIMENSIONS = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
 SHORTENED = ("text-embedding-3-",)
-# OpenAI's bounds: tokens of an input, and under its 300,000 tokens of a request.
+# OpenAI's limits: tokens of an input, and below its 300,000 tokens of a request.
 MAX_TOKENS = 8_191
 MAX_REQUEST_TOKENS = 250_000
 
 
 class OpenAIEmbedder:
-    """Ask a server for vectors; tokens are counted as OpenAI's models do (cl100k).
+    """Requests vectors from a server; counts tokens as OpenAI's models do (cl100k).
 
-    White space alone is not counted. A text over ``max_tokens`` is cut before it is sent.
+    Whitespace alone is not counted. A text over ``max_tokens`` is cut before it is sent.
 
     Args:
         model: The model's name at the server.
-        dimension: Length of a vector; a model of OpenAI's third generation is asked for it, any
-            other must have it by itself. Part of the name, as other vectors are not comparable.
-        batch_size: Most texts of a request.
-        timeout_s: Longest time of one try.
+        dimension: Length of a vector; requested from OpenAI's third-generation models, while others
+            must have it. Part of the name, because other vectors are not comparable.
+        batch_size: Maximum texts of a request.
+        timeout_s: Timeout of one attempt.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class OpenAIEmbedder:
         return self._api.has_answered
 
     def load(self) -> None:
-        """Ask the server once.
+        """Send one request to the server.
 
         Raises:
-            BackendError: It does not answer, or with other vectors than expected.
+            BackendError: It does not answer, or its vectors have another length.
         """
         self.embed_passages(["warm"])
 
@@ -89,7 +89,7 @@ class OpenAIEmbedder:
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each token, white space stripped."""
+        """Return the half-open character span of each token, without whitespace."""
         clean = clean_surrogates(text)
         stripped = [_strip(clean, start, end) for start, end in find_cl100k_spans(clean)]
         return [span for span in stripped if span is not None]
@@ -99,7 +99,7 @@ class OpenAIEmbedder:
         return [len(self.token_spans(text)) for text in texts]
 
     def _cut(self, text: str) -> tuple[str, int]:
-        """Return what is sent of a text, and its tokens; the API takes no empty text."""
+        """Return the text to send and its tokens; the API rejects empty text."""
         clean = clean_surrogates(text)
         spans = find_cl100k_spans(clean)
         if len(spans) > self.max_tokens:

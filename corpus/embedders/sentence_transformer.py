@@ -1,4 +1,4 @@
-"""Embedders run by sentence-transformers on torch: any model that library knows."""
+"""Embedders run by sentence-transformers on torch, for any model of that library."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
-    """Run a model with sentence-transformers, on the CPU.
+    """Runs a model with sentence-transformers on the CPU.
 
     Args:
         model: A packaged model's name, a path, or any name that sentence-transformers knows.
         name: The model's name where it is not ``model``.
         batch_size: Texts of one run.
-        threads: Threads of torch, in the whole process; 0 takes as many as it has cores.
+        threads: Threads of torch in the process; 0 means one for each core.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
     def _encode(self, texts: Sequence[str], *, prompt: str) -> NDArray[np.float32]:
         model = self._loaded()
         encode = model.encode_query if prompt == "query" else model.encode_document
-        # transformers sets its tokenizer up anew at each call, which other threads must not see.
+        # transformers reconfigures its tokenizer at each call, so other threads need a copy.
         with self._running:
             try:
                 vectors = encode(
@@ -119,7 +119,7 @@ class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
         return model
 
     def _copy_tokenizer(self) -> "Tokenizer":
-        """Return a copy of the model's own that neither pads nor cuts."""
+        """Return a copy of the model's tokenizer that neither pads nor truncates."""
         from tokenizers import Tokenizer  # noqa: PLC0415  (heavy)
 
         own = getattr(self._loaded().tokenizer, "backend_tokenizer", None)

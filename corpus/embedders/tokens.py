@@ -1,4 +1,4 @@
-"""Text to tokens, offline: those of packaged models, and those that OpenAI's models count."""
+"""Tokenize text offline: for packaged models, and as OpenAI's models count."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
     from tokenizers import Tokenizer
 
-# A lone surrogate has no UTF-8, and the library refuses it; one character stands in for one.
+# A lone surrogate has no UTF-8, and the library rejects it; one character replaces it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# ASCII white space only: other kinds are control characters to some tokenizers and vanish.
+# ASCII whitespace only: some tokenizers treat other kinds as control characters and drop them.
 _WORD = re.compile(r"[ \t\n\r]*[^ \t\n\r]+|[ \t\n\r]+")
 _BREAK = re.compile(r"(?<=[^ \t\n\r])[ \t\n\r]")
-# Up to so many a text has few words twice, and is tokenized whole in a half to all of the time.
+# Shorter texts repeat few words, and are tokenized whole in half to all of the time.
 _WHOLE_CHARS = 4_000
 _BLOCK_CHARS = 2_000_000
 _BLOCK_TEXTS = 256
@@ -40,10 +40,9 @@ class TokenRow(NamedTuple):
 
 
 def load_tokenizer(folder: Path, *, max_length: int = 0, strategy: str = "") -> "Tokenizer":
-    """Load a tokenizer that pads nothing and cuts nothing, or cuts at ``max_length``.
+    """Load a tokenizer without padding, which truncates only at ``max_length``.
 
-    Its cutting is set here once and never again: a tokenizer that is changed while another
-    thread uses it raises.
+    Truncation is set only here: changing a tokenizer while another thread uses it raises.
 
     Raises:
         BackendError: The folder has no readable ``tokenizer.json``.
@@ -77,7 +76,7 @@ def tokenize(
     for block in _blocks(texts):
         clean = [clean_surrogates(text) for text in block]
         inputs = clean if first is None else [(clean_surrogates(first), text) for text in clean]
-        # Kept as arrays: the library's own objects take some 100 bytes a token.
+        # Stored as arrays: the library's objects take about 100 bytes a token.
         rows.extend(
             TokenRow(np.array(e.ids, np.int32), np.array(e.type_ids, np.int32))
             for e in tokenizer.encode_batch_fast(inputs, add_special_tokens=special_tokens)
@@ -99,9 +98,9 @@ def count_text_tokens(tokenizer: "Tokenizer", texts: Sequence[str]) -> list[int]
 def find_token_spans(tokenizer: "Tokenizer", text: str) -> list[tuple[int, int]]:
     """Return the half-open character span of each token, in order, special tokens left out.
 
-    Each different word is tokenized once, with the white space before it, and its spans are
-    moved to where it stands: no tokenizer of this kind joins a word to the white space after
-    it. Four times as fast on large texts as tokenizing them whole, with the same result.
+    Each distinct word is tokenized once, with the whitespace before it, and its spans are shifted
+    to each occurrence: these tokenizers never join a word to the whitespace after it. On large
+    texts this is four times as fast as tokenizing all, with the same result.
     """
     clean = clean_surrogates(text)
     if len(clean) <= _WHOLE_CHARS:
@@ -123,7 +122,7 @@ def _spans_by_word(tokenizer: "Tokenizer", text: str) -> NDArray[np.int64]:
     counts = np.array([len(each) for each in offsets], np.int64)
     lengths = np.array([len(word) for word in number_of], np.int64)
     repeats = counts[numbers]
-    # Row i of the result is token k of word w: k is i less the tokens before this word's place.
+    # Row i of the result is token k of word w: k is i minus the tokens before this word.
     within = np.arange(repeats.sum()) - np.repeat(_before(repeats), repeats)
     rows = np.repeat(_before(counts)[numbers], repeats) + within
     places = np.repeat(_before(lengths[numbers]), repeats)
@@ -132,13 +131,13 @@ def _spans_by_word(tokenizer: "Tokenizer", text: str) -> NDArray[np.int64]:
 
 
 def _before(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each place the sum of all before it."""
+    """Return for each position the sum of all before it."""
     before: NDArray[np.int64] = np.cumsum(counts) - counts
     return before
 
 
 def _block_edges(text: str) -> list[int]:
-    """Return 0, places before white space about ``_BLOCK_CHARS`` apart, and the length."""
+    """Return 0, positions before whitespace about ``_BLOCK_CHARS`` apart, and the length."""
     edges = [0]
     while edges[-1] < len(text):
         found = _BREAK.search(text, edges[-1] + _BLOCK_CHARS)
@@ -163,7 +162,7 @@ def count_cl100k_tokens(text: str) -> int:
 
 @cache
 def _encoding() -> "Encoding":
-    # Reads the file below TIKTOKEN_CACHE_DIR, which pkb.settings points at a copy that is here.
+    # Reads the file below TIKTOKEN_CACHE_DIR, which pkb.settings points at a local copy.
     import tiktoken  # noqa: PLC0415  (heavy)
 
     return tiktoken.get_encoding("cl100k_base")

@@ -1,6 +1,5 @@
-"""Other programs that a collection mirrors: documents of paperless-ngx, mail.
+"""Connections to other programs whose content a collection mirrors: paperless-ngx, mail.
 
-``base`` is the port, and one module implements it for a kind of source; ``configuration`` says
-which there are. What is made of what they list and hand over is the business of
-``corpus/jobs/kinds/source.py``.
+``base`` is the interface, and one module implements it for each kind of source. ``configuration``
+reads which sources exist. ``corpus/jobs/kinds/source.py`` creates the documents.
 """

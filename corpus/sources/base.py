@@ -1,4 +1,4 @@
-"""The port by which a collection mirrors another program."""
+"""The interface by which a collection mirrors another program."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a source lists: something that becomes a document.
+    """An item of a source that becomes a document.
 
     Attributes:
-        uri: Its address, the same as long as it is there, at most 2,048 characters. It is shown
-            to whoever sees the document: no credential and no path of this machine is in it.
-        version: Another one whenever reading it would give something else. An entry that has the
-            version of last time is not read.
+        uri: Its stable URI, at most 2,048 characters. Readers of the document see it, so it must
+            contain no credential and no path of this machine.
+        version: Changes whenever the content changes. An entry with an unchanged version is not
+        read.
     """
 
     uri: str
@@ -23,11 +23,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryFile:
-    """A file of an entry, with what the source knows of it.
+    """A file of an entry, with its metadata from the source.
 
     Attributes:
-        filename: Its extension tells the format where the content does not.
-        title: Empty: as the file says itself.
+        filename: Its extension decides the format if the content does not.
+        title: If empty, the title in the file is used.
         metadata: JSON values.
     """
 
@@ -43,14 +43,13 @@ class EntryFile:
 
 @dataclass(frozen=True, slots=True)
 class EntryContent:
-    """An entry as it was read.
+    """The content of an entry.
 
     Attributes:
-        version: Of what was read, which may be newer than what was listed.
-        part: Its document.
-        fallback_text: The text of it by the source, for a file that holds none or that no loader
-            reads.
-        attached: Files that it carries, which become documents of their own, each by its address.
+        version: Version of the content, which may be newer than the listed one.
+        part: File of the main document.
+        fallback_text: Text from the source, for a file without text or without a loader.
+        attached: Attachments, which become separate documents, by URI.
     """
 
     version: str
@@ -60,13 +59,13 @@ class EntryContent:
 
 
 class Source(Protocol):
-    """One source; used by one thread at a time."""
+    """A source; used by one thread at a time."""
 
     def list_entries(self) -> Iterable[Entry]:
-        """List everything that is there.
+        """List all entries.
 
-        A listing that breaks off raises: what it lacks would be taken for gone. What has changed
-        since the last time, the versions tell.
+        An incomplete listing must raise: missing entries count as deleted. The versions show what
+        changed since the last listing.
 
         Raises:
             SourceUnavailable: It cannot be listed now.
@@ -74,14 +73,14 @@ class Source(Protocol):
         ...
 
     def read(self, uri: str) -> EntryContent:
-        """Read what was listed, maybe by another process.
+        """Read an entry that was listed, maybe by another process.
 
         Raises:
-            SourceUnavailable: It cannot be read now, be that for the source or for itself.
-            TooLarge: It would be refused by its size.
+            SourceUnavailable: It cannot be read now.
+            TooLarge: It exceeds the size limit.
         """
         ...
 
     def close(self) -> None:
-        """Let go of connections. It may be used again, and then connects anew."""
+        """Close connections. A later call connects again."""
         ...

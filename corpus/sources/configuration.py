@@ -1,4 +1,4 @@
-"""Which sources there are: the file that ``PKB_SOURCES`` names, and what each kind takes."""
+"""Read the configured sources: the file of ``PKB_SOURCES``, and the settings of each kind."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from pydantic import (
 from corpus.errors import SourceUnavailable
 from corpus.sources.base import Source
 
-# The module of each kind, which has its ``Settings``: imported where one is configured.
+# The module of each kind, with its ``Settings``; imported if one is configured.
 KINDS = {
     "imap": "corpus.sources.mail.imap",
     "maildir": "corpus.sources.mail.maildir",
@@ -30,7 +30,7 @@ KINDS = {
 
 _NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}$"
 _UNITS_S = {"m": 60, "h": 3_600, "d": 86_400}
-# A source is looked after by a task that runs once a minute.
+# A task that runs once a minute starts due syncs.
 _MIN_EVERY_S = 60
 _MAX_SECRET_BYTES = 64 * 2**10
 
@@ -44,13 +44,13 @@ def _read_span(given: Any) -> Any:
 
 
 class SourceSettings(BaseModel):
-    """What every kind of source takes; a kind adds its own, and says how it is opened.
+    """Settings of every kind of source; a kind adds its own, and opens the source.
 
     Attributes:
-        every: Seconds after which workers sync it again; None: only when somebody asks.
-        tags: Put on all its documents.
-        secret_env: The variable that holds its token or password, read at the start.
-        secret_file: Or the file that does, read when the source is opened.
+        every: Seconds between syncs; None: on demand.
+        tags: Tags of all its documents.
+        secret_env: The variable with its token or password, read at the start.
+        secret_file: Or the file with it, read when the source is opened.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -70,14 +70,14 @@ class SourceSettings(BaseModel):
 
     @property
     def address(self) -> str:
-        """Where it is, as people are shown it."""
+        """Return its location for display."""
         raise NotImplementedError
 
     def open(self, *, max_bytes: int) -> Source:
-        """Return the source; nothing is asked of it yet.
+        """Return the source; no request is sent yet.
 
         Args:
-            max_bytes: The largest file that is read of it.
+            max_bytes: Maximum size of a file.
         """
         raise NotImplementedError
 
@@ -85,7 +85,7 @@ class SourceSettings(BaseModel):
         """Return its token or password.
 
         Raises:
-            SourceUnavailable: There is none where it is said to be.
+            SourceUnavailable: The configured variable or file has none.
         """
         if self.secret_file is None:
             if not self.secret.get_secret_value():
@@ -107,10 +107,10 @@ def read_sources(path: Path, *, environment: Mapping[str, str | None]) -> list[S
     """Read a YAML file: a list of sources, each a mapping.
 
     Args:
-        environment: Where the secrets are that the file names.
+        environment: Variables with the secrets that the file names.
 
     Raises:
-        ValueError: It cannot be read, or says something that no source takes; no secret is told.
+        ValueError: It cannot be read or is invalid; the message contains no secret.
     """
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))

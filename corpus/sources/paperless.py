@@ -1,7 +1,7 @@
 """Documents of paperless-ngx, by its REST API.
 
-Listed by pages, with only the fields that tell of a change. The file is the archived version where
-there is one: that has the text which paperless read from a scan.
+Listings request only the fields that show changes. The archived version of a file is preferred: it
+contains the OCR text of paperless.
 """
 
 import json
@@ -20,9 +20,9 @@ from corpus.sources.configuration import SourceSettings
 from corpus.sources.web_client import WebClient
 
 PAGE_SIZE = 250
-# A listing that never ends is none.
+# Limits a listing that never ends.
 _MAX_PAGES = 10_000
-# What tells of a change; a listing brings no more of each document.
+# The fields that show a change; a listing requests no others.
 _FIELDS = ("id", "title", "modified", "correspondent", "document_type", "tags")
 _NAMED = {"tags": "tags", "correspondent": "correspondents", "document_type": "document_types"}
 
@@ -30,7 +30,7 @@ Record = Mapping[str, Any]
 
 
 class Settings(SourceSettings):
-    """A paperless-ngx, and a token of the user whose documents are mirrored."""
+    """A paperless-ngx, and the token of the user whose documents are mirrored."""
 
     kind: Literal["paperless"]
     url: str = Field(pattern=r"^https?://[^/?#@\s]+(/[^?#\s]*)?$")
@@ -102,7 +102,7 @@ class Paperless:
         return EntryContent(self._version(record), part, fallback_text=text)
 
     def _download(self, number: str, record: Record, *, is_needed: bool) -> bytes:
-        """Return the file; nothing of one that is too large, where its text will do."""
+        """Return the file, or nothing for a file that is too large but has text."""
         which = "" if record.get("archived_file_name") else "?original=true"
         try:
             return self._client.fetch(
@@ -114,7 +114,7 @@ class Paperless:
             return b""
 
     def _version(self, record: Record) -> str:
-        """Return names are part of it: paperless renames a tag without touching its documents."""
+        """Return the version, which includes names: renaming a tag does not touch documents."""
         try:
             names = {field: self._read_names(field, record) for field in _NAMED}
             said = json.dumps([record["modified"], record["title"], names], sort_keys=True)
@@ -123,7 +123,7 @@ class Paperless:
         return sha256(said.encode()).hexdigest()
 
     def _read_names(self, field: str, record: Record) -> list[str]:
-        """Return the names of what a document refers to by numbers, in order."""
+        """Return the names of the objects that a document refers to by id, in order."""
         given = record.get(field)
         numbers = given if isinstance(given, list) else [given]
         what = _NAMED[field]
@@ -135,8 +135,8 @@ class Paperless:
     def _pages(self, what: str, query: str = "") -> Iterator[Record]:
         """Yield the rows of all pages.
 
-        The server tells the address of the next page; behind a proxy it may name a host that is
-        not ours to ask, so that it is made here.
+        The server returns the URL of the next page; behind a proxy it may name a wrong host, so the
+        URL is built here.
         """
         for page in range(1, _MAX_PAGES):
             asked = f"{what}/?page={page}&page_size={PAGE_SIZE}&ordering=id{query}"
@@ -158,7 +158,7 @@ def _is_record(row: Any) -> bool:
 
 
 def _moment(given: Any) -> datetime | None:
-    """Read a date or a time; which of them it is differs between versions of the API."""
+    """Parse a date or a time; the API's versions differ."""
     try:
         found = datetime.fromisoformat(str(given))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Ask one server that the owner has named, and no other: no redirect, within bounds."""
+"""HTTP client for one server that the operator configured: no redirects, within limits."""
 
 import json
 import ssl
@@ -13,32 +13,33 @@ import httpx
 from corpus.errors import SourceUnavailable, TooLarge
 
 CONNECT_S = 10.0
-# For one step, and for all of an answer, however slowly it comes.
+# Timeouts of one step, and of the whole response.
 STEP_S = 30.0
 TOTAL_S = 300.0
-# A page of a listing: 250 documents of paperless-ngx are .2 MB, with all their texts up to some 10.
+# Maximum size of a listing page: 250 documents of paperless-ngx have 0.2 MB, with texts up to 10
+# MB.
 MAX_JSON_BYTES = 64 * 2**20
 _USER_AGENT = "pkb (self-hosted knowledge base)"
 
 
 class WebClient:
-    """One server; its address may be of a private network, for its owner has named it.
+    """Client of one server; its address may be private, because the operator configured it.
 
     Args:
-        name: What to call it in errors.
+        name: Its name in errors.
         headers: Sent with every request; no error, log line or repr shows them.
     """
 
     def __init__(self, name: str, *, base_url: str, headers: Mapping[str, str]) -> None:
         self._name = name
         self._base_url = base_url
-        # No proxy of the environment, no .netrc: nothing but this server is asked.
+        # No proxy from the environment and no .netrc: only this server is contacted.
         self._client = httpx.Client(
             headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **headers},
             timeout=httpx.Timeout(STEP_S, connect=CONNECT_S),
             follow_redirects=False,
             trust_env=False,
-            # The system's authorities, among which a house may have its own; without TLS none is
+            # The system's CA certificates, which may include private ones; without TLS none are
             # read, which takes 20 ms.
             verify=ssl.create_default_context() if base_url.startswith("https:") else False,
         )
@@ -59,7 +60,7 @@ class WebClient:
         return found
 
     def fetch(self, path: str, *, max_bytes: int) -> bytes:
-        """Return what is at a path.
+        """Return the content at a path.
 
         Raises:
             SourceUnavailable: As ``fetch_json``.
@@ -72,7 +73,7 @@ class WebClient:
                     raise SourceUnavailable(self._describe_status(response.status_code))
                 return self._read(response, max_bytes, ends)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            # Its text may quote the request; its kind says enough.
+            # Its text may quote the request; the error type is enough.
             message = f"{self._name}: it cannot be reached: {type(exc).__name__}."
             raise SourceUnavailable(message) from None
 

@@ -1,6 +1,6 @@
-"""What starts syncs by itself: changes of watched folders, and the time for a source.
+"""Start syncs automatically: of watched folders after changes, of sources when due.
 
-``folders`` says which are watched, ``changes`` notices that something changed, in a thread for
-each, and ``watcher`` starts the syncs, in one process of all that run beside each other.
-``sources`` says how each source is, and starts the syncs that are due.
+``folders`` stores which folders are watched. ``changes`` detects changes, with a thread for each
+folder. ``watcher`` starts the syncs, in one process of all. ``sources`` returns the state of each
+source and starts due syncs.
 """

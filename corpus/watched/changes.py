@@ -1,4 +1,4 @@
-"""Notice that something changed below a folder, as the file system says or by looking at it."""
+"""Detect changes below a folder, by file system events or polling."""
 
 import os
 from collections.abc import Iterable, Set
@@ -19,23 +19,22 @@ from corpus.roots.file_systems import reports_changes
 
 log = structlog.get_logger(__name__)
 
-# How long a folder that never comes to rest is waited for; what is still being written waits on.
+# Maximum wait for a folder that keeps changing; files being written are retried.
 MAX_WAIT_S = 30.0
-# How often it is looked whether the folders are still those that are watched: no event tells that
-# one was mounted or unmounted.
+# How often the watched folders are listed: no event reports a mount or unmount.
 LOOK_EVERY_S = 5.0
-# How often file systems that tell nothing are looked at, each file of them.
+# How often file systems without events are polled, each file of them.
 POLL_EVERY_S = 10.0
-# Changes so near each other are told at once; without any, it is asked after so long.
+# Changes within this time are reported together; without any, the call returns after this time.
 _STEP_MS, _TOGETHER_MS, _SILENCE_MS = 200, 1_000, 500
 
 State = WatchedFolder.State
-# A folder with its device and its number there.
+# A folder with its device and inode.
 Watched = tuple[Path, int, int]
 
 
 class PendingChanges:
-    """Changes that no sync was started for, as times of ``monotonic``; for several threads."""
+    """Changes since the last sync, as ``monotonic`` times; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -43,31 +42,31 @@ class PendingChanges:
         self._last = 0.0
 
     def note(self, now: float) -> None:
-        """Something changed."""
+        """Record a change."""
         with self._lock:
             self._first = now if self._first is None else self._first
             self._last = now
 
     def is_due(self, now: float, *, quiet_s: float) -> bool:
-        """Return whether a sync is to be started: nothing changes any more, or all the time."""
+        """Return whether to start a sync: changes stopped, or went on for too long."""
         with self._lock:
             if self._first is None:
                 return False
             return now - self._last >= quiet_s or now - self._first >= max(MAX_WAIT_S, quiet_s)
 
     def take(self) -> None:
-        """Return a sync is started that will see all of them."""
+        """Clear the changes, because a starting sync will see them."""
         with self._lock:
             self._first = None
 
 
 class FolderWatcher(Thread):
-    """Notes in ``pending`` that something changed below a folder, until it is told to stop.
+    """Records changes below a folder in ``pending`` until it is stopped.
 
-    Only folders that a sync looks into are watched, each by itself, and no link is followed.
+    Only folders that a sync reads are watched, each separately, without following links.
 
     Attributes:
-        state: Whether the folder is there, and how it is watched.
+        state: Whether the folder exists, and how it is watched.
     """
 
     def __init__(self, path: Path, *, root: Path) -> None:
@@ -95,16 +94,16 @@ class FolderWatcher(Thread):
             try:
                 self._watch()
             except FileNotFoundError:
-                # One went meanwhile.
+                # A folder was deleted meanwhile.
                 self._stopped.wait(_SILENCE_MS / 1_000)
             except (OSError, RuntimeError) as exc:
-                # More folders than the system lets one watch, as a rule.
+                # Usually more folders than the system allows.
                 log.warning("watched_by_polling", reason=str(exc))
                 self._must_poll = True
                 self._stopped.wait(LOOK_EVERY_S)
 
     def _watch(self) -> None:
-        """Note changes until other folders are to be watched."""
+        """Record changes until the list of folders changes."""
         is_polled = self._must_poll or not reports_changes(self._path)
         changes = watchfiles.watch(
             *(path for path, _, _ in self._folders),
@@ -115,14 +114,14 @@ class FolderWatcher(Thread):
             yield_on_timeout=True,
             stop_event=self._stopped,
             raise_interrupt=False,
-            # Else as WATCHFILES_FORCE_POLLING says.
+            # Else WATCHFILES_FORCE_POLLING decides.
             force_polling=is_polled or None,
             poll_delay_ms=int(POLL_EVERY_S * 1_000),
             recursive=False,
             ignore_permission_denied=True,
         )
         next(changes, None)
-        # Seen from here on; what changed before, nobody saw.
+        # Changes before this point were not seen.
         self.pending.note(monotonic())
         self.state = State.POLLED if is_polled else State.WATCHED
         looked_at = monotonic()
@@ -142,7 +141,7 @@ class FolderWatcher(Thread):
         return _identify_existing(find_folders(self._path, root=self._root))
 
     def _is_relevant(self, change: Change, path: str) -> bool:
-        """Return whether a sync would see what changed."""
+        """Return whether a sync would see a change."""
         if self._is_folder(path):
             return True
         here = Path(path).relative_to(self._path)
@@ -154,7 +153,7 @@ class FolderWatcher(Thread):
         )
 
     def _is_folder(self, path: str) -> bool:
-        """Tell of a folder that is watched, or that would be."""
+        """Return whether it is a watched folder, or would be."""
         if path in self._names:
             return True
         here = Path(path).relative_to(self._path)
@@ -163,10 +162,10 @@ class FolderWatcher(Thread):
 
 
 def _identify_existing(folders: Iterable[Path]) -> Set[Watched]:
-    """Return those that are there, and whose files can be stored."""
+    """Return the existing folders with storable names."""
     found: set[Watched] = set()
     for path in folders:
-        # A name that is not UTF-8 stops the watching of all others.
+        # A name that is not UTF-8 would stop the watching of all others.
         with suppress(OSError):
             if rejection_reason(path):
                 continue

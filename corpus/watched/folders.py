@@ -1,4 +1,4 @@
-"""Which folders are watched: those of ``PKB_WATCH``, and those that were chosen in the library."""
+"""Watched folders: those of ``PKB_WATCH``, and those chosen in the library."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from corpus.models.installations import Installation
 from corpus.querysets import check_writable
 from corpus.roots.allowed import AllowedPath
 
-# The two-part key of the session lock that the one process has which watches.
+# Two-part key of the advisory lock of the one watching process.
 WATCHER_LOCK = (0x706B62, -1)
 
 _IS_HELD = """
@@ -25,10 +25,10 @@ SELECT EXISTS (SELECT FROM pg_locks
 
 
 def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder:
-    """Have a folder mirrored as it changes; one that is watched already stays as it is.
+    """Watch a folder and mirror its changes; an already watched one stays as it is.
 
     Raises:
-        PathIngestionOff: Files are kept, and folders watched, on another host.
+        PathIngestionOff: Another host stores files and watches folders.
     """
     Installation.objects.require_files_here()
     folder, _ = WatchedFolder.objects.get_or_create(
@@ -38,7 +38,7 @@ def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder
 
 
 def unwatch_folder(folder_id: int) -> None:
-    """Watch a folder no more; its documents stay. One of ``PKB_WATCH`` stays watched."""
+    """Stop watching a folder, unless ``PKB_WATCH`` names it; its documents stay."""
     found = WatchedFolder.objects.filter(pk=folder_id, is_set=False)
     check_writable(found)
     found.delete()
@@ -46,14 +46,14 @@ def unwatch_folder(folder_id: int) -> None:
 
 @transaction.atomic
 def save_configured_folders() -> None:
-    """Make the table say what ``PKB_WATCH`` says; collections that it names are made."""
+    """Store the folders of ``PKB_WATCH``; create their collections."""
     kept = [_keep(path, name).pk for path, name in settings.PKB_WATCH]
     WatchedFolder.objects.filter(is_set=True).exclude(pk__in=kept).delete()
 
 
 def _keep(path: Path, name: str) -> WatchedFolder:
     collection = Collection.objects.find(name) or create_collection(name)
-    # The owner of the installation named it: it need not lie in an allowed folder.
+    # The operator configured it: it need not be in an allowed folder.
     folder, _ = WatchedFolder.objects.update_or_create(
         collection=collection, path=str(path), defaults={"root": "", "is_set": True}
     )
@@ -61,7 +61,7 @@ def _keep(path: Path, name: str) -> WatchedFolder:
 
 
 def sync_options(folder: WatchedFolder) -> SyncOptions:
-    """Return how a folder is synced that changed."""
+    """Return the sync options of a changed folder."""
     return SyncOptions(
         paths=(folder.path,),
         root=folder.root,
@@ -72,14 +72,14 @@ def sync_options(folder: WatchedFolder) -> SyncOptions:
 
 
 def sync_folder_now(folder: WatchedFolder) -> Job:
-    """Mirror a folder as it is now: what is bare or not mounted any more empties."""
+    """Sync a folder as it is, even if it is now empty or unmounted."""
     WatchedFolder.objects.filter(pk=folder.pk).update(mounts=[])
     options = SyncOptions(paths=(folder.path,), root=folder.root, mirror=True)
     return start_sync(folder.collection, options)
 
 
 def is_watcher_running() -> bool:
-    """Return whether a worker runs that watches."""
+    """Return whether a worker is watching."""
     with connection.cursor() as cursor:
         classid, objid = (part % 2**32 for part in WATCHER_LOCK)
         cursor.execute(_IS_HELD, [classid, objid])

@@ -1,4 +1,4 @@
-"""Sources that collections mirror: how each is, and which are due."""
+"""State of the configured sources, and the syncs that are due."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,12 @@ from corpus.sources.configuration import SourceSettings
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """A source as it is shown; no secret is in it.
+    """A source for display, without secrets.
 
     Attributes:
-        every_s: Seconds after which workers sync it again; None: only when somebody asks.
-        document_count: Documents that were made of it, and of what its entries carry.
-        job: The sync that was started last.
+        every_s: Seconds between syncs; None: on demand.
+        document_count: Its documents, including attachments.
+        job: Its last sync.
     """
 
     name: str
@@ -35,7 +35,7 @@ class SourceState:
 
 
 def source_states() -> list[SourceState]:
-    """Return how each configured source is that who acts may see, in the order of the file."""
+    """Return the state of each source visible to the user, in the order of the file."""
     return [state for each in settings.PKB_SOURCES if (state := _state(each))]
 
 
@@ -56,13 +56,13 @@ def _state(found: SourceSettings) -> SourceState | None:
 
 
 def sync_source(name: str, *, emptied: bool = False, background: bool = True) -> Job:
-    """Begin to mirror a source; a sync of it that has not ended is that one.
+    """Start a sync of a source, or return its unfinished one.
 
     Args:
-        emptied: It may have nothing: it was emptied on purpose.
+        emptied: Whether an empty source is intended.
 
     Raises:
-        SourceNotFound: None of that name is configured.
+        SourceNotFound: No source has that name.
     """
     found = find_source(name)
     if found is None or not _is_seen(_collection_of(found)):
@@ -73,26 +73,26 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
 
 
 def collection_of(found: SourceSettings) -> Collection:
-    """Return the collection that mirrors a source; it is made where there is none."""
+    """Return the collection that mirrors a source; create it if it is missing."""
     with acting_as(SYSTEM):
         return _collection_of(found) or create_collection(found.collection)
 
 
 def _collection_of(found: SourceSettings) -> Collection | None:
-    """Return what the file means, which is nobody's in particular."""
+    """Return the configured collection, which belongs to nobody."""
     with acting_as(SYSTEM):
         return Collection.objects.find(found.collection)
 
 
 def _is_seen(collection: Collection | None) -> bool:
-    """Return whether who acts may see it; one that is still to be made is for who sees all."""
+    """Return whether the user may see it; only unrestricted users see a future one."""
     if current_principal().sees_all:
         return True
     return collection is not None and Collection.objects.filter(pk=collection.pk).exists()
 
 
 def start_due_syncs() -> None:
-    """Start a sync of each source whose last one began long enough ago."""
+    """Start a sync of each source that is due."""
     for found in settings.PKB_SOURCES:
         if found.every is None:
             continue

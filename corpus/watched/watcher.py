@@ -1,4 +1,4 @@
-"""Start a sync of each watched folder that changed; one process of all does so."""
+"""Start a sync of each watched folder that changed, in one process of all."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,9 +24,9 @@ from corpus.watched.folders import WATCHER_LOCK, save_configured_folders, sync_o
 log = structlog.get_logger(__name__)
 
 TICK_S = 0.5
-# Where no folder is watched, another process watches, or the database is away.
+# Delay if no folder is watched, another process watches, or the database is down.
 REST_S = 3.0
-# A file system may lose events, where very many come at once: each folder is synced so often.
+# File systems may lose events, so each folder is also synced at this interval.
 SYNC_EVERY_S = 3_600.0
 
 State = WatchedFolder.State
@@ -34,11 +34,12 @@ State = WatchedFolder.State
 
 @dataclass
 class _FolderState:
-    """What is known here of a folder; times are those of ``monotonic``.
+    """State of a watched folder; times are ``monotonic``.
 
     Attributes:
-        running: The sync that was started and has not been seen to end.
-        not_before: A worker is to have time for others: as long as the last sync took.
+        running: The running sync, if any.
+        not_before: Earliest next sync, to leave workers time for other jobs: as long as the last
+        one took.
     """
 
     watch: FolderWatcher
@@ -49,7 +50,7 @@ class _FolderState:
 
 @contextmanager
 def watch_in_background() -> Iterator[None]:
-    """Watch in a thread, unless another process does, until the block ends."""
+    """Watch in a thread until the block ends, unless another process watches."""
     stopped = Event()
     thread = Thread(target=_run, args=[stopped], name="watcher", daemon=True)
     thread.start()
@@ -76,7 +77,7 @@ def _run(stopped: Event) -> None:
 
 @contextmanager
 def _watcher_lock() -> Iterator[bool]:
-    """Be the one process that watches; yields False where another is."""
+    """Lock the watcher role; yield False if another process holds it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", WATCHER_LOCK)
         is_mine = bool(cursor.fetchone()[0])
@@ -90,10 +91,10 @@ def _watcher_lock() -> Iterator[bool]:
 
 
 def watch_folders(stopped: Event) -> None:
-    """Watch what the table of watched folders says, as long as the database is there.
+    """Watch the stored folders as long as the database is available.
 
     Raises:
-        DatabaseError: It is not.
+        DatabaseError: The database is not available.
     """
     attended: dict[int, _FolderState] = {}
     try:
@@ -118,7 +119,7 @@ def _start_watching(folder: WatchedFolder) -> _FolderState:
 
 
 def _handle_folder(folder: WatchedFolder, attended: _FolderState) -> None:
-    """Do what is due now for a folder."""
+    """Start or check the sync of a folder."""
     watch, now = attended.watch, monotonic()
     if watch.state != folder.state:
         WatchedFolder.objects.filter(pk=folder.pk).update(state=watch.state)
@@ -130,13 +131,13 @@ def _handle_folder(folder: WatchedFolder, attended: _FolderState) -> None:
     may_start = attended.running is None and now >= attended.not_before
     is_due = watch.pending.is_due(now, quiet_s=settings.PKB_WATCH_QUIET_S)
     if may_start and is_due and watch.state != State.MISSING:
-        # Before the sync looks: what changes while it runs is for the next one.
+        # Before the sync reads: changes while it runs belong to the next one.
         attended.running = _start_sync(folder.pk, on_start=watch.pending.take)
         attended.synced_at = now
 
 
 def _check_finished(attended: _FolderState, job: Job) -> None:
-    """When a sync has ended, see whether files waited that another is to take in."""
+    """After a sync has ended, check whether files are left for another."""
     ended = Job.objects.filter(pk=job.pk).first()
     if ended is not None and ended.is_unfinished:
         return
@@ -152,7 +153,7 @@ def _check_finished(attended: _FolderState, job: Job) -> None:
 
 @transaction.atomic
 def _start_sync(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
-    """Start a sync, unless one of the folder is to run or runs; returns it."""
+    """Start a sync, unless one is queued or running; return it."""
     rows = WatchedFolder.objects.select_for_update(of=("self",)).select_related("collection")
     folder = rows.filter(pk=folder_id).first()
     if folder is None:

@@ -1,5 +1,5 @@
-"""Mail: threads of a folder as documents, with what is attached as documents of their own.
+"""Mail: threads of a folder as documents, with attachments as separate documents.
 
-``folder`` is what the kinds of folders have to give, ``threads`` says what belongs together,
-``reading`` makes a document of a thread; ``mbox``, ``maildir`` and ``imap`` are the folders.
+``folder`` is the interface of mail folders, ``threads`` groups messages, ``messages`` builds a
+document from a thread; ``mbox``, ``maildir`` and ``imap`` are the folders.
 """

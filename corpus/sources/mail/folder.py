@@ -1,4 +1,4 @@
-"""A folder of mail as a source: what it has to give, and what is made of it."""
+"""The interface of mail folders, and a mail folder as a source."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -11,10 +11,10 @@ from corpus.sources.mail.threads import MessageHead, find_threads
 
 
 class MailFolder(Protocol):
-    """Where messages are; nothing in it is changed."""
+    """A read-only folder of messages."""
 
     def list_heads(self) -> Iterable[MessageHead]:
-        """List all messages.
+        """List the headers of all messages.
 
         Raises:
             SourceUnavailable: They cannot be listed now.
@@ -22,7 +22,7 @@ class MailFolder(Protocol):
         ...
 
     def read_message(self, head: MessageHead) -> bytes:
-        """Return a message that was listed.
+        """Return a listed message.
 
         Raises:
             SourceUnavailable: It cannot be read now.
@@ -30,12 +30,12 @@ class MailFolder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 class MailSource:
-    """A folder of mail; its entries are threads, called by the first message of each."""
+    """A mail folder as a source; its entries are threads, identified by their first message."""
 
     def __init__(self, folder: MailFolder, *, max_bytes: int) -> None:
         self._folder = folder
@@ -50,7 +50,7 @@ class MailSource:
 
     def read(self, uri: str) -> EntryContent:
         if uri not in self._threads:
-            # Listed by another process; or it has just gone.
+            # Listed by another process, or just deleted.
             list(self.list_entries())
         thread = self._threads.get(uri)
         if thread is None:

@@ -1,4 +1,4 @@
-"""Read the head of a message: what tells to which thread it belongs."""
+"""Parse the headers of a message, which assign it to a thread."""
 
 import email.policy
 import re
@@ -7,18 +7,18 @@ from email.parser import BytesHeaderParser
 from corpus.loaders.formats.email import header_text
 from corpus.sources.mail.threads import MessageHead
 
-# Longest head that is looked at; what lies behind is not what a thread is told by.
+# Maximum bytes of headers; later ones do not decide the thread.
 MAX_HEAD_BYTES = 256 * 2**10
 _IDENTIFIER = re.compile(r"<([^<>\s]{1,998})>")
-# Of the hundreds that a long thread gathers, the first and the last tell enough.
+# A long thread has hundreds; the first and last are enough.
 _MAX_REFERENCES = 50
 
 
 def read_head(
     content: bytes, *, key: str, version: str, position: int, size_bytes: int = 0
 ) -> MessageHead:
-    """Read a message's head, which may be followed by its body."""
-    # It looks at nothing but lines: what a body's parser raises would stop the whole listing.
+    """Parse the headers of a message, which its body may follow."""
+    # Only lines are parsed: errors of a body parser would stop the whole listing.
     message = BytesHeaderParser(policy=email.policy.compat32).parsebytes(cut_head(content))
     referred = [header_text(message, name) for name in ("References", "In-Reply-To")]
     references = tuple(dict.fromkeys(_IDENTIFIER.findall(" ".join(referred))))

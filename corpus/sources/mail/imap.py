@@ -1,4 +1,4 @@
-"""A folder of an IMAP server: opened to be read only, and no message is marked as read."""
+"""A folder of an IMAP server, opened read-only, so that no message is marked as read."""
 
 import imaplib
 import re
@@ -24,9 +24,9 @@ from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import read_head
 from corpus.sources.mail.threads import MessageHead
 
-# For one step of the connection.
+# Timeout of one step of the connection.
 STEP_S = 60.0
-# Heads that are asked for by one command.
+# Headers requested by one command.
 _BATCH_SIZE = 500
 _HEAD = "(UID RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID REFERENCES IN-REPLY-TO SUBJECT)])"
 _UID = re.compile(rb"\bUID (\d+)")
@@ -35,7 +35,7 @@ _PORTS = {"tls": 993, "starttls": 143, "none": 143}
 
 
 class Settings(SourceSettings):
-    """A folder of an account."""
+    """An IMAP folder of an account."""
 
     kind: Literal["imap"]
     host: str = Field(pattern=r"^[A-Za-z0-9.:_-]+$")
@@ -54,7 +54,7 @@ class Settings(SourceSettings):
 
 
 class ImapFolder:
-    """A folder of an account; messages are called by UIDVALIDITY and UID (RFC 5092)."""
+    """An IMAP folder; UIDVALIDITY and UID identify messages (RFC 5092)."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -83,7 +83,7 @@ class ImapFolder:
     def close(self) -> None:
         mailbox, self._mailbox = self._mailbox, None
         if mailbox is not None:
-            # Nothing is left to be said goodbye for, where it was lost.
+            # A lost connection needs no logout.
             with suppress(ImapToolsError, imaplib.IMAP4.error, OSError):
                 mailbox.logout()
             with suppress(OSError):
@@ -95,7 +95,7 @@ class ImapFolder:
             batch = uids[start : start + _BATCH_SIZE]
             found = _fetch(mailbox, batch, _HEAD)
             for uid in batch:
-                # One whose head the server does not give is there for all that.
+                # A message whose headers the server omits still exists.
                 stated, head = found.get(uid, (b"", b""))
                 size = _SIZE.search(stated)
                 yield read_head(
@@ -107,14 +107,14 @@ class ImapFolder:
                 )
 
     def _open_mailbox(self, *, fresh: bool = False) -> BaseMailBox:
-        """Return the connection with its folder open; a listing is made by a fresh one."""
+        """Return the connection with its folder open; a listing uses a fresh one."""
         if fresh:
             self.close()
         if self._mailbox is None:
             user, password = self._settings.user, self._settings.credential()
             mailbox = self._mailbox = self._connect()
             self._log_in(mailbox, user, password)
-            # EXAMINE: no flag of a message can be changed.
+            # EXAMINE: flags of messages cannot be changed.
             mailbox.folder.set(self._settings.folder, readonly=True)
             _, validity = mailbox.client.response("UIDVALIDITY")
             number = int(validity[0]) if validity and validity[0] else 0
@@ -143,7 +143,7 @@ class ImapFolder:
         return kind(**at, ssl_context=context)
 
     def _unavailable(self, error: Exception) -> SourceUnavailable:
-        # What the server says may quote the command, and so the password: its kind says enough.
+        # The server's text may quote the command and so the password; the error type is enough.
         self.close()
         told = next(
             (words for kind, words in _TOLD if isinstance(error, kind)),
@@ -161,7 +161,7 @@ _TOLD: tuple[tuple[type[Exception], str], ...] = (
 def _fetch(
     mailbox: BaseMailBox, uids: Sequence[str], wanted: str
 ) -> dict[str, tuple[bytes, bytes]]:
-    """Return by UID what the server states of a message and the bytes that were asked for."""
+    """Return attributes and requested bytes of messages by UID."""
     status, answer = mailbox.client.uid("FETCH", ",".join(uids), wanted)
     if status != "OK":
         raise imaplib.IMAP4.error(status)
@@ -170,7 +170,7 @@ def _fetch(
         if not isinstance(item, tuple):
             continue
         after = answer[position + 1] if position + 1 < len(answer) else b""
-        # What is stated may stand behind the bytes, too.
+        # Attributes may also follow the bytes.
         stated = item[0] + b" " + (after if isinstance(after, bytes) else b"")
         if uid := _UID.search(stated):
             found[uid[1].decode()] = (stated, item[1])

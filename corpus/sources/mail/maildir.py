@@ -1,4 +1,4 @@
-"""A Maildir: a file a message, in ``new`` and ``cur``; what is in ``tmp`` is not there yet."""
+"""A Maildir: one file for each message, in ``new`` and ``cur``; ``tmp`` is ignored."""
 
 import os
 import stat
@@ -15,13 +15,13 @@ from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
 from corpus.sources.mail.threads import MessageHead
 
-# What stands behind it in a name are flags, which change.
+# Flags follow it in a name, and change.
 _FLAGS = ":"
 _FOLDERS = ("cur", "new")
 
 
 class Settings(SourceSettings):
-    """A Maildir of this machine; a folder below it is a source of its own."""
+    """A Maildir on this machine; a subfolder is a separate source."""
 
     kind: Literal["maildir"]
     path: Path = Field(description="absolute")
@@ -35,7 +35,7 @@ class Settings(SourceSettings):
 
 
 class Maildir:
-    """A Maildir; messages are called by their files' names, less the flags."""
+    """A Maildir; file names without flags identify messages."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name, self._path = name, path
@@ -74,9 +74,9 @@ class Maildir:
         self._paths = found
 
     def _read(self, key: str, most: int) -> tuple[bytes, int] | None:
-        """Return the begin of a message and its size; None where it is gone.
+        """Return the beginning of a message and its size, or None if it is gone.
 
-        A mail program that shows it gives it flags, and so another name: it is looked for again.
+        A mail program that shows it renames it to set flags, so it is searched again.
         """
         for _ in range(2):
             try:

@@ -1,4 +1,4 @@
-"""An mbox file: messages one after the other, each behind a line that begins with "From "."""
+"""An mbox file: messages separated by lines that begin with "From "."""
 
 import fcntl
 import os
@@ -21,18 +21,18 @@ from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
 from corpus.sources.mail.threads import MessageHead
 
-# Read at a time of a line that is too long for one.
+# Bytes read at once from an overlong line.
 _LINE_BYTES = 2**20
-# Seconds for which it must not have changed: a program that does not lock it may be writing.
+# Seconds without changes before reading: a program without locks may be writing.
 QUIET_S = 2.0
-# Longest Message-ID that a message is called by.
+# Maximum length of a Message-ID used as key.
 _MAX_NAME_CHARS = 250
-# What was a line of the text that began like one that begins a message.
+# An escaped line of text that looked like the start of a message.
 _QUOTED = re.compile(rb"^>(>*From )", re.M)
 
 
 class Settings(SourceSettings):
-    """An mbox file of this machine."""
+    """An mbox file on this machine."""
 
     kind: Literal["mbox"]
     path: Path = Field(description="absolute")
@@ -46,7 +46,7 @@ class Settings(SourceSettings):
 
 
 class Mbox:
-    """An mbox file; messages are called by their Message-ID, else by their bytes."""
+    """An mbox file; Message-IDs, or else hashes, identify messages."""
 
     def __init__(self, name: str, path: Path) -> None:
         self._name, self._path = name, path
@@ -72,7 +72,7 @@ class Mbox:
             file.seek(start)
             content = file.read(end - start)
         if sha256(content).hexdigest() != head.version:
-            # It was rewritten since it was listed; the next sync finds the message.
+            # It was rewritten after the listing; the next sync finds the message.
             raise self._busy()
         return _QUOTED.sub(rb"\1", content)
 
@@ -81,7 +81,7 @@ class Mbox:
 
     @contextmanager
     def _locked(self) -> Iterator[BufferedReader]:
-        """Open it as long as nobody writes who locks it, by a file beside or by the system."""
+        """Open and lock it against programs that use lock files or system locks."""
         if self._path.with_name(f"{self._path.name}.lock").exists():
             raise self._busy()
         try:
@@ -109,7 +109,7 @@ class Mbox:
                 name = f"sha256-{digest[:32]}"
             key = f"mbox:{self._name}#{name}"
             if key in self._spans:
-                # Sent by a program that gives one name to several, or a copy.
+                # A copy, or a program that reuses a Message-ID.
                 key = f"{key}-{digest[:16]}"
             if key not in self._spans:
                 self._spans[key] = (start, end)
@@ -117,7 +117,7 @@ class Mbox:
 
 
 def _split(file: BufferedReader) -> Iterator[tuple[int, int, bytes, str]]:
-    """Yield where each message begins and ends, how it begins, and the hash of its bytes."""
+    """Yield start, end, first bytes and content hash of each message."""
     start, head, digest = -1, b"", sha256()
     position, after_empty, in_line = 0, True, False
     while line := file.readline(_LINE_BYTES):

@@ -1,4 +1,4 @@
-"""Make one document of a thread, and one of each file that it carries."""
+"""Build one document from a thread, and one from each attachment."""
 
 import email.utils
 from collections.abc import Iterable
@@ -20,19 +20,19 @@ from corpus.loaders.formats.email import (
 from corpus.sources.base import EntryContent, EntryFile
 from corpus.sources.mail.threads import MessageHead, bare_subject
 
-# Of one message, and of a whole thread while it is taken in.
+# Limits of one message, and of a thread during ingestion.
 MAX_ATTACHMENTS = 100
 MAX_ATTACHED_BYTES = 256 * 2**20
-# The parser hands each line through every part that it is in, at .07 to .15 us: 3 s at most. A
-# message of 50 MB with ten parts has 7 million such steps.
+# The parser passes each line through all enclosing parts, at .07 to .15 us: 3 s at most. A message
+# of 50 MB with ten parts has 7 million such steps.
 MAX_STEPS = 20_000_000
-# What the standard library raises of messages that were made to be broken.
+# Errors of the standard library for malicious messages.
 _WRITING = (MessageError, TypeError, ValueError, LookupError, AttributeError)
 _BROKEN = (*_WRITING, RecursionError, UnreadableFile)
 
 
 class _Thread:
-    """What was gathered of a thread so far."""
+    """The collected messages of a thread."""
 
     def __init__(self) -> None:
         self.messages: list[bytes] = []
@@ -44,7 +44,7 @@ class _Thread:
     def add(self, head: MessageHead, content: bytes) -> None:
         _refuse_costly(content)
         message = parse_message(content)
-        # A copy, as of what somebody sent to a list that he reads.
+        # A copy, such as the sender's own from a mailing list.
         body = sha256(content.replace(b"\r", b"").partition(b"\n\n")[2] + head.message_id.encode())
         if head.message_id and body.digest() in self._seen:
             return
@@ -70,8 +70,8 @@ def read_thread(
     """Return the thread as a digest (RFC 2046), which the loader of e-mail reads.
 
     Args:
-        messages: In order.
-        left_out: Messages that are too large.
+        messages: Messages in order.
+        left_out: Number of messages that are too large.
 
     Raises:
         UnreadableFile: None of them can be read.
@@ -106,10 +106,10 @@ def read_thread(
 
 
 def _refuse_costly(content: bytes) -> None:
-    """Refuse what would keep the parser busy: nothing limits its time here, as the sandbox does.
+    """Reject a message that would keep the parser busy: no sandbox limits its time here.
 
     Raises:
-        UnreadableFile: It has too many lines for the parts that it says it has.
+        UnreadableFile: It has too many lines for its number of parts.
     """
     small = content.lower()
     parts = small.count(b"boundary") + small.count(b"message/")
@@ -118,7 +118,7 @@ def _refuse_costly(content: bytes) -> None:
 
 
 def _stated(message: Message) -> dict[str, Any]:
-    """What can be searched by: sender, date and subject, of a thread and of what it carries."""
+    """Return the searchable metadata: sender, date and subject."""
     sent_at = _sent_at(message)
     subject = header_text(message, "Subject")
     stated = {
@@ -132,12 +132,12 @@ def _stated(message: Message) -> dict[str, Any]:
 
 
 def _sender(message: Message) -> str:
-    """Return the bare address, by which filters compare."""
+    """Return the bare address, which filters compare."""
     return email.utils.parseaddr(header_text(message, "From"))[1].lower()
 
 
 def _sent_at(message: Message) -> datetime | None:
-    """Return when it was sent, in UTC: so texts of it are ordered as the moments are."""
+    """Return the time of sending in UTC, so that texts sort by time."""
     try:
         found = email.utils.parsedate_to_datetime(header_text(message, "Date"))
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
@@ -146,7 +146,7 @@ def _sent_at(message: Message) -> datetime | None:
 
 
 def _without_attachments(message: Message, content: bytes) -> bytes:
-    """Return a message whose files are empty: they are documents of their own."""
+    """Return a message with empty attachments: they are separate documents."""
     carried = [part for part in leaves_of(message) if is_attachment(part)]
     if not carried:
         return content
@@ -156,7 +156,7 @@ def _without_attachments(message: Message, content: bytes) -> bytes:
     try:
         return message.as_bytes()
     except _WRITING:
-        # So broken that it cannot be written again.
+        # Too broken to be serialized again.
         return content
 
 

@@ -1,28 +1,28 @@
-"""Which messages of a folder belong together: by what they refer to, else by their subject."""
+"""Group the messages of a folder into threads, by references, else by subject."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# What mail programs put before the subject of a reply or of what is passed on.
+# Prefixes of replies and forwarded messages in a subject.
 _PREFIX = re.compile(
     r"^\s*(?:(?:re|fwd?|aw|wg|sv|vs|antw|tr|rv|odp|ref|enc)\s*(?:\[\d+\])?\s*:\s*)+", re.I
 )
-# A document of more would not be read by anybody, nor by a loader: four parts a message.
+# Maximum messages of a document: the loader has limits too, with four parts a message.
 MAX_MESSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class MessageHead:
-    """What a listing tells of a message.
+    """The headers of a listed message.
 
     Attributes:
-        key: Its address.
-        version: Another one where its content would be another.
-        place: Where it is in its folder, from the oldest on.
-        message_id: Empty where it has none.
-        references: Identifiers of messages that it answers, the first of the thread first.
-        size_bytes: 0 where that is not known.
+        key: Identifier in its folder.
+        version: Changes with the content.
+        position: Position in its folder, oldest first.
+        message_id: May be empty.
+        references: Message-IDs that it answers, first of the thread first.
+        size_bytes: 0 if unknown.
     """
 
     key: str
@@ -35,7 +35,7 @@ class MessageHead:
 
 
 class _Groups:
-    """Sets that grow together: union-find over any names."""
+    """Disjoint sets of names (union-find)."""
 
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
@@ -53,7 +53,7 @@ class _Groups:
 
 
 def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
-    """Return threads, each in the order of its folder, cut where they are too long."""
+    """Return threads in folder order, cut at the maximum length."""
     ordered = sorted(heads, key=lambda head: head.position)
     groups = _Groups()
     for head in ordered:
@@ -68,12 +68,12 @@ def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
 
 
 def _node(head: MessageHead) -> str:
-    # No identifier has a space in it.
+    # An identifier contains no space.
     return f"message {head.key}"
 
 
 def _join_subjects(ordered: Sequence[MessageHead], groups: _Groups) -> None:
-    """Join replies that do not say to what with the first message before of their subject."""
+    """Join replies without references to the first earlier message of their subject."""
     first: dict[str, MessageHead] = {}
     for head in ordered:
         subject = bare_subject(head.subject)
@@ -85,7 +85,7 @@ def _join_subjects(ordered: Sequence[MessageHead], groups: _Groups) -> None:
 
 
 def bare_subject(subject: str) -> str:
-    """Return a subject without marks of a reply, in small letters."""
+    """Return a subject in lower case, without reply prefixes."""
     return " ".join(_PREFIX.sub("", subject).lower().split())
 
 
