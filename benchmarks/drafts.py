@@ -271,7 +271,7 @@ def summarize(results: Sequence[Result]) -> dict[str, Any]:
     fates = [
         (fate, at in row.get("lies", []))
         for row, _, answered in results
-        for at, fate in enumerate(answered.answer.drafted)
+        for at, fate in enumerate(answered.answer.statements)
     ]
     return {
         "drafted, of the answerable": share(len(drafted), len(answerable)),
@@ -318,7 +318,7 @@ def show(row: dict[str, Any], question: GoldQuestion, answered: AnsweredQuestion
         file=sys.stderr,
     )
     print(f"   > {answer.text}", file=sys.stderr)
-    for fate in answer.drafted:
+    for fate in answer.statements:
         print(
             f"   - {fate.outcome}: {fate.text} ({fate.reason}) <{fate.quoted[:100]}>",
             file=sys.stderr,

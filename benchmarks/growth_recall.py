@@ -12,7 +12,7 @@ from synthetic_corpus import NAME, draw_vectors
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding
-from qa.search.hybrid import Legs
+from qa.search.hybrid import CandidateSearch
 from qa.types import Query
 
 QUERIES = 20
@@ -64,9 +64,9 @@ def _compare(
 ) -> str:
     spent, shares = [], []
     for query, best in zip(queries, exact, strict=True):
-        legs = Legs(wanted, collection, vectors=query[None], count=max(NEAREST))
+        candidates = CandidateSearch(wanted, collection, vectors=query[None], count=max(NEAREST))
         started = time.perf_counter()
-        keys = list(legs.search_vectors())
+        keys = list(candidates.search_vectors())
         spent.append((time.perf_counter() - started) * 1_000)
         shares.append([len({*best[:n]} & {*keys[:n]}) / len(best[:n]) for n in NEAREST])
     mean = ", ".join(f"{share:.3f}" for share in np.mean(shares, axis=0))

@@ -20,7 +20,7 @@ from growth import DIMENSION
 from accounts.authentication import principal_of
 from corpus.access.principal import acting_as
 from corpus.models import Collection
-from qa.search.hybrid import Legs, Scores
+from qa.search.hybrid import CandidateSearch, Scores
 from qa.types import Query
 
 WANTED = 50
@@ -92,8 +92,8 @@ def engines(
 
         def ask_own(query: Query, *, alone: bool) -> Scores:
             vectors = np.zeros((1, DIMENSION), np.float32)
-            legs = Legs(query, collection, vectors=vectors, count=WANTED)
-            return legs.search_lexical(alone=alone)
+            candidates = CandidateSearch(query, collection, vectors=vectors, count=WANTED)
+            return candidates.search_lexical(alone=alone)
 
         def ask(server: psycopg.Connection, statement: str, tagged: str, query: Query) -> Scores:
             wanted = statement.format(tagged=tagged if query.tags else "").encode()

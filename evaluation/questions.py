@@ -15,7 +15,7 @@ from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
 from qa import models
 from qa.models import Feedback
-from qa.search.display import Place, read_slices
+from qa.search.display import DocumentSpan, read_slices
 
 # The same documents are proposed from in the same order, run after run.
 SEED = 20_260_101
@@ -113,14 +113,16 @@ def adopt_feedback(collection: Collection) -> int:
 def _of_marked(liked: QuerySet[Feedback]) -> Iterator[Question]:
     """Yield a question for each passage that was marked and stands as it was."""
     marked = list(liked.filter(document__isnull=False))
-    places = [_place(each) for each in marked]
+    places = [_span_of(each) for each in marked]
     for at, text in read_slices(places).items():
         answer = marked[at].answer
         answers = [*_likeliest_words(answer.closest, places[at], text), text]
         yield _adopted(answer, places[at], answers=answers, quote=text)
 
 
-def _likeliest_words(closest: Iterable[dict[str, Any]], place: Place, text: str) -> Iterator[str]:
+def _likeliest_words(
+    closest: Iterable[dict[str, Any]], place: DocumentSpan, text: str
+) -> Iterator[str]:
     """Yield the words that were marked for the reader in a passage that was shown whole."""
     document_id, _, first, last = place
     for close in closest:
@@ -133,14 +135,16 @@ def _of_citations(liked: QuerySet[Feedback]) -> Iterator[Question]:
         answer__feedback__in=liked, ordinal=0, document__isnull=False
     )
     for each in first.select_related("answer"):
-        yield _adopted(each.answer, _place(each), answers=[each.quote], quote=each.quote)
+        yield _adopted(each.answer, _span_of(each), answers=[each.quote], quote=each.quote)
 
 
-def _place(span: Feedback | models.Citation) -> Place:
+def _span_of(span: Feedback | models.Citation) -> DocumentSpan:
     return str(span.document_id), span.content_sha256, span.start_char or 0, span.end_char or 0
 
 
-def _adopted(answer: models.Answer, place: Place, *, answers: list[str], quote: str) -> Question:
+def _adopted(
+    answer: models.Answer, place: DocumentSpan, *, answers: list[str], quote: str
+) -> Question:
     document_id, content_sha256, start_char, end_char = place
     return Question(
         collection_id=answer.collection_id,

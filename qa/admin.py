@@ -14,12 +14,12 @@ from qa import models
 from qa.answer_store import accept_feedback, dismiss_feedback
 from qa.models import Feedback, Message, Session
 
-# What links of documents and chunks ask the list of answers for.
+# Filters that the admin pages of documents and chunks link to.
 CITING_LOOKUPS = {"citations__document__id__exact", "citations__chunk__id__exact"}
 
 
 def _link(url_name: str, key: object, text: str) -> str:
-    """Link to a row; its name alone where it is gone."""
+    """Link to a row; return its name alone if the row is gone."""
     if key is None:
         return text
     url = reverse(f"admin:{url_name}", args=[key])
@@ -27,7 +27,7 @@ def _link(url_name: str, key: object, text: str) -> str:
 
 
 def _as_table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts, each as its lines are."""
+    """Return a table of texts that keeps their line breaks."""
     cell = "border-t border-base-200 py-2 pr-4 align-top text-left"
     head = format_html_join("", '<th class="pr-4 text-left">{}</th>', ((each,) for each in heads))
     body = format_html_join(
@@ -99,7 +99,7 @@ class AnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description="draft of the language model")
     def draft_text(self, answer: models.Answer) -> str:
-        """The draft with who wrote it, and what it cost."""
+        """Return the draft with its answerer and token counts."""
         draft = answer.draft
         if not draft:
             return "none"
@@ -109,9 +109,9 @@ class AnswerAdmin(ReadOnlyAdmin):
 
     @admin.display(description="what became of the draft")
     def draft_statements(self, answer: models.Answer) -> str:
-        """A table of what it said, what it pointed at, what came of that and why."""
+        """Return a table of statements, cited texts, outcomes and reasons."""
         draft = answer.draft or {}
-        # Answers stored before have sentences, which do not tell what they were compared with.
+        # Older answers have "sentences", without the texts that they were compared with.
         statements = draft.get("statements", draft.get("sentences", []))
         rows = [
             (each["text"], each.get("quoted", ""), each["outcome"], each["reason"])
@@ -161,7 +161,7 @@ class FeedbackAdmin(ReadOnlyAdmin):
 
     @admin.display(description="marked passage")
     def passage(self, feedback: Feedback) -> str:
-        """A link to what was marked as the answer, where it stands today."""
+        """Return a link to the passage marked as the answer."""
         if feedback.start_char is None:
             return "-"
         if feedback.document_id is None:

@@ -1,4 +1,4 @@
-"""Answers that are given again while nothing that decides them has changed."""
+"""Cache of answers, valid while documents and settings are unchanged."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from qa.answer_question import AnsweredQuestion
 
 
-# The least PKB_RETENTION_DAYS: who has answers removed is given none of before again. What is older
-# goes with the next question.
+# The smallest PKB_RETENTION_DAYS, so that no answer outlives its retention in the cache. Older
+# entries are dropped at the next question.
 MAX_AGE_S = 86_400.0
 
 
 class AnswerKey(NamedTuple):
-    """What decides an answer beside the content of its collection.
+    """Everything that decides an answer, except the content of its collection.
 
     Attributes:
-        question: With one space for each white space.
-        tags: Any of them must be on a chunk.
-        k: Passages that the answer is made from.
-        parts: What finds, reads, writes and proves; each is equal to itself alone, or by value.
+        question: With white space normalized.
+        tags: A chunk must have any of them.
+        k: Number of passages that the answer is made from.
+        components: Retriever, reader, answerer and verifier; compared by identity or by value.
         configuration_sha256: Of the settings and files in force.
-        asker: For whom it was answered: nobody learns by its haste that another has asked it.
+        principal: Whom it was answered for; timing must not reveal what others have asked.
     """
 
     question: str
     collection_id: int
     tags: frozenset[str]
     k: int
-    parts: tuple[object, ...]
+    components: tuple[object, ...]
     configuration_sha256: str
-    asker: str
+    principal: str
 
 
 class _Entry(NamedTuple):
     version: Version
     answered: AnsweredQuestion
-    kept_at: float
+    stored_at: float
 
 
 class AnswerCache:
-    """The answers that were given last, up to a number; threads may share it."""
+    """Least-recently-used cache of answers; safe to share between threads."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[AnswerKey, _Entry] = OrderedDict()
@@ -72,15 +72,15 @@ class AnswerCache:
             return {key.collection_id for key in self._entries}
 
     def keep_only(self, versions: Mapping[int, Version]) -> None:
-        """Drop what is of another version of its collection than this one, and what is too old."""
+        """Drop expired entries and those of another version of their collection."""
         oldest = monotonic() - MAX_AGE_S
         with self._lock:
             for key, entry in list(self._entries.items()):
-                if entry.version != versions.get(key.collection_id) or entry.kept_at < oldest:
+                if entry.version != versions.get(key.collection_id) or entry.stored_at < oldest:
                     del self._entries[key]
 
-    def find(self, key: AnswerKey, version: Version) -> AnsweredQuestion | None:
-        """Return the answer that was made from this version."""
+    def get(self, key: AnswerKey, version: Version) -> AnsweredQuestion | None:
+        """Return the answer made from this version, or None."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry.version != version:
@@ -88,14 +88,14 @@ class AnswerCache:
             self._entries.move_to_end(key)
             return entry.answered
 
-    def keep(
-        self, key: AnswerKey, version: Version, answered: AnsweredQuestion, *, most: int
+    def set(
+        self, key: AnswerKey, version: Version, answered: AnsweredQuestion, *, max_entries: int
     ) -> None:
-        """Keep an answer, and of all at most so many, those that were asked for last."""
+        """Store an answer and evict the least recently used beyond ``max_entries``."""
         with self._lock:
             self._entries[key] = _Entry(version, answered, monotonic())
             self._entries.move_to_end(key)
-            while len(self._entries) > most:
+            while len(self._entries) > max_entries:
                 self._entries.popitem(last=False)
 
     def drop(self, key: AnswerKey) -> None:
@@ -111,7 +111,7 @@ log = structlog.get_logger(__name__)
 
 cache = AnswerCache()
 
-_STANDING = """
+_COUNT_UNCHANGED = """
 SELECT count(*) FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::text[])
        AS quoted (document_id, content_sha256, start_char, quote)
   JOIN corpus_document d ON d.id = document_id AND d.content_sha256 = quoted.content_sha256
@@ -120,47 +120,47 @@ SELECT count(*) FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::text[])
 
 
 class CacheSlot:
-    """Where the answer to one question is, or will be, while its collection stays as it is."""
+    """The cache entry of one question, valid while its collection stays unchanged."""
 
     def __init__(self, key: AnswerKey) -> None:
         self._key = key
         self._version: Version = frozenset()
 
-    def find(self) -> AnsweredQuestion | None:
-        """Return what was answered before, its quotes compared with the texts they are of.
+    def get(self) -> AnsweredQuestion | None:
+        """Return the cached answer if all its quotes still equal the stored texts.
 
-        What is kept of collections that have changed is dropped.
+        Entries of collections that have changed are dropped.
         """
-        # Of collections that others have asked, too.
+        # Also the collections that other users have asked.
         with acting_as(SYSTEM):
             versions = CollectionChange.objects.versions_of(
                 cache.collection_ids | {self._key.collection_id}
             )
         cache.keep_only(versions)
         self._version = versions.get(self._key.collection_id, frozenset())
-        found = cache.find(self._key, self._version)
-        if found is None or _stands(found.answer):
+        found = cache.get(self._key, self._version)
+        if found is None or _quotes_are_unchanged(found.answer):
             return found
         log.error("cached_answer_does_not_stand", answer_id=found.id)
         cache.drop(self._key)
         return None
 
-    def keep(self, answered: AnsweredQuestion) -> None:
-        """Keep an answer that was made since ``find``, unless the collection has changed."""
+    def set(self, answered: AnsweredQuestion) -> None:
+        """Store an answer made since ``get``, unless the collection has changed."""
         collection_id = self._key.collection_id
         version = CollectionChange.objects.versions_of([collection_id]).get(collection_id)
         if version and version == self._version:
-            cache.keep(self._key, version, answered, most=settings.PKB_ANSWER_CACHE)
+            cache.set(self._key, version, answered, max_entries=settings.PKB_ANSWER_CACHE)
 
 
 def find_slot(inputs: QAInput, collection: Collection, context: QAContext) -> CacheSlot | None:
-    """Return the question's place; None where an answer is to be made anew.
+    """Return the question's cache slot; None if it must not be cached.
 
-    A question within a conversation is another one each time. A transaction that writes sees what
-    nobody else does.
+    Questions in a conversation are not cached, nor those within a transaction, which may see
+    uncommitted data.
     """
-    is_kept = context.caches_answers and settings.PKB_ANSWER_CACHE > 0
-    if not is_kept or inputs["history"] or connection.in_atomic_block:
+    is_cached = context.caches_answers and settings.PKB_ANSWER_CACHE > 0
+    if not is_cached or inputs["history"] or connection.in_atomic_block:
         return None
     return CacheSlot(
         AnswerKey(
@@ -168,20 +168,20 @@ def find_slot(inputs: QAInput, collection: Collection, context: QAContext) -> Ca
             collection_id=collection.pk,
             tags=frozenset(inputs["tags"]),
             k=inputs["k"],
-            parts=context.cache_key_parts,
+            components=context.cache_key_parts,
             configuration_sha256=configuration_sha256(collection.embedding_model),
-            asker=current_principal().as_setting(),
+            principal=current_principal().as_setting(),
         )
     )
 
 
 def clear_cached_answers(**_: Any) -> None:
-    """Drop all that this process keeps, once the transaction that deletes documents is through."""
+    """Clear the cache once the transaction that deletes documents has committed."""
     transaction.on_commit(cache.clear)
 
 
-def _stands(answer: Answer) -> bool:
-    """Tell whether every quote is the span that it names of the version that it names."""
+def _quotes_are_unchanged(answer: Answer) -> bool:
+    """Return whether every quote still equals its span of its document version."""
     quoted = list(answer.quoted)
     if not quoted:
         return True
@@ -192,6 +192,6 @@ def _stands(answer: Answer) -> bool:
         [each.quote for each in quoted],
     ]
     with connection.cursor() as cursor:
-        cursor.execute(_STANDING, columns)
-        (standing,) = cursor.fetchone()
-    return bool(standing == len(quoted))
+        cursor.execute(_COUNT_UNCHANGED, columns)
+        (unchanged,) = cursor.fetchone()
+    return bool(unchanged == len(quoted))

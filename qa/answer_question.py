@@ -1,4 +1,4 @@
-"""Answer one question: the app's front door, for views, commands and tests."""
+"""Answer one question; the entry point for views, commands and tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -32,13 +32,12 @@ from qa.types import Answer, Draft, Exchange, Passage, Query
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A verified answer, stored, with how it came about.
+    """A verified answer, stored, with a record of how it was made.
 
     Attributes:
-        searched: The question as it stands on its own.
-        passages: What the answerer was given, best first.
-        draft: What it wrote, before anything was verified; None where it was given nothing, and
-            of a question of several parts.
+        searched: The question completed from its conversation.
+        passages: The passages given to the answerer, best first.
+        draft: The unverified draft; None without passages, and for a question of several parts.
         steps: Name, milliseconds and summary of each node that ran.
     """
 
@@ -61,16 +60,16 @@ def answer_question(
     history: Sequence[Exchange] = (),
     selected_text: str = "",
 ) -> AnsweredQuestion:
-    """Answer from one collection, keep the answer, and return it.
+    """Answer a question from one collection, store the answer and return it.
 
     Args:
-        history: What was said before, oldest first; it completes a follow-up question.
-        selected_text: A text that came with the question: the answer is looked for in it first.
+        history: Earlier exchanges, oldest first; they complete a follow-up question.
+        selected_text: A text sent with the question; it is searched first.
 
     Raises:
         ClientDisconnected: By the context's listener.
         CollectionNotFound: There is no such collection.
-        BackendError: A model failed and nothing stands in for it.
+        BackendError: A model failed and there is no fallback.
     """
     found = Collection.objects.get_named(collection)
     labels = metric_labels(model=found.embedding_model, route=route)
@@ -85,15 +84,15 @@ def answer_question(
     ):
         started = perf_counter()
         slot = None if selected_text.strip() else find_slot(inputs, found, context)
-        kept = slot.find() if slot else None
+        cached = slot.get() if slot else None
         if slot:
-            answer_cache.add(1, {**labels, "found": kept is not None})
-        if kept is not None:
-            return _store(_repeat(kept, context.listener, started), question, found)
-        made, may_be_kept = _answer(inputs, context, selected_text)
+            answer_cache.add(1, {**labels, "found": cached is not None})
+        if cached is not None:
+            return _store(_replay_cached(cached, context.listener, started), question, found)
+        made, is_cacheable = _compute_answer(inputs, context, selected_text)
         answered = _store(made, question, found)
-        if slot and may_be_kept:
-            slot.keep(answered)
+        if slot and is_cacheable:
+            slot.set(answered)
     if made.draft is not None and made.draft.prompt_tokens:
         prompt_tokens.record(made.draft.prompt_tokens, labels)
         completion_tokens.record(made.draft.completion_tokens, labels)
@@ -101,7 +100,7 @@ def answer_question(
 
 
 def _store(made: AnsweredQuestion, question: str, collection: Collection) -> AnsweredQuestion:
-    """Keep the answer as one to the question as it was asked."""
+    """Store the answer under the question exactly as it was asked."""
     answer = replace(made.answer, question=question)
     stored_id = record_answer(
         answer,
@@ -113,26 +112,28 @@ def _store(made: AnsweredQuestion, question: str, collection: Collection) -> Ans
     return replace(made, id=stored_id, answer=answer)
 
 
-def _repeat(kept: AnsweredQuestion, listener: Listener, started: float) -> AnsweredQuestion:
-    """Say again what was answered before; no model is asked."""
+def _replay_cached(
+    cached: AnsweredQuestion, listener: Listener, started: float
+) -> AnsweredQuestion:
+    """Send a cached answer to the listener; no model is called."""
     listener.raise_if_cancelled()
-    for text, citation in kept.answer.pieces:
+    for text, citation in cached.answer.pieces:
         listener.on_text(text, citation)
-    draft = kept.draft and replace(kept.draft, prompt_tokens=0, completion_tokens=0)
+    draft = cached.draft and replace(cached.draft, prompt_tokens=0, completion_tokens=0)
     elapsed_ms = round((perf_counter() - started) * 1000, 2)
-    step = {"name": "cache", "ms": elapsed_ms, "answer_id": kept.id}
-    return replace(kept, steps=(step,), draft=draft)
+    step = {"name": "cache", "ms": elapsed_ms, "answer_id": cached.id}
+    return replace(cached, steps=(step,), draft=draft)
 
 
-def _answer(
+def _compute_answer(
     inputs: QAInput, context: QAContext, selected_text: str
 ) -> tuple[AnsweredQuestion, bool]:
-    """Answer anew; tell as well whether it may be given again: no model failed on the way."""
+    """Compute an answer, and whether it may be cached: no model failed on the way."""
     state, steps = run_graph(inputs, context, selected_text)
     query: Query = state["query"]
     found: Answer = state["answer"]
     lacks_phrasings = context.expansion_count > 0 and not query.phrasings
-    drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("drafted")
+    drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("verified_draft")
     draft = drafted and drafted.written
     made = AnsweredQuestion(
         id="",
@@ -148,23 +149,23 @@ def _answer(
     return made, not (went_wrong or lacks_phrasings)
 
 
-Run = tuple[dict[str, Any], list[dict[str, Any]]]
-"""All keys of the graph's state, and what each node did."""
+GraphRun = tuple[dict[str, Any], list[dict[str, Any]]]
+"""The graph's final state, and a summary of each node."""
 
-# What comes after a node where an answer is found; what ends sooner ends at once.
+# The node that follows each node if an answer is found.
 _NEXT = {"parse": "retrieve", "retrieve": "rerank", "read": "answer", "answer": "cite"}
-# Nodes that are of the whole question, where it has several parts.
-_WHOLE = {"parse", "join"}
+# Nodes that run once for a question of several parts.
+_WHOLE_QUESTION = {"parse", "join"}
 
 
-def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
-    """Answer from the selected text; from the collection if there is none, or it has no answer.
+def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> GraphRun:
+    """Answer from the selected text; else from the collection.
 
-    Not for a summary of "this": the selected text is what is meant, however little it says.
+    A summary of "this" uses the selected text only, however little it says.
     """
     if not selected_text.strip():
         return _run(inputs, context)
-    # Without phrasings: a text this short is read whole.
+    # Without phrasings: a text this short is read completely.
     selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
     state, steps = _run(inputs, selected)
     steps = [{**step, "name": f"selected.{step['name']}"} for step in steps]
@@ -172,15 +173,15 @@ def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> Run:
     if not answer.abstained or state["intent"].kind is IntentKind.OVERVIEW:
         return state, steps
     whole, further = _run(inputs, context)
-    # A selection that may answer is nearer than documents that do not.
+    # A selection that may answer beats documents that do not.
     is_nearer = answer.kind == "unsure" and whole["answer"].kind == "abstained"
     return state if is_nearer else whole, steps + further
 
 
-def _run(inputs: QAInput, context: QAContext) -> Run:
+def _run(inputs: QAInput, context: QAContext) -> GraphRun:
     from qa.graph import build_graph  # noqa: PLC0415  (LangGraph takes a second to import)
 
-    # One version of each document throughout, also where several questions are asked of it.
+    # Use one version of each document throughout, also for several parts.
     context = replace(context, retriever=VersionPinnedRetriever(context.retriever))
     state: dict[str, Any] = {}
     steps = []
@@ -192,7 +193,7 @@ def _run(inputs: QAInput, context: QAContext) -> Run:
         for node, written in update.items():
             state |= written
             elapsed_ms = round((now - started) * 1000, 2)
-            is_of_part = state["intent"].parts and node not in _WHOLE
+            is_of_part = state["intent"].parts and node not in _WHOLE_QUESTION
             name = f"part{part}.{node}" if is_of_part else node
             steps.append({"name": name, "ms": elapsed_ms, **_summary(written)})
             part += node == "next_part"

@@ -1,4 +1,4 @@
-"""Keep answers with their citations, and what people say of them."""
+"""Store answers with their citations, and feedback on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -30,30 +30,34 @@ def record_answer(
 ) -> str:
     """Store the answer and return its id.
 
-    One that cites a document which was deleted while it was made is stored erased.
+    If a cited document was deleted meanwhile, the answer is stored as erased.
 
     Args:
-        draft: What was written first; kept if a language model wrote it.
-        passages: What the draft was written from.
+        draft: The unverified draft; stored if a language model wrote it.
+        passages: The passages that the draft was written from.
     """
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
     chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
-    told = draft_to_json(draft, answer) if draft else None
-    read = {passage.document_id for passage in passages if passage.document_id} if told else set()
-    # Held until the commit: a deletion finds the answer, or the answer finds it deleted.
+    draft_json = draft_to_json(draft, answer) if draft else None
+    read = (
+        {passage.document_id for passage in passages if passage.document_id}
+        if draft_json
+        else set()
+    )
+    # Locked until the commit: a deletion sees the answer, or the answer sees the deletion.
     here = Document.objects.lock_for_key_share(cited | read)
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
     row = _new_answer(answer, collection, steps)
-    if told and read <= here:
-        row.draft = {**told, "documents": sorted(read)}
+    if draft_json and read <= here:
+        row.draft = {**draft_json, "documents": sorted(read)}
     if cited - here:
-        _blank(row, ERASED_ANSWER)
+        _overwrite(row, ERASED_ANSWER)
     row.save(force_insert=True)
     rows = [_new_citation(row, *numbered) for numbered in enumerate(answer.citations)]
     for citation in rows:
         if not citation.is_selected and str(citation.document_id) not in here:
-            _blank(citation, {**ERASED_CITATION, "document": None})
+            _overwrite(citation, {**ERASED_CITATION, "document": None})
         if str(citation.chunk_id) not in chunks_here:
             citation.chunk_id = None
     models.Citation.objects.bulk_create(rows)
@@ -79,13 +83,13 @@ def _new_answer(
         embedding_model=collection.embedding_model,
         configuration_sha256=configuration_sha256(collection.embedding_model),
         steps=steps,
-        closest=[_tell_span(close) for close in answer.closest if not close.passage.is_selected],
-        disagreement=[_tell_span(other) for other in answer.disagreement],
+        closest=[_span_to_json(close) for close in answer.closest if not close.passage.is_selected],
+        disagreement=[_span_to_json(other) for other in answer.disagreement],
         unanswered=list(answer.unanswered),
     )
 
 
-def _tell_span(close: ClosePassage) -> dict[str, Any]:
+def _span_to_json(close: ClosePassage) -> dict[str, Any]:
     return {
         "document_id": close.passage.document_id,
         "content_sha256": close.passage.content_sha256,
@@ -97,7 +101,7 @@ def _tell_span(close: ClosePassage) -> dict[str, Any]:
 
 
 def draft_to_json(draft: Draft, answer: Answer) -> dict[str, Any] | None:
-    """Return a language model's draft with what became of it, as it is stored; else None."""
+    """Return a language model's draft and its outcome as it is stored, else None."""
     if draft.answerer == EXTRACTIVE:
         return None
     return {
@@ -107,7 +111,7 @@ def draft_to_json(draft: Draft, answer: Answer) -> dict[str, Any] | None:
         "note": draft.note,
         "prompt_tokens": draft.prompt_tokens,
         "completion_tokens": draft.completion_tokens,
-        "statements": [asdict(statement) for statement in answer.drafted],
+        "statements": [asdict(statement) for statement in answer.statements],
     }
 
 
@@ -122,7 +126,7 @@ def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> model
         title=passage.title,
         source_uri=passage.source_uri,
         heading_path=list(passage.heading_path),
-        **citation.printed._asdict(),
+        **citation.page_range._asdict(),
         document_date=passage.document_date,
         quote=citation.quote,
         is_selected=passage.is_selected,
@@ -137,13 +141,13 @@ def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> model
     )
 
 
-def _blank(row: Model, fields: Mapping[str, Any]) -> None:
+def _overwrite(row: Model, fields: Mapping[str, Any]) -> None:
     for name, value in fields.items():
         setattr(row, name, value)
 
 
 class MarkedSpan(NamedTuple):
-    """Characters ``start_char:end_char`` of a document, marked as what answers."""
+    """Characters ``start_char:end_char`` of a document, marked as the answer."""
 
     document_id: UUID
     start_char: int
@@ -154,13 +158,13 @@ class MarkedSpan(NamedTuple):
 def give_feedback(
     answer_id: UUID, *, rating: str, comment: str = "", passage: MarkedSpan | None = None
 ) -> Feedback:
-    """Keep what someone thinks of an answer, and which passage of it answers, if one is marked.
+    """Store feedback on an answer, with the passage marked as right, if any.
 
     Raises:
-        AnswerNotFound: There is none of that id.
-        InvalidInput: The answer neither cites nor shows that passage, or its document is gone.
+        AnswerNotFound: There is no answer with that id.
+        InvalidInput: The answer does not show that passage, or its document is gone.
     """
-    # In the order in which a deletion holds them.
+    # Lock in the same order as a deletion.
     here = Document.objects.lock_for_key_share([str(passage.document_id)] if passage else [])
     if not models.Answer.objects.lock_for_key_share([str(answer_id)]):
         raise AnswerNotFound(f"There is no answer {answer_id}.")
@@ -177,7 +181,7 @@ _NOT_OF_ANSWER = "This is none of the passages that the answer cites or shows as
 
 
 def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
-    """Return the version of the document that an answer shows a span of, if it shows it."""
+    """Return the version of the document that the answer shows this span of, or None."""
     cited = answer.citations.filter(document=marked.document_id)
     spans = {(c.start_char, c.end_char): c.content_sha256 for c in cited}
     for close in answer.closest:
@@ -188,12 +192,12 @@ def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
 
 
 def accept_feedback(ids: Iterable[UUID]) -> int:
-    """Accept what waits among these, for the evaluation; return how many."""
+    """Accept waiting feedback for the evaluation; return the number accepted."""
     return _review(ids, Feedback.Review.ACCEPTED)
 
 
 def dismiss_feedback(ids: Iterable[UUID]) -> int:
-    """Put aside what waits among these; return how many."""
+    """Dismiss waiting feedback; return the number dismissed."""
     return _review(ids, Feedback.Review.DISMISSED)
 
 

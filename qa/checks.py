@@ -1,6 +1,6 @@
-"""What of the configuration would fail the first question, found before anything is served.
+"""System checks that find configuration errors before the first question fails.
 
-No model is loaded and no server asked for it.
+They load no model and call no server.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an answer depends on besides the question and the documents, told by one hash."""
+"""Hash of the configuration that answers depend on."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from qa.context import LANGUAGE_MODEL
 from qa.readers import readers
 from qa.search.rerankers import rerankers
 
-# How passages are found, and from when on an answer is given; by the environment's names.
+# Settings of retrieval and confidence, by their environment names.
 DECIDING_SETTINGS = {
     "RERANKER_MODEL": "PKB_RERANKER_MODEL",
     "FUSION_ALPHA": "PKB_FUSION_ALPHA",
@@ -34,32 +34,31 @@ DECIDING_SETTINGS = {
     "PKB_ABSTAIN_BELOW": "PKB_ABSTAIN_BELOW",
 }
 
-# By which a ready server says whose it is.
+# Header by which a ready server names its installation.
 INSTALLATION_HEADER = "X-Pkb-Installation"
 
-# Secrets of our own settings are told by their type; one that somebody writes out, by its name.
+# Our own secrets are recognized by their type; others by the option's name.
 _SECRET = re.compile(r"(?:^|_)(?:key|token|password|secret)$")
 _SCANS = re.compile(r"hnsw\.\S+")
-# What an address may hold beside host and path.
+# Credentials that a URL may contain.
 _CREDENTIALS = re.compile(r"(?<=://)[^/]*@|\?.*")
-# Where the files of models lie, and how fast they run: nothing of what they say.
+# Options of paths and speed, which do not change a model's output.
 _OF_THE_MACHINE = frozenset(
     {"adapter", "batch_size", "cache_dir", "pause_s", "programs", "threads", "timeout_s"}
 )
 
 
 class Configuration(NamedTuple):
-    """Everything configured that decides an answer; no secret is in it.
+    """The configuration that determines answers, without secrets.
 
     Attributes:
-        settings: Values by the environment's names.
-        models: How the models that passages are found and judged by are configured, by what each
-            is for.
-        answerers: How those who write answers are configured.
+        settings: Values by their environment names.
+        models: Configuration of embedders, rerankers, judge and readers, by use.
+        answerers: Configuration of the answerers.
         calibration: SHA-256 of the file that confidence is estimated by.
         adapter: SHA-256 of the reader's own weights; empty without any.
         program: SHA-256 of the language model's compiled program; empty without one.
-        database: Options of the connection: how widely an index is scanned.
+        database: Connection options that set how widely an index is scanned.
     """
 
     settings: Mapping[str, Any]
@@ -72,7 +71,7 @@ class Configuration(NamedTuple):
 
 
 def configuration_sha256(embedding_model: str) -> str:
-    """Hash what decides the answers from a collection of this embedding model."""
+    """Hash the configuration of answers from a collection with this embedding model."""
     return _sha256_of(read_configuration(embedding_model))
 
 
@@ -81,7 +80,7 @@ def _sha256_of(told: Configuration) -> str:
 
 
 def installation_sha256() -> str:
-    """Tell processes of one database, version and configuration from others; it names nothing."""
+    """Hash database, version and configuration, so that processes recognize each other."""
     # The embedded server's address is known only once a connection was made.
     where = [] if settings.PKB_POSTGRES_DIR else ["HOST", "PORT", "USER"]
     database = [connection.settings_dict[name] for name in ("NAME", *where)]
@@ -95,7 +94,7 @@ def installation_sha256() -> str:
 
 
 def read_configuration(embedding_model: str) -> Configuration:
-    """Return what is in force now."""
+    """Return the configuration in force."""
     values = {name: getattr(settings, setting) for name, setting in DECIDING_SETTINGS.items()}
     specs = {
         "embedder": embedders.find_spec(embedding_model),
@@ -106,8 +105,8 @@ def read_configuration(embedding_model: str) -> Configuration:
     adapter = (specs["reader"] or {}).get("OPTIONS", {}).get("adapter", "")
     return Configuration(
         settings={**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
-        models={use: _told(spec or {}) for use, spec in specs.items()},
-        answerers={name: _told(spec) for name, spec in settings.PKB_ANSWERERS.items()},
+        models={use: _public_options(spec or {}) for use, spec in specs.items()},
+        answerers={name: _public_options(spec) for name, spec in settings.PKB_ANSWERERS.items()},
         calibration=_content_sha256(settings.PKB_CALIBRATION),
         adapter=_content_sha256(Path(adapter)) if adapter else "",
         program=_program_sha256(),
@@ -115,8 +114,8 @@ def read_configuration(embedding_model: str) -> Configuration:
     )
 
 
-def _told(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be told of a backend, and decides what it says."""
+def _public_options(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a backend that determine its output, without secrets."""
     options = spec.get("OPTIONS", {})
     told = {
         name: _CREDENTIALS.sub("", value) if isinstance(value, str) and "://" in value else value
@@ -139,7 +138,7 @@ def _program_sha256() -> str:
 
 
 def _content_sha256(path: Path) -> str:
-    """Hash a file; empty where it was removed since it was read."""
+    """Hash a file; return an empty text if it was removed."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -149,5 +148,5 @@ def _content_sha256(path: Path) -> str:
 
 @lru_cache(maxsize=32)
 def _hash_file(path: Path, state: tuple[int, int, int]) -> str:
-    """Hash a file that is in this state; every answer asks, and weights have megabytes."""
+    """Hash a file, cached by its state: every answer asks, and weights have megabytes."""
     return sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""What a graph run needs from outside, and how it is built from settings."""
+"""Dependencies of a graph run, and their construction from settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -18,7 +18,7 @@ from qa.search.ranking import PassageReranker, rerank_passages
 from qa.search.rerankers import Reranker, get_judge, get_reranker
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
 
-# Built when first asked for, once a process.
+# Created on first use, once per process.
 answerers = BackendRegistry("PKB_ANSWERERS")
 
 Result = TypeVar("Result")
@@ -32,7 +32,7 @@ class Answerer(LoadableModel, Protocol):
     """Drafts an answer from passages.
 
     Attributes:
-        reads_neighbors: It is given what stands before and behind the best passages, too.
+        reads_neighbors: It also receives the text before and after the best passages.
     """
 
     reads_neighbors: bool
@@ -40,11 +40,11 @@ class Answerer(LoadableModel, Protocol):
     def answer(
         self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Answer from the passages alone; without statements where they do not hold it.
+        """Draft an answer from the passages; no statements if they contain none.
 
         Args:
-            on_draft: Called while it writes, in the thread that it writes in, with the statements
-                that are finished; each draft goes on as the one before, or begins anew.
+            on_draft: Called while it writes, in its thread, with finished statements; each draft
+                extends the one before, or starts over.
 
         Raises:
             BackendError: The language model failed.
@@ -54,10 +54,10 @@ class Answerer(LoadableModel, Protocol):
 
 @runtime_checkable
 class StatementChecker(Protocol):
-    """Says whether texts hold up statements."""
+    """Checks whether evidence supports statements."""
 
     def check(self, question: str, claims: Sequence[Claim]) -> Checked:
-        """Return of each claim whether its evidence says it, and it helps with the question.
+        """Return a verdict for each claim: supported, unsupported or irrelevant.
 
         Raises:
             BackendError: The language model failed, or its output cannot be read.
@@ -67,10 +67,10 @@ class StatementChecker(Protocol):
 
 @runtime_checkable
 class Rewriter(Protocol):
-    """Makes a follow-up question stand on its own."""
+    """Completes follow-up questions."""
 
     def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
-        """Return the question with what it refers to; unchanged where it needs nothing.
+        """Return the question completed from its history; unchanged if it needs nothing.
 
         Raises:
             BackendError: The language model failed.
@@ -80,10 +80,10 @@ class Rewriter(Protocol):
 
 @runtime_checkable
 class Expander(Protocol):
-    """Puts a question in other words."""
+    """Rephrases questions."""
 
     def expand(self, question: str, *, count: int) -> tuple[str, ...]:
-        """Return at most ``count`` other phrasings, each of one line; none where it has none.
+        """Return at most ``count`` other phrasings, one line each.
 
         Raises:
             BackendError: The language model failed.
@@ -93,28 +93,29 @@ class Expander(Protocol):
 
 @runtime_checkable
 class AcceptsKey(Protocol):
-    """An answerer that reaches its language model by a key."""
+    """An answerer that calls its language model with a key."""
 
     def with_key(self, api_key: str) -> Answerer:
-        """Return one of the same model that uses this key."""
+        """Return an answerer for the same model that uses this key."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QAContext:
-    """The parts of one run.
+    """The dependencies of one run.
 
     Attributes:
-        reader: Tells whether passages answer, and where.
-        fallback: Answers when the answerer fails; None where it is the fallback itself.
+        reader: Decides whether passages answer, and where.
+        fallback: Answers if the answerer fails; None if the answerer is the fallback itself.
         verifier: Turns drafts into answers.
         rerank_count: Passages that the reranker judges.
-        rerank_weight: Its share in a passage's score, in [0, 1]; the rest is the fused score.
-        per_document: Passages of one document before those of others come.
-        rewriter: Rewrites follow-up questions; without one it is done by rule.
-        expander: Puts questions in other words, to search for these too.
-        expansion_count: The most phrasings it is asked for; 0 means that it is not asked.
-        caches_answers: Answers by these parts may be kept, and given again.
+        rerank_weight: The reranker's weight in a passage's score, in [0, 1]; the rest is the fused
+            score.
+        per_document: Most passages of one document before those of others.
+        rewriter: Completes follow-up questions; None uses rules.
+        expander: Rephrases questions, to search for these phrasings too.
+        expansion_count: Most phrasings requested; 0 disables the expander.
+        caches_answers: Answers may be cached.
     """
 
     retriever: Retriever
@@ -134,12 +135,12 @@ class QAContext:
 
     @property
     def cache_key_parts(self) -> tuple[object, ...]:
-        """All that decides an answer; equal where each part is the same or says the same."""
+        """Return the dependencies that determine an answer, for the cache key."""
         aside = {"caches_answers", "listener"}
         return tuple(getattr(self, each.name) for each in fields(self) if each.name not in aside)
 
     def run_cancellable(self, work: Callable[[], Result]) -> Result:
-        """Return what ``work`` returns; a language model's is left when nobody waits any more.
+        """Return the result of ``work``; abandon a language model's work when cancelled.
 
         Raises:
             ClientDisconnected: By the listener.
@@ -147,7 +148,7 @@ class QAContext:
         return run_cancellable(work, listener=self.listener, is_slow=self.uses_language_model)
 
     def run_with_progress(self, write: Callable[[OnDraft], Result], *, on_draft: OnDraft) -> Result:
-        """Return what ``write`` returns, and meanwhile hear how far it is, in this thread.
+        """Return the result of ``write``; pass its drafts to ``on_draft`` in this thread.
 
         Raises:
             ClientDisconnected: By the listener.
@@ -159,7 +160,7 @@ class QAContext:
 
     @property
     def uses_language_model(self) -> bool:
-        """True if a language model answers: it takes seconds, and uses its own words."""
+        """True if a language model answers, in seconds and in its own words."""
         return self.answerer.name != EXTRACTIVE
 
     def retrieve(
@@ -168,14 +169,14 @@ class QAContext:
         """Return at most ``limit`` passages, best first.
 
         Args:
-            rerank: They are going to be reranked: the reranker makes ready meanwhile.
+            rerank: The passages will be reranked: let the reranker prepare meanwhile.
 
         Raises:
             CollectionNotFound: There is no such collection.
             BackendError: A model failed.
         """
         if rerank and isinstance(self.reranker, PassageReranker):
-            self.reranker.expect(query.text)
+            self.reranker.prepare(query.text)
         return self.retriever.retrieve(query, limit=limit, mode=mode)
 
     def rerank(self, text: str, passages: Sequence[Passage], *, limit: int) -> list[Passage]:
@@ -198,10 +199,10 @@ class QAContext:
 
 
 def get_answerer(name: str) -> Answerer:
-    """Return the answerer of that name; the language model's is ``default``.
+    """Return the answerer with that name; the language model's is ``default``.
 
     Raises:
-        InvalidInput: None of that name is configured.
+        InvalidInput: No such answerer is configured.
     """
     if name not in answerers:
         raise InvalidInput(f"Unknown lm {name!r}; there are {', '.join(answerers.names)}.")
@@ -215,12 +216,12 @@ def default_answerer_name() -> str:
 def build_context(
     *, lm: str = "", api_key: str = "", calibration: Calibration | None = None
 ) -> QAContext:
-    """Put the configured parts together.
+    """Build the context from the settings.
 
     Args:
         lm: Name of a configured answerer; empty for the default one.
-        api_key: For the language model, in place of the configured key. Who brings a key wants
-            that model: nothing stands in for it if it fails.
+        api_key: For the language model, in place of the configured key. A request with its own key
+            has no fallback.
         calibration: In place of the configured one.
 
     Raises:
@@ -252,6 +253,6 @@ def build_context(
         rewriter=answerer if isinstance(answerer, Rewriter) else None,
         expander=answerer if isinstance(answerer, Expander) else None,
         expansion_count=settings.PKB_QUERY_EXPANSIONS,
-        # Nobody else has this key, and it stays in no memory.
+        # The key is the caller's alone and must not stay in memory.
         caches_answers=not is_keyed,
     )

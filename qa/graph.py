@@ -38,14 +38,14 @@ from qa.search.documents import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
-from qa.state import Answered, QAInput, QAState
+from qa.state import AnsweredPart, QAInput, QAState
 from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 
 Update = dict[str, Any]
 
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Complete a follow-up, decide what is asked for, and make the query."""
+    """Complete a follow-up, classify the question, and build the query."""
     context = runtime.context
     with span(Step.PARSE):
         question = " ".join(state["question"].split())
@@ -94,56 +94,55 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Find in each of the best passages whether it answers, and where."""
     context, query = runtime.context, state["query"]
-    # Each document that is listed has a reading.
+    # Every listed document needs a reading.
     least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else READ_LEAST
     passages = read_passages(query.text, state["passages"], reader=context.reader, least=least)
     return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Draft an answer; what a language model writes is verified while it is written."""
+    """Draft an answer; a language model's draft is verified while it is being written."""
     with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
         drafted = draft_and_verify(state["query"], state["passages"], runtime.context)
-    return {"draft": drafted.draft, "drafted": drafted}
+    return {"draft": drafted.draft, "verified_draft": drafted}
 
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Verify the draft; where nothing of it is said, show the most relevant passages."""
+    """Verify the draft; if nothing of it holds, show the most relevant passages."""
     context, query, passages = runtime.context, state["query"], state["passages"]
-    drafted = state["drafted"]
+    drafted = state["verified_draft"]
     draft, found = drafted.draft, drafted.verified
     with span(Step.CITE):
         if draft.answerer == EXTRACTIVE:
-            # One part of several is said when all are answered.
             on_text = context.listener.on_text if not state["intent"].parts else _ignore_text
             found = context.verifier.verify_extract(draft, passages, query=query, on_text=on_text)
         if found is None:
             found = context.verifier.abstain(query.text, passages, first=drafted.cited)
     fallback = draft.note if draft.is_fallback else ""
-    found = replace(found, fallback=fallback, drafted=drafted.statements)
+    found = replace(found, fallback=fallback, statements=drafted.statements)
     return {"answer": _signed(found, state, answerer=draft.answerer)}
 
 
 def _ignore_text(text: str, citation: object) -> None:
-    """Say nothing yet."""
+    """Do nothing: parts of a question are sent together, by ``join``."""
 
 
 def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Show the documents that mention what is sought; nothing is claimed of them."""
+    """List the documents that mention a topic, without claiming anything."""
     passages, topic = state["passages"], state["query"].text
     found = runtime.context.verifier.abstain(topic, passages)
-    # That the words stand there is a reason to look, however sure the reader is.
+    # A literal mention is worth showing, however unsure the reader is.
     is_unsure = found.is_unsure or mentions(passages[0], topic)
     closest = tuple(point_to(close, topic) for close in found.closest)
     return {"answer": _signed(replace(found, closest=closest, is_unsure=is_unsure), state)}
 
 
 def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Quote the outline of the document that is named, or the beginnings of all."""
+    """Quote the outline of the named document, or the beginnings of all."""
     intent, query = state["intent"], state["query"]
     sections = _sections(intent, query, state["candidates"])
     if not sections and intent.kind is IntentKind.SUMMARY:
-        # It may be replaced since it was found: then it is found again.
+        # It may have been replaced meanwhile: search again.
         if isinstance(runtime.context.retriever, VersionPinnedRetriever):
             runtime.context.retriever.forget_versions()
         sections = _sections(intent, query, retrieve(state, runtime)["candidates"])
@@ -161,19 +160,19 @@ def _sections(intent: Intent, query: Query, candidates: Sequence[Passage]) -> li
 
 
 def abstain(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Claim nothing: nothing was asked or found."""
+    """Return an empty answer: nothing was asked or found."""
     return {"answer": _signed(Answer("", "", confidence=0.0), state, answerer="")}
 
 
 def next_part(state: QAState) -> Update:
-    """Keep the answer to one part, and ask the next."""
-    done = Answered(state["query"], tuple(state.get("passages", ())), state["answer"])
-    answered = (*state.get("answered", ()), done)
+    """Store the answer to one part, and continue with the next."""
+    done = AnsweredPart(state["query"], tuple(state.get("passages", ())), state["answer"])
+    answered = (*state.get("answered_parts", ()), done)
     parts = _queries_of(state["intent"])
     if len(answered) == len(parts):
-        return {"answered": answered}
+        return {"answered_parts": answered}
     return {
-        "answered": answered,
+        "answered_parts": answered,
         "query": _query_of_part(state["query"], parts[len(answered)]),
         "candidates": [],
         "passages": [],
@@ -181,8 +180,8 @@ def next_part(state: QAState) -> Update:
 
 
 def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Make one answer of those to the parts, and say it."""
-    intent, answered = state["intent"], state["answered"]
+    """Join the answers to all parts, and send the text."""
+    intent, answered = state["intent"], state["answered_parts"]
     if intent.kind is IntentKind.COMPARISON:
         whole, *sides = answered
         answered = (whole,) if _covers(intent, whole.answer) else tuple(sides)
@@ -204,7 +203,7 @@ def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def _queries_of(intent: Intent) -> tuple[str, ...]:
-    """The questions that are answered one by one: of a comparison the whole, then each side."""
+    """Return the questions to answer one by one; for a comparison, the whole comes first."""
     is_comparison = intent.kind is IntentKind.COMPARISON
     return (intent.text, *intent.parts) if is_comparison else intent.parts
 
@@ -239,7 +238,7 @@ def has_parts(state: QAState) -> Literal["next_part", "__end__"]:
 
 
 def has_next_part(state: QAState) -> Literal["retrieve", "join"]:
-    intent, answered = state["intent"], state["answered"]
+    intent, answered = state["intent"], state["answered_parts"]
     if intent.kind is IntentKind.COMPARISON and _covers(intent, answered[0].answer):
         return "join"
     return "join" if len(answered) == len(_queries_of(intent)) else "retrieve"

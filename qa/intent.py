@@ -1,4 +1,4 @@
-"""Read a question by its words alone: what it asks for, its parts and phrases, its topic. Pure."""
+"""Classify a question by its words alone, and find its parts, phrases and topic. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from qa.types import Exchange
 
 
 class IntentKind(StrEnum):
-    """The ways in which a question is answered."""
+    """The ways to answer a question."""
 
-    QUESTION = "question"  # from the passages that answer it
-    PARTS = "parts"  # each of its questions by itself
-    COMPARISON = "comparison"  # from one place that speaks of all sides, else each side by itself
-    SUMMARY = "summary"  # of a document: the outline of it
+    QUESTION = "question"  # from passages
+    PARTS = "parts"  # each of its questions separately
+    COMPARISON = "comparison"  # from a passage about all sides, else each side separately
+    SUMMARY = "summary"  # of a document: its outline
     OVERVIEW = "overview"  # of all documents: their beginnings
-    MENTIONS = "mentions"  # the documents that speak of something
+    MENTIONS = "mentions"  # the documents that mention something
     GREETING = "greeting"  # nothing is asked
 
 
@@ -27,10 +27,10 @@ class Intent:
     """The kind of answer that a question asks for.
 
     Attributes:
-        text: What is searched for.
-        names: What is compared, or what the document is called that is to be summed up.
-        parts: The questions that are asked one by one, where there are several.
-        wants_list: It asks for several things, which a list or table may give.
+        text: What to search for.
+        names: The things compared, or the name of the document to summarize.
+        parts: The questions to answer one by one, if there are several.
+        wants_list: It asks for several things, which a list or table may contain.
     """
 
     kind: IntentKind
@@ -41,7 +41,7 @@ class Intent:
 
 
 def classify(question: str) -> Intent:
-    """Return the intent of a question that stands on its own."""
+    """Return the intent of a self-contained question."""
     if is_greeting(question):
         return Intent(IntentKind.GREETING, question)
     if topic := parse_document_query(question):
@@ -67,7 +67,7 @@ def classify(question: str) -> Intent:
 _QUOTED = re.compile(
     r'"([^"]{2,200})"|\u201c([^\u201d]{2,200})\u201d|\u00ab([^\u00bb]{2,200})\u00bb'
 )
-# Names that stand in no dictionary: error codes, versions, paths, variables.
+# Names that no dictionary has: error codes, versions, paths, variables.
 _IDENTIFIER = re.compile(
     r"""(?<![\w./:-])(?:
         (?=[\w./:-]*[A-Za-z])(?=[\w./:-]*\d)\w+(?:[-./:]\w+)+  # CVE-2024-1234, v2.13.0
@@ -78,20 +78,20 @@ _IDENTIFIER = re.compile(
     re.VERBOSE,
 )
 
-# Each is looked for in every candidate, and adds an expression that Django nests.
+# Each is searched in every candidate, and adds an expression that Django nests.
 MOST_PHRASES = 16
 
-# People do not begin each sentence of a question with a capital.
+# A sentence of a question may begin in lower case.
 _SENTENCE_END = re.compile(r"(?<=[.?!;])\s+|(?<=[\u3002\uff1f\uff01\uff1b])")
-# Sentences of a question that are searched for by themselves, and words that make one.
+# Most sentences of a question searched separately, and fewest words of one.
 MOST_SENTENCES = 8
 WORDS_IN_A_SENTENCE = 3
 
 
 def find_phrases(text: str) -> tuple[str, ...]:
-    """Return the quoted phrases and the identifiers of a question, each once, in order.
+    """Return the quoted phrases and identifiers of a question, each once, in order.
 
-    At most ``MOST_PHRASES``, the first ones.
+    At most ``MOST_PHRASES``.
     """
     quoted = ["".join(groups).strip() for groups in _QUOTED.findall(text)]
     identifiers = [match.group() for match in _IDENTIFIER.finditer(text)]
@@ -99,7 +99,7 @@ def find_phrases(text: str) -> tuple[str, ...]:
 
 
 def find_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a question of several, at most ``MOST_SENTENCES``; else none."""
+    """Return the sentences of a question with several, at most ``MOST_SENTENCES``; else none."""
     parts = [part.strip() for part in _SENTENCE_END.split(text)]
     sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
     return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
@@ -126,7 +126,7 @@ _GREETING = re.compile(
 
 
 def is_greeting(text: str) -> bool:
-    """Return whether a text greets, thanks or asks for help, and asks nothing of the documents."""
+    """Return whether a text only greets, thanks or asks for help."""
     return _GREETING.fullmatch(text.strip()) is not None
 
 
@@ -151,7 +151,7 @@ _NAMES_NONE = re.compile(
     )(?:,?\s+please)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Of a document's name these tell nothing.
+# Words that do not identify a document.
 _NAMELESS = frozenset(
     "a all an and collection content contents doc document documents everything file files guide"
     " here in it library manual my of on our page paper please that the these they this those to"
@@ -160,7 +160,7 @@ _NAMELESS = frozenset(
 
 
 def find_document_name(text: str) -> str:
-    """Return what is to be summed up ("Summarise the fire manual"); empty where nothing is."""
+    """Return the name of what to summarize ("Summarize the fire manual"), or ""."""
     found = _SUMMARY.match(text)
     name = found["name"].rstrip(" \t.?!") if found else ""
     words, _, last = name.rpartition(" ")
@@ -168,7 +168,7 @@ def find_document_name(text: str) -> str:
 
 
 def asks_for_overview(text: str) -> bool:
-    """Tell whether a summary is asked for, and no document is named: of all there is."""
+    """Return whether a summary is asked for without naming a document."""
     name = find_document_name(text)
     if name:
         return not distinctive_words(name)
@@ -176,11 +176,11 @@ def asks_for_overview(text: str) -> bool:
 
 
 def distinctive_words(name: str) -> frozenset[str]:
-    """Return the words of a document's name by which it is found, in lower case."""
+    """Return the words of a document's name that identify it, in lower case."""
     return frozenset(re.findall(r"[^\W_]+", name.lower())) - _NAMELESS
 
 
-# Each part is answered by itself; more than these are a list of questions, not one.
+# Each part is answered separately; more parts are a list of questions, not one.
 MOST_PARTS = 3
 _VERB = (
     r"(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had|must|may|might)"
@@ -201,7 +201,7 @@ _BEGINS_QUESTION = re.compile(
 _NEXT_QUESTION = re.compile(
     rf"(?<!\s)(?:\s*+,)?\s++and\s++(?:also\s+|then\s+)?(?={_ASKS})", re.IGNORECASE | re.VERBOSE
 )
-# What a question asks for, and a pronoun behind all else: what that is done to.
+# The noun that a question asks for, and a pronoun at the very end.
 _ASKED_FOR = re.compile(
     rf"\A\s*+(?:which|what)\s+(?P<noun>[\w'-]+(?:\s+[\w'-]+)?)\s+{_VERB}\b", re.IGNORECASE
 )
@@ -209,11 +209,11 @@ _LAST_PRONOUN = re.compile(r"\b(?:it|them)(?=\W*\Z)", re.IGNORECASE)
 
 
 def split_question(text: str) -> tuple[str, ...]:
-    """Return the questions that a question of several is made of, each on its own; else none.
+    """Return the self-contained questions that a question consists of; none if it is one.
 
-    What is told before the first one stands before each. What a later one refers to by a pronoun
-    is taken from the one before it. Where the first is a follow-up itself, that is only what it
-    asks for: "Which port does it use and how do I change it?", but "Can I try it and is it free?".
+    Text before the first question is repeated before each. Pronouns are replaced from the previous
+    part. If the first part is a follow-up itself, only the thing it asks for is inserted: "Which
+    port does it use and how do I change it?", but "Can I try it and is it free?".
     """
     asked = [part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))]
     if not asked or not text.rstrip().endswith(asked[-1].rstrip()):
@@ -237,7 +237,7 @@ def split_question(text: str) -> tuple[str, ...]:
 
 
 def _split_sentence(sentence: str) -> list[str]:
-    """The questions that are joined by "and" in one, each with its mark."""
+    """Return the questions that "and" joins in a sentence, each with its mark."""
     if not _BEGINS_QUESTION.match(sentence):
         return [sentence.strip()]
     parts: list[str] = []
@@ -252,7 +252,7 @@ def _split_sentence(sentence: str) -> list[str]:
 
 _COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[2-9]|1[0-2])"
 _AUXILIARY = rf"(?:{_VERB}|doesn|don|isn|aren)"
-# A noun in the plural, as far as its letters tell.
+# A noun that looks like a plural.
 _PLURAL = r"""(?:(?!(?:always|does|goes|has|its|means|news|perhaps|series|this|was|yes)\b)
     [\w-]+(?<!u)(?<!s)(?<!i)s | criteria | people | children | men | women | phenomena)\b"""
 _ASKS_FOR_SEVERAL = re.compile(
@@ -275,7 +275,7 @@ _ASKS_FOR_SEVERAL = re.compile(
 
 
 def asks_for_list(text: str) -> bool:
-    """Tell whether a question asks for several things, which a list or table may tell whole.
+    """Return whether a question asks for several things, which a list or table may contain.
 
     "What are the steps?", "Which three kinds are there?", "Name the stages."; not "What are
     embeddings?", which asks what one thing is.
@@ -304,7 +304,7 @@ _DEFINITION = re.compile(r"^\s*(?:who|what)\s+(?:is|are|was|were)\s+\w", re.IGNO
 _TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.IGNORECASE)
 _WORD = re.compile(r"[\w][\w'’-]*")
 
-# A question of fewer words that mean something does not stand on its own.
+# A question with fewer content words is not self-contained.
 LEAST_CONTENT_WORDS = 2
 
 _FUNCTION_WORDS = frozenset(
@@ -320,11 +320,11 @@ _FUNCTION_WORDS = frozenset(
 
 
 def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
-    """Return the question with its topic, or as it is if it stands on its own.
+    """Return the question with its topic; unchanged if it is self-contained.
 
     Args:
         question: As asked.
-        history: What was asked before, oldest first.
+        history: Earlier exchanges, oldest first.
     """
     if not history or not is_follow_up(question):
         return question
@@ -333,11 +333,11 @@ def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
     bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
     if not topic or topic.lower() in bare.lower():
         return question
-    return _put_in(bare, topic)
+    return _insert_topic(bare, topic)
 
 
 def is_follow_up(question: str) -> bool:
-    """Tell whether a question needs an earlier one to be understood."""
+    """Return whether a question needs an earlier one to be understood."""
     question = _FILLER.sub("", question)
     bare = _CONJUNCTION.sub("", question)
     if bare != question or _ELLIPSIS.search(bare) or _DEMONSTRATIVE.search(bare):
@@ -352,7 +352,7 @@ def is_follow_up(question: str) -> bool:
 
 
 def find_topic(question: str) -> str:
-    """Return what a question is about: its noun phrase to the end, else its telling words."""
+    """Return the topic of a question: its noun phrase, else its content words."""
     bare = question.strip().rstrip("?!. ")
     start = _TOPIC_START.search(bare)
     if start is not None and _content_words(bare[start.start() :]):
@@ -360,8 +360,8 @@ def find_topic(question: str) -> str:
     return " ".join(_content_words(bare))
 
 
-def _put_in(question: str, topic: str) -> str:
-    """Put the topic in the place of the word that refers to it, else behind the question."""
+def _insert_topic(question: str, topic: str) -> str:
+    """Replace the word that refers to the topic, else append the topic."""
     demonstrative = _DEMONSTRATIVE.search(question)
     if found := _POSSESSIVE.search(question):
         (start, end), filled = found.span(), f"{topic}'s"
@@ -417,14 +417,14 @@ _NO_NAME = re.compile(
 
 
 class Side(NamedTuple):
-    """A thing that is compared, and the question whose answer tells of it."""
+    """A thing that is compared, and the question about it."""
 
     name: str
     question: str
 
 
 def split_comparison(text: str) -> tuple[Side, ...]:
-    """Return the sides of a question that compares, at most ``MOST_PARTS``; else none.
+    """Return the sides of a comparison, at most ``MOST_PARTS``; else none.
 
     "How does a page differ from a ticket?" has two: "What is a page?", "What is a ticket?".
     """
@@ -442,7 +442,7 @@ def split_comparison(text: str) -> tuple[Side, ...]:
 
 
 def _split_sides(sides: str, between: re.Pattern[str]) -> tuple[list[str], str]:
-    """The names of the sides, none where it is unclear where one ends, and the respect."""
+    """Return the names of the sides and the aspect; no names if the split is unclear."""
     *first, last = between.split(sides)
     respect = _RESPECT.search(last)
     names = [*first, last[: respect.start()] if respect else last]
@@ -492,7 +492,7 @@ _MENTIONS = tuple(
 
 
 def parse_document_query(text: str) -> str:
-    """Return what documents are sought for ("Which documents mention X?"); empty for none."""
+    """Return the topic of "Which documents mention X?", or ""."""
     words = text.rstrip(" .?!\n").split()
     if len(words) > MOST_WORDS:
         return ""

@@ -1,4 +1,4 @@
-"""Calls to the language model while a question is answered, and the way without one."""
+"""Call the language model for a question, with fallbacks if it fails."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,14 +19,14 @@ log = structlog.get_logger(__name__)
 
 
 class VerifiedDraft(NamedTuple):
-    """A draft, and what was verified of it while it was written.
+    """A draft with the result of its verification.
 
     Attributes:
-        verified: The answer; None for an extract, which is verified as a whole, and where nothing
-            of a model's draft is said.
-        cited: The passages that a model pointed at, read.
-        statements: What became of what a model wrote.
-        rejected: A model's draft of which nothing is said, where an extract took its place.
+        verified: The answer; None for an extract, which is verified later, and if nothing of a
+            model's draft holds.
+        cited: The passages that a model cited, with readings.
+        statements: The outcome of each statement of a model.
+        rejected: A model's draft that an extract replaced.
     """
 
     draft: Draft
@@ -37,21 +37,21 @@ class VerifiedDraft(NamedTuple):
 
     @property
     def written(self) -> Draft:
-        """The draft of the answerer that was asked, as far as there is one."""
+        """The draft of the requested answerer, if there is one."""
         return self.rejected or self.draft
 
 
 def draft_and_verify(
     query: Query, passages: Sequence[Passage], context: QAContext
 ) -> VerifiedDraft:
-    """Draft an answer; verify what a language model writes while it writes.
+    """Draft an answer; verify a language model's draft while it is being written.
 
-    The extractive answerer stands in for a language model that failed, and for one that does not
-    know true statements from false ones. What was said before it failed stays.
+    The extractive answerer replaces a language model that failed, or that cannot tell true control
+    statements from false ones. Text sent before the failure stays.
 
     Raises:
         ClientDisconnected: By the listener.
-        BackendError: The model failed and nothing stands in for it.
+        BackendError: The model failed and there is no fallback.
     """
     answerer, fallback = context.answerer, context.fallback
     if not context.uses_language_model:
@@ -92,7 +92,7 @@ def draft_and_verify(
         return drafted
     extract = fallback.answer(query, passages)
     if not drafted.draft.statements:
-        # Where the extract would not be said, a refusal costs no answer.
+        # If the extract is unsure, too, accepting the refusal loses no answer.
         is_sure = context.verifier.is_sure(extract, passages)
         if not is_sure or verifier.accepts_refusal(extract):
             return drafted
@@ -114,7 +114,7 @@ def _finish(draft: Draft, verifier: StreamingVerifier) -> VerifiedDraft:
 
 
 def _check(question: str, claims: Sequence[Claim], *, context: QAContext) -> Checked | None:
-    """Have the model check its statements; None where it cannot."""
+    """Let the model check its statements; return None if it cannot."""
     if not isinstance(context.answerer, StatementChecker):
         return None
     try:
@@ -127,7 +127,7 @@ def _check(question: str, claims: Sequence[Claim], *, context: QAContext) -> Che
 def rewrite_question(
     question: str, history: Sequence[Exchange], *, rewriter: Rewriter | None
 ) -> str:
-    """Return what to search for; a question without a history stays as it is."""
+    """Return the search text: the question, completed from its history."""
     if not history:
         return question
     if rewriter is not None:

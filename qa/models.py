@@ -1,6 +1,6 @@
-"""What was asked and said: answers with their citations.
+"""Models of answers, citations, conversations and feedback.
 
-``qa.types`` has values called Answer and Citation; who means the rows says ``models.Answer``.
+``qa.types`` also has an Answer and a Citation: refer to the models as ``models.Answer``.
 """
 
 import uuid
@@ -21,7 +21,7 @@ from qa.querysets import (
 
 
 class Answer(OwnedModel):
-    """An answer as it was given; without a text nothing was claimed, or it was erased."""
+    """A stored answer; without text it abstained or was erased."""
 
     class Kind(models.TextChoices):
         ANSWER = "answer"
@@ -50,7 +50,7 @@ class Answer(OwnedModel):
         null=True, blank=True, help_text="what a language model wrote, and what became of it"
     )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
-    # Without a word of the documents: they are read when it is shown (qa.conversations.passages).
+    # Spans without text: qa.conversations.passages reads it from the documents.
     closest = models.JSONField(default=list, blank=True, help_text="spans that come nearest")
     disagreement = models.JSONField(default=list, blank=True, help_text="spans that say otherwise")
     unanswered = models.JSONField(
@@ -87,7 +87,7 @@ class Answer(OwnedModel):
         return self.text[self.short_start : self.short_end]
 
 
-# What an answer becomes with a document that it cites: all that may hold words of it is blanked.
+# An answer after one of its cited documents is deleted: all text is cleared.
 ERASED_ANSWER: dict[str, Any] = {
     "kind": Answer.Kind.ERASED,
     "text": "",
@@ -103,7 +103,7 @@ ERASED_ANSWER: dict[str, Any] = {
 
 
 class Citation(models.Model):
-    """A verbatim span of a document version; checkable after the document has changed."""
+    """A verbatim span of a document version; verifiable after the document has changed."""
 
     answer = models.ForeignKey(Answer, models.CASCADE, related_name="citations", db_index=False)
     ordinal = models.PositiveIntegerField()
@@ -163,7 +163,7 @@ class Citation(models.Model):
         return f"{self.document_id}[{self.start_char}:{self.end_char}]"
 
 
-# What a citation keeps of a deleted document: where the quote stood, and in which version.
+# A citation of a deleted document keeps only its span and version.
 ERASED_CITATION: dict[str, Any] = {
     "quote": "",
     "title": "",
@@ -174,7 +174,7 @@ ERASED_CITATION: dict[str, Any] = {
 
 
 class Session(BoundModel):
-    """A conversation; unless it is kept, it is gone ``PKB_SESSION_MINUTES`` after its last use."""
+    """A conversation; unless saved, it expires ``PKB_SESSION_MINUTES`` after its last use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     is_kept = models.BooleanField(default=False, help_text="listed, and stays until it is deleted")
@@ -194,7 +194,7 @@ class Session(BoundModel):
 
     @property
     def shown_name(self) -> str:
-        """Its name, else its first question; read with ``listed``."""
+        """Return its name, else its first question; needs ``listed``."""
         return self.name or str(getattr(self, "first_question", "") or self.pk)
 
 
@@ -203,7 +203,7 @@ class Message(models.Model):
 
     session = models.ForeignKey(Session, models.CASCADE, related_name="messages")
     answer = models.OneToOneField(Answer, models.CASCADE, related_name="message")
-    # The answer has the question as it was asked; later ones are completed from this.
+    # The answer has the original question; follow-ups are completed from this one.
     searched = models.TextField(help_text="the question as it stands on its own")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -215,7 +215,7 @@ class Message(models.Model):
 
 
 class ChatStream(models.Model):
-    """The events of one streamed answer, kept for a while so that a client can read on."""
+    """The events of one streamed answer, stored for a while so that a client can resume."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     session = models.ForeignKey(Session, models.CASCADE, related_name="streams")
@@ -230,9 +230,9 @@ class ChatStream(models.Model):
 
 
 class ChatEvent(models.Model):
-    """An event as it was sent; one that has words of a document goes with it.
+    """A sent event; one with words of a document is deleted with it.
 
-    The last event, ``done``, has no body: it is made from the stored answer when it is read.
+    The last event, ``done``, has no body: it is created from the stored answer.
     """
 
     stream = models.ForeignKey(ChatStream, models.CASCADE, related_name="events", db_index=False)
@@ -252,7 +252,7 @@ class ChatEvent(models.Model):
 
 
 class Feedback(models.Model):
-    """What someone thinks of an answer; accepted, it becomes a question of the evaluation."""
+    """Feedback on an answer; accepted, it becomes a question of the evaluation."""
 
     class Rating(models.TextChoices):
         UP = "up"
@@ -267,7 +267,7 @@ class Feedback(models.Model):
     answer = models.ForeignKey(Answer, models.CASCADE, related_name="feedback")
     rating = models.CharField(max_length=10, choices=Rating.choices)
     comment = models.TextField(blank=True)
-    # The passage that answers, if one was marked: where it stands, without a word of it.
+    # The passage marked as right, if any: its span, without its text.
     document = models.ForeignKey(
         Document, models.SET_NULL, related_name="feedback", null=True, blank=True
     )

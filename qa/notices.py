@@ -1,4 +1,4 @@
-"""Messages beside an answer, or in place of one; the same words wherever people ask."""
+"""Messages shown with an answer or in place of one."""
 
 from qa.intent import IntentKind
 
@@ -7,18 +7,18 @@ GREETING = "Hello. Ask a question, and the documents answer it in their own word
 UNNAMED = (
     "Name the document that is to be summed up, by its title. Only a few are summed up together."
 )
-# Before the passages that are shown in place of an answer.
+# Precedes the passages shown in place of an answer.
 UNSURE = "I am not sure. The most relevant passages:"
-# Before a part of the question.
+# Precedes a part of the question.
 UNANSWERED = "Not answered by your documents:"
 
 _NOTICES = {IntentKind.GREETING: GREETING, IntentKind.OVERVIEW: UNNAMED}
 
 
 def notice_of(intent: str) -> str:
-    """Return what a person is told who gets neither an answer nor passages.
+    """Return the message for an answer with neither text nor passages.
 
     Args:
-        intent: As an answer has it; empty for one that was stored before intents were.
+        intent: The intent of an answer; empty for older ones.
     """
     return _NOTICES.get(IntentKind(intent), NOTHING_NEAR) if intent else NOTHING_NEAR

@@ -1,4 +1,4 @@
-"""Reads over what was asked and said."""
+"""Querysets of answers, citations, conversations and feedback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qa.intent import IntentKind
 if TYPE_CHECKING:
     from qa.models import Answer, ChatStream, Citation, Feedback, Session  # noqa: F401
 
-# What asks nothing that a document could answer.
+# Intents that documents cannot answer.
 NO_QUESTIONS = (IntentKind.GREETING, IntentKind.OVERVIEW)
 
 
@@ -29,7 +29,7 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         return self.filter(text="").exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
 
     def by_question(self) -> models.QuerySet[Any, Any]:
-        """One row a question: ``question``, how often it was asked (``times``), when last."""
+        """Group by question: ``question``, count (``times``), and last time."""
         rows = self.order_by().values("question")
         counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
         return counted.order_by("-times", "-last")
@@ -39,14 +39,14 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         return self.filter(message__session=session).order_by("message__created_at", "message__pk")
 
     def shown(self) -> Self:
-        """Bring along what an answer object shows, with the state of each citation."""
+        """Prefetch what an answer object shows, with the state of each citation."""
         citations = apps.get_model("qa", "Citation").objects.compared()
         return self.prefetch_related(Prefetch("citations", queryset=citations))
 
 
 class CitationQuerySet(models.QuerySet["Citation"]):
     def compared(self) -> Self:
-        """Annotate what stands at the span today, and around it if that is the same version."""
+        """Annotate the span's current text, and its context if the version is the same."""
         length = F("end_char") - F("start_char")
         around = F("context_end") - F("context_start")
         same_version = Q(document__content_sha256=F("content_sha256"))
@@ -66,25 +66,25 @@ class CitationQuerySet(models.QuerySet["Citation"]):
 
 class SessionQuerySet(LockableQuerySet["Session"]):
     def expired(self) -> Self:
-        """Keep sessions that were not used for ``PKB_SESSION_MINUTES``.
+        """Keep sessions unused for ``PKB_SESSION_MINUTES``.
 
-        Of those that are kept only such in which nothing was said.
+        Of saved ones, only those without a message.
         """
         oldest = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES)
         said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
         return self.filter(Q(is_kept=False) | ~Exists(said), last_used_at__lt=oldest)
 
     def listed(self) -> Self:
-        """Keep conversations that are kept, with ``first_question`` and ``question_count``."""
+        """Keep saved conversations, with ``first_question`` and ``question_count``."""
         said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
         first = said.order_by("created_at", "pk").values("answer__question")[:1]
-        # A look-up for each row that is shown: a join would count for all of them first.
+        # A subquery per shown row: a join would count all rows first.
         count = said.order_by().values("session").annotate(count=Count("pk")).values("count")
         rows = self.filter(Exists(said), is_kept=True)
         return rows.annotate(first_question=Subquery(first), question_count=Subquery(count))
 
     def mentioning(self, text: str) -> Self:
-        """Keep those whose name, questions or answers have these characters, in any case."""
+        """Keep those whose name, questions or answers contain a text, in any case."""
         said = apps.get_model("qa", "Message").objects.filter(
             Q(answer__question__icontains=text) | Q(answer__text__icontains=text),
             session=OuterRef("pk"),
@@ -92,9 +92,9 @@ class SessionQuerySet(LockableQuerySet["Session"]):
         return self.filter(Q(name__icontains=text) | Exists(said))
 
 
-# How long the events of an ended stream can be read again.
+# How long an ended stream can be resumed.
 RESUME_TIME = timedelta(minutes=5)
-# A stream that has not ended by then belonged to a process that was killed.
+# An unfinished stream this old belonged to a killed process.
 LONGEST_STREAM = timedelta(hours=2)
 
 
@@ -116,7 +116,7 @@ class ChatStreamQuerySet(models.QuerySet["ChatStream"]):
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):
     def to_review(self) -> Self:
-        """Keep what nobody has looked at, oldest first, with its answer."""
+        """Keep unreviewed feedback, oldest first, with its answer."""
         return (
             self.filter(review="waiting")
             .select_related("answer__collection")
@@ -124,5 +124,5 @@ class FeedbackQuerySet(models.QuerySet["Feedback"]):
         )
 
     def accepted(self) -> Self:
-        """Keep what a reviewer accepted, with its answer."""
+        """Keep accepted feedback, with its answer."""
         return self.filter(review="accepted").select_related("answer__collection")

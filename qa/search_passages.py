@@ -1,4 +1,4 @@
-"""Search without answering: the passages, their order, and how good they are."""
+"""Search for passages without answering; evaluate the passages of an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from corpus.telemetry import hit_rate_at_k, mean_score_top1, mean_score_topk, me
 from qa.context import QAContext
 from qa.types import Passage, Query
 
-# Passages that are looked at for each one asked for, so that a threshold leaves enough.
+# Passages retrieved per requested one, so that a threshold leaves enough.
 OVERSAMPLING = 4
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """Passages, best first, and the time that finding them took."""
+    """Passages, best first, and the time taken."""
 
     query: str
     results: tuple[Passage, ...]
@@ -30,7 +30,7 @@ class FoundPassages:
 def search_passages(
     query: Query, *, mode: str, threshold: float, rerank: bool, context: QAContext
 ) -> FoundPassages:
-    """Return at most ``query.k`` passages at least ``threshold`` similar to the query.
+    """Return at most ``query.k`` passages with at least ``threshold`` similarity.
 
     Raises:
         CollectionNotFound: There is no such collection.
@@ -53,7 +53,7 @@ def search_passages(
 def evaluate_passages(
     passages: Sequence[Passage], *, gold: Sequence[str], model: str, route: str
 ) -> dict[str, Any]:
-    """Return and record the metrics of the passages an answer was made from.
+    """Record and return the metrics of the passages of an answer.
 
     Returns:
         ``hit_rate_at_k``: 1.0 if a gold chunk or document is among them, else 0.0; None without

@@ -1,7 +1,7 @@
-"""Cut a text into the pieces that can be quoted, each with what it needs to be understood.
+"""Split a text into quotable segments, each with the spans needed to understand it.
 
-A segment is a sentence, an item of a list, a row of a table, a block of code or a heading. What an
-answer quotes, and what a language model points at, is made of whole segments.
+A segment is a sentence, a list item, a table row, a block of code or a heading. Quotes in answers
+and a language model's sources consist of whole segments.
 """
 
 import re
@@ -16,19 +16,19 @@ Span = tuple[int, int]
 
 _STEP = re.compile(r"\(?(\d{1,3})[.)]\s")
 _ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
-# The row below the one that names a table's columns.
+# The row below a table's header.
 _RULE = re.compile(r"\A\|(?=[:| \t]*+-)[-:| \t]*+\Z")
 # A line that begins a block of code, or ends it where nothing stands behind the mark; or a row.
 _BLOCK_LINE = re.compile(r"^[ \t]*+(?:(```|~~~)([^\n]*+)|\|[^\n]*+)", re.MULTILINE)
-# A sentence that begins so is understood with the one before it.
-_LEANING = re.compile(
+# A sentence with such a beginning needs the one before it.
+_REFERS_BACK = re.compile(
     r"(?:it|its|this|that|these|those|they|them|their|he|she|however|but|otherwise|so|thus"
     r"|therefore|then|also|instead|such|if not|and|or|the former|the latter|no|yes)\b",
     re.IGNORECASE,
 )
-# A longer line names nothing: it says something.
+# A longer line is a sentence, not a name.
 MOST_NAME_WORDS = 8
-# A longer block of code is cut like any other text.
+# A longer block of code is split like other text.
 MOST_CODE_CHARS = 1_500
 
 
@@ -48,18 +48,17 @@ _TABLE = frozenset({Kind.ROW, Kind.RULE})
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece ``start:end`` of a text.
+    """A segment ``start:end`` of a text.
 
     Attributes:
-        section: Counts the headings before it.
-        indent: Blanks before it in its line, of an item.
-        is_listed: It begins an item or row, or goes on with one.
-        begins_block: An empty line, or nothing, stands before it.
-        leans: It begins with a word that refers to what stands before it.
-        leads: It ends in ":" or "?": what follows it completes it.
-        needs: Spans before it, in order, that it is not understood without: the sentence that leads
-            to its list or code, the items it is nested in, the header of its table, the name of an
-            option that it explains.
+        section: Number of headings before it.
+        indent: Spaces before a list item.
+        is_listed: It begins or continues an item or row.
+        begins_block: It follows an empty line, or begins the text.
+        refers_back: It begins with a word that refers to the text before it.
+        is_lead_in: It ends in ":" or "?": the next segment completes it.
+        needs: Spans before it, in order, needed to understand it: the lead-in of its list or code,
+            its parent items, its table header, the name of the option it explains.
     """
 
     start: int
@@ -69,8 +68,8 @@ class Segment:
     indent: int = 0
     is_listed: bool = False
     begins_block: bool = True
-    leans: bool = False
-    leads: bool = False
+    refers_back: bool = False
+    is_lead_in: bool = False
     needs: tuple[Span, ...] = ()
 
     @property
@@ -83,7 +82,7 @@ class Segment:
 
 
 def split_segments(text: str) -> tuple[Segment, ...]:
-    """Return the segments of a text, in order; marks of items without an item are left out."""
+    """Return the segments of a text, in order; skip list marks without an item."""
     found = list(_read(text))
     needs = _find_needs(text, found)
     return tuple(
@@ -92,7 +91,7 @@ def split_segments(text: str) -> tuple[Segment, ...]:
 
 
 def _read(text: str) -> Iterator[Segment]:
-    """The segments by themselves, as the layout shows them."""
+    """Yield the segments, without what they need."""
     before: Segment | None = None
     section = 0
     for start, end in _spans(text):
@@ -102,7 +101,7 @@ def _read(text: str) -> Iterator[Segment]:
         section += kind is Kind.HEADING
         begins_block = before is None or "\n\n" in text[before.end : start]
         begins_item = kind in {Kind.ITEM, *_TABLE}
-        goes_on_with_item = before is not None and before.is_listed and not begins_block
+        continues_item = before is not None and before.is_listed and not begins_block
         line = text[text.rfind("\n", 0, start) + 1 : start]
         piece = text[start:end].rstrip("*_`\"')")
         segment = Segment(
@@ -111,17 +110,17 @@ def _read(text: str) -> Iterator[Segment]:
             kind,
             section,
             indent=0 if line.strip() else len(line),
-            is_listed=begins_item or (goes_on_with_item and kind is not Kind.HEADING),
+            is_listed=begins_item or (continues_item and kind is not Kind.HEADING),
             begins_block=begins_block,
-            leans=_LEANING.match(text, start) is not None,
-            leads=piece.endswith(("?", ":")),
+            refers_back=_REFERS_BACK.match(text, start) is not None,
+            is_lead_in=piece.endswith(("?", ":")),
         )
         yield segment
         before = segment
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """The sentences, but a block of code or a row as one."""
+    """Yield the spans of sentences, with code blocks and rows as one each."""
     blocks = _blocks(text)
     block = next(blocks, None)
     done = 0
@@ -163,7 +162,7 @@ def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...
     opened: list[Segment] = []  # the item that a segment is of, behind those it is nested in
     header: list[Segment] = []
     for at, segment in enumerate(found):
-        if not goes_on(found, at):
+        if not continues_list(found, at):
             opened = []
             lead = _lead_of(text, found, at) if segment.kind not in _TABLE else []
         if segment.begins_item:
@@ -180,8 +179,8 @@ def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...
             opened.append(segment)
 
 
-def goes_on(found: Sequence[Segment], at: int) -> bool:
-    """Return whether a segment is of the list or table that the one before it is of."""
+def continues_list(found: Sequence[Segment], at: int) -> bool:
+    """Return whether a segment is in the same list or table as the one before it."""
     each, before = found[at], found[at - 1]
     if at == 0 or not (each.is_listed and before.is_listed):
         return False
@@ -191,19 +190,19 @@ def goes_on(found: Sequence[Segment], at: int) -> bool:
 
 
 def _holds(item: Segment, other: Segment) -> bool:
-    """Return whether an item is nested in another; how far in a text begins is not known."""
+    """Return whether an item contains another; unknown for one that begins the text."""
     return item.kind is Kind.ITEM and item.start > 0 and item.indent < other.indent
 
 
 def list_start(found: Sequence[Segment], at: int) -> int:
-    """Return where the list or table begins that a segment is of; itself where it is of none."""
-    while goes_on(found, at):
+    """Return the index where a segment's list or table begins; its own if it has none."""
+    while continues_list(found, at):
         at -= 1
     return at
 
 
 def _lead_of(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
-    """The sentence before that ends in a colon, or the line before that names what follows."""
+    """Return the sentence with a colon, or the line of a name, before a list."""
     before = found[at - 1] if at else None
     if before is None or before.kind is Kind.HEADING or before.section != found[at].section:
         return []
@@ -216,7 +215,7 @@ def _lead_of(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
 
 
 def earlier_steps(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
-    """Return the numbered steps before a step of its list; none unless all from 1 are there."""
+    """Return the numbered steps before a step of its list; none unless all from 1 exist."""
     own = _STEP.match(text, found[at].start)
     if found[at].kind is not Kind.ITEM or own is None:
         return []

@@ -1,4 +1,4 @@
-"""Ask within a session: what was said before completes the question, and the answer is kept."""
+"""Ask within a conversation: complete the question from its history, and store the exchange."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ class Reply:
 
 
 def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Session:
-    """Return the session of that id, made if it is not there or has expired; a new one for None.
+    """Return the session with this id, created if missing or expired; a new one for None.
 
     Args:
-        session_id: Of one's own session; what else a user chooses leads to one of another id,
-            always the same, so that nobody is told whether somebody has this.
-        keep: It does not expire from now on, and is listed.
+        session_id: An id of one's own. Another user's id maps to a fixed other id, so that nobody
+            learns whether it exists.
+        keep: Save the session: it is listed and does not expire.
     """
     if session_id is None:
         return Session.objects.create(is_kept=keep)
@@ -72,15 +72,15 @@ def ask_in_session(
     context_tokens: int = CONTEXT_TOKENS,
     route: str = "ask",
 ) -> Reply:
-    """Answer a question within its session and keep both.
+    """Answer a question within its session and store the exchange.
 
     Args:
-        selected_text: A text that came with the question: the answer is looked for in it first.
-        context_tokens: Most tokens of what was said before that the question is read with.
+        selected_text: A text sent with the question; it is searched first.
+        context_tokens: Most tokens of the history to use.
 
     Raises:
         CollectionNotFound: There is no such collection.
-        BackendError: A model failed and nothing stands in for it.
+        BackendError: A model failed and there is no fallback.
         ClientDisconnected: By the context's listener.
     """
     started = perf_counter()
@@ -91,16 +91,16 @@ def ask_in_session(
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route=route,
-        history=recall(session, most_tokens=context_tokens),
+        history=load_history(session, most_tokens=context_tokens),
         selected_text=selected_text,
     )
-    _remember(session, answered)
+    _store_exchange(session, answered)
     latency_ms = round((perf_counter() - started) * 1000)
     return Reply(answered, session.pk, timezone.now(), latency_ms)
 
 
-def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
-    """Return the last exchanges of a session, oldest first: at most 3, and so many tokens."""
+def load_history(session: Session, *, most_tokens: int) -> list[Exchange]:
+    """Return the last exchanges, oldest first: at most 3, within the token limit."""
     messages = session.messages.select_related("answer").order_by("-created_at", "-pk")
     exchanges = [
         Exchange(message.answer.question, message.searched, message.answer.text)
@@ -110,7 +110,7 @@ def recall(session: Session, *, most_tokens: int) -> list[Exchange]:
 
 
 def trim_history(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
-    """Return the first ones that have at most so many tokens together."""
+    """Return the first exchanges that fit the token limit together."""
     kept = []
     for exchange in exchanges:
         most_tokens -= count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
@@ -121,20 +121,20 @@ def trim_history(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchan
 
 
 @transaction.atomic
-def _remember(session: Session, answered: AnsweredQuestion) -> None:
-    """Put an exchange into its session, unless that was deleted meanwhile.
+def _store_exchange(session: Session, answered: AnsweredQuestion) -> None:
+    """Add an exchange to its session, unless that was deleted meanwhile.
 
-    With a conversation that someone deletes goes what is being said in it.
+    If a saved conversation was deleted, its running answer is deleted, too.
     """
     if not Session.objects.lock_for_key_share([str(session.pk)]):
         if session.is_kept:
             Answer.objects.filter(pk=answered.id).delete()
         return
-    # A question that stands on its own is told by its two forms being equal.
+    # A self-contained question is recognized by its two equal forms.
     is_as_asked = answered.searched == " ".join(answered.answer.question.split())
     searched = answered.answer.question if is_as_asked else answered.searched
     message = Message.objects.create(session=session, answer_id=answered.id, searched=searched)
-    # Erased since the conversation was read: the question may have been completed from it.
+    # The question may have been completed from an answer erased meanwhile.
     if session.messages.filter(answer__kind=Answer.Kind.ERASED).exists():
         reset_completed_question(message)
     _touch(session)

@@ -1,4 +1,4 @@
-"""The state of the graph. Each key is written by the nodes named beside it."""
+"""State of the graph; the nodes that write each key are named beside it."""
 
 from typing import NamedTuple, NotRequired, TypedDict
 
@@ -15,8 +15,8 @@ class QAInput(TypedDict):
     k: int
 
 
-class Answered(NamedTuple):
-    """One of several questions that are answered one by one."""
+class AnsweredPart(NamedTuple):
+    """A part of a question with its answer."""
 
     query: Query
     passages: tuple[Passage, ...]
@@ -29,6 +29,6 @@ class QAState(QAInput):
     candidates: list[Passage]  # retrieve, where something is asked
     passages: list[Passage]  # rerank, then read
     draft: NotRequired[Draft]  # answer
-    drafted: NotRequired[VerifiedDraft]  # answer
-    answered: NotRequired[tuple[Answered, ...]]  # next_part
+    verified_draft: NotRequired[VerifiedDraft]  # answer
+    answered_parts: NotRequired[tuple[AnsweredPart, ...]]  # next_part
     answer: Answer  # cite, list_documents, summarize, abstain, join

@@ -1,4 +1,4 @@
-"""What workers do for conversations: remove what has expired."""
+"""Periodic tasks."""
 
 from procrastinate.contrib.django import app
 
@@ -9,5 +9,5 @@ from qa.retention import purge
 @app.periodic(cron="*/5 * * * *")
 @app.task(name="qa.purge_expired", queue=QUEUE, queueing_lock="qa.purge_expired", priority=50)
 def purge_expired(timestamp: int) -> None:
-    """Remove expired sessions and streams, and what is older than ``PKB_RETENTION_DAYS``."""
+    """Delete expired sessions and streams, and data older than ``PKB_RETENTION_DAYS``."""
     purge()

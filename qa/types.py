@@ -1,4 +1,4 @@
-"""The vocabulary of question answering: frozen values that import nothing of the product."""
+"""Value types of question answering: frozen, without imports from the product."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from corpus.filters import Filter
 
 Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
-"""Judges texts against a query: one raw relevance a text, shape (n,), great is good."""
+"""Scores texts by relevance to a query: shape (n,); higher is better."""
 
 
 # Between two paragraphs of a stored text.
@@ -22,16 +22,16 @@ CLOSEST_COUNT = 5
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question made ready for retrieval.
+    """A question prepared for retrieval.
 
     Attributes:
-        text: What is searched for; passages are judged by it alone.
+        text: What to search for; passages are judged by it alone.
         collection: Name of the collection.
-        tags: Any of them must be on a chunk; none given means all chunks.
-        k: Passages to keep, 1 to 100.
-        filters: What the document of a passage must be like.
-        phrasings: The text in other words, each of which is searched for too.
-        wants_list: It asks for several things, which a list or table may give.
+        tags: A chunk must have any of them; empty means all chunks.
+        k: Passages to return, 1 to 100.
+        filters: Conditions on a passage's document.
+        phrasings: Other phrasings of the text to search for, too.
+        wants_list: It asks for several things, which a list or table may contain.
     """
 
     text: str
@@ -44,18 +44,18 @@ class Query:
 
     @property
     def wordings(self) -> tuple["Query", ...]:
-        """The query by its text, and the same by each of its phrasings."""
+        """Return the query by its text, and by each of its phrasings."""
         texts = (self.text, *self.phrasings)
         return tuple(replace(self, text=text, phrasings=()) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A question of a conversation and what was answered.
+    """A question of a conversation and its answer.
 
     Attributes:
-        searched: The question as it stands on its own.
-        answer: Empty where the documents did not hold one.
+        searched: The question completed from the conversation.
+        answer: Empty if the documents did not contain one.
     """
 
     question: str
@@ -65,13 +65,13 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader found in a text for a question.
+    """A reader's result for a question and a text.
 
     Attributes:
-        score: The logit of the text answering the question, unbounded.
-        start: Where the part that answers best starts, in characters of the text.
-        end: Where it ends; ``start`` where there is none.
-        margin: How much likelier that part is than that no part answers, in logits, unbounded.
+        score: The logit that the text answers the question, unbounded.
+        start: Where the best answer starts, in characters of the text.
+        end: Where it ends; ``start`` if there is none.
+        margin: The logit of that answer minus that of no answer, unbounded.
     """
 
     score: float
@@ -86,13 +86,13 @@ class Passage:
 
     Attributes:
         similarity: Cosine similarity to the query, clipped to [0, 1].
-        score: In [0, 1]; comparable within one list only, great is good.
-        relevance: The reranker's raw score, where it has one.
-        reading: What the reader found in it, once it was read for a question.
-        is_selected: It is of a text that came with the question, not of a stored document;
-            ``document_id`` is empty, and ``chunk_id`` names it within one question only.
-        document_date: The day, month or year that its document is of, as ISO 8601, or empty.
-        is_newest: It took the place of the likeliest one, as the newest of those that disagree.
+        score: In [0, 1]; comparable within one list only, higher is better.
+        relevance: The reranker's raw score, if it has one.
+        reading: The reader's result, once it was read for a question.
+        is_selected: It is from a text sent with the question, not from a stored document;
+            ``document_id`` is empty, and ``chunk_id`` is unique within one question only.
+        document_date: Day, month or year of its document, as ISO 8601, or empty.
+        is_newest: It replaced the likeliest passage, as the newest of those that disagree.
     """
 
     chunk_id: str
@@ -116,30 +116,30 @@ class Passage:
 
     @property
     def name(self) -> str:
-        """What to call its document: the title, else the last part of its address, else its id."""
+        """Return its document's title, else the last part of its URI, else its id."""
         return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or self.document_id
 
     @property
     def source(self) -> str:
-        """Where its document came from: the address, else the title, else its id."""
+        """Return its document's URI, else its title, else its id."""
         return self.source_uri or self.title or self.document_id
 
     @property
-    def lead(self) -> str:
-        """What stands before the text where passages are ranked: the title's line.
+    def title_line(self) -> str:
+        """Return the title as a line before the text, for ranking.
 
-        Before the text it helps a reranker more than behind it.
+        Before the text it helps a reranker more than after it.
         """
         return f"{self.title}\n" if self.title else ""
 
     @property
     def as_ranked(self) -> str:
-        """What rerankers read of it."""
-        return self.lead + self.text
+        """Return the text that rerankers read."""
+        return self.title_line + self.text
 
     @property
-    def place(self) -> str:
-        """Its title and headings, which its text often says "it" for; empty without any."""
+    def breadcrumb(self) -> str:
+        """Return its title and headings, which its text often refers to; may be empty."""
         return " > ".join(dict.fromkeys(part for part in (self.title, *self.heading_path) if part))
 
 
@@ -164,11 +164,11 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One thing that a draft says, and the sources it points at.
+    """A statement of a draft, and the sources it cites.
 
     Attributes:
         text: In the answerer's words; the extractive answerer uses the source's.
-        quotes: What it points at, in the order in which it is read.
+        quotes: Its sources, in reading order.
     """
 
     text: str
@@ -177,13 +177,13 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An unverified answer by an answerer. Without statements it refuses to answer.
+    """An unverified answer by an answerer; without statements it is a refusal.
 
     Attributes:
-        answerer: Name of the one that wrote it.
-        verdict: The answer to a question that asks for yes or no, else empty.
+        answerer: Name of its answerer.
+        verdict: The answer to a yes/no question, else empty.
         note: What went wrong on the way, or empty.
-        is_fallback: It took the place of a model's that failed, or the model broke off.
+        is_fallback: It replaces a failed model's draft, or is one that broke off.
     """
 
     statements: tuple[Statement, ...]
@@ -200,11 +200,11 @@ class Draft:
 
 
 OnDraft = Callable[[Draft], None]
-"""Takes a draft that is being written: its finished statements so far."""
+"""Receives a draft that is being written: its finished statements so far."""
 
 
 def ignore_draft(draft: Draft) -> None:
-    """Do nothing: only the finished draft is of interest."""
+    """Do nothing: only the finished draft matters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +213,10 @@ class VerifiedStatement:
 
     Attributes:
         text: As drafted.
-        quoted: The text that it points at.
-        outcome: It was said in its own words, or its sources were quoted, or they had been quoted
-            before, or nothing was said.
-        reason: Why it was not said in its own words, or empty.
+        quoted: The text that it cites.
+        outcome: Stated in its own words; replaced by its quotes; its quotes were there already; or
+            dropped.
+        reason: Why it was not stated in its own words, or empty.
     """
 
     text: str
@@ -226,13 +226,12 @@ class VerifiedStatement:
 
 
 class PageRange(NamedTuple):
-    """Where a quote stands in its document as people see it; all None where that has no pages.
+    """The pages of a quote; all None if its document has no pages.
 
     Attributes:
-        page: That it begins on.
-        last_page: That it ends on.
-        ocr_confidence: How sure OCR is of it, where it is least sure, in [0, 1]; None where it
-            did not read it.
+        page: First page.
+        last_page: Last page.
+        ocr_confidence: Lowest OCR confidence within it, in [0, 1]; None without OCR.
     """
 
     page: int | None = None
@@ -245,14 +244,14 @@ NO_PAGES = PageRange()
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A verbatim span that holds up the slice ``answer_start:answer_end`` of an answer.
+    """A verbatim span that supports the slice ``answer_start:answer_end`` of an answer.
 
     Attributes:
         quote: Equals ``raw_text[start_char:end_char]`` of the document version.
-        score: Where that part is the quote itself, its passage's; else the chance that the quote
+        score: Of the passage if the slice is the quote itself; else the probability that the quote
             supports it. In [0, 1].
-        support: ``supported``; answers stored before have ``partial`` too.
-        printed: As ``qa.search.display`` finds it.
+        support: ``supported``; older answers have ``partial`` too.
+        page_range: Set by ``qa.search.display``.
     """
 
     passage: Passage
@@ -263,11 +262,11 @@ class Citation:
     answer_end: int
     score: float
     support: str
-    printed: PageRange = NO_PAGES
+    page_range: PageRange = NO_PAGES
 
     @property
     def context(self) -> tuple[int, int]:
-        """The span, in its document, of the paragraph or list that the quote stands in."""
+        """Return the span of the quote's paragraph or list in its document."""
         text, offset = self.passage.text, self.passage.start_char
         return _block_around(text, self.start_char - offset, self.end_char - offset, offset)
 
@@ -281,11 +280,11 @@ def _block_around(text: str, start: int, end: int, offset: int) -> tuple[int, in
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a passage that is quoted looks like beside the question.
+    """Features of a passage that is quoted.
 
     Attributes:
         reading: The reader's score, a logit.
-        behind: The passage's own score less that of the best one found, in [-1, 0].
+        behind: The passage's own score minus the best one retrieved, in [-1, 0].
     """
 
     reading: float
@@ -294,13 +293,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ClosePassage:
-    """A passage that may answer, with the span of its document that comes nearest.
+    """A passage that may answer, with the closest span of its document.
 
     Attributes:
-        score: The chance that it answers, in [0, 1].
+        score: The probability that it answers, in [0, 1].
         unit_start: Where the paragraphs, items or rows around that span begin in the document.
-        unit_text: Their text; empty as long as it was not read.
-        printed: As of a citation.
+        unit_text: Their text; empty until it is read.
+        page_range: As of a citation.
     """
 
     passage: Passage
@@ -309,7 +308,7 @@ class ClosePassage:
     score: float
     unit_start: int = 0
     unit_text: str = ""
-    printed: PageRange = NO_PAGES
+    page_range: PageRange = NO_PAGES
 
     @property
     def quote(self) -> str:
@@ -322,7 +321,7 @@ class ClosePassage:
 
     @property
     def shown_text(self) -> str:
-        """The unit, or the span alone where none was read."""
+        """Return the unit, or the span if none was read."""
         return self.unit_text or self.quote
 
 
@@ -331,19 +330,19 @@ Kind = Literal["answer", "unsure", "abstained"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``text`` is empty where the corpus does not hold an answer, or it is unsure whether it does.
+    """An answer; ``text`` is empty if the documents contain none, or it is unsure.
 
     Attributes:
-        short: Where in ``text`` the few words stand that answer, half-open, if any do.
+        short: Half-open span in ``text`` of the few words that answer, if any.
         closest: The most relevant passages that the text does not cite, best first; nothing is
             claimed of them.
-        is_unsure: Whether the nearest is near enough to be looked at.
-        unanswered: Parts of the question that the text says nothing to.
-        disagreement: Passages of other documents that answer with another value, newest first.
-        answerer: Who wrote it.
-        fallback: Why another answerer stood in for the one that was asked, or empty.
-        drafted: What became of each statement of the draft of the one that was asked.
-        intent: What the question asks for, as ``qa.intent`` names it.
+        is_unsure: Whether the closest passage is worth showing.
+        unanswered: Parts of the question without an answer.
+        disagreement: Passages of other documents with another value, newest first.
+        answerer: Name of the answerer.
+        fallback: Why another answerer replaced the requested one, or empty.
+        statements: The outcome of each statement of the requested answerer's draft.
+        intent: Of the question, as named in ``qa.intent``.
     """
 
     question: str
@@ -357,7 +356,7 @@ class Answer:
     unanswered: tuple[str, ...] = ()
     answerer: str = ""
     fallback: str = ""
-    drafted: tuple[VerifiedStatement, ...] = ()
+    statements: tuple[VerifiedStatement, ...] = ()
     intent: str = ""
 
     @property
@@ -366,7 +365,7 @@ class Answer:
 
     @property
     def pieces(self) -> Iterator[tuple[str, Citation]]:
-        """The text as it is said: each piece, from the end of the one before, with its citation."""
+        """Yield the text in pieces, each up to the end of a citation."""
         begin = 0
         for citation in self.citations:
             yield self.text[begin : citation.answer_end], citation
@@ -374,7 +373,7 @@ class Answer:
 
     @property
     def quoted(self) -> Iterator[Citation | ClosePassage]:
-        """All that it shows of documents."""
+        """Yield everything that it quotes."""
         yield from self.citations
         yield from self.closest
         yield from self.disagreement

@@ -1,4 +1,4 @@
-"""Check a claim against a text or a collection: is it held up, and by which words."""
+"""Check whether a text or a collection supports a claim, and with which words."""
 
 import re
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ from qa.grounding.support import Support, Verdict, judge_claim
 from qa.search.display import add_quote_pages
 from qa.types import Citation, Passage, Query
 
-# Each sentence of a claim is searched for and judged by itself.
+# Each sentence of a claim is searched and judged separately.
 MAX_CLAIM_CHARS = 2_000
 MAX_SENTENCES = 40
-# "[1]", "[2][3]", "[4, 5]": where a claim has it from, and nothing that it says.
+# "[1]", "[2][3]", "[4, 5]": citations, not part of the claim.
 _CITATION_MARK = re.compile(r"\[\d{1,3}(?:[,;\u2013-] ?\d{1,3}){0,20}\]")
 # Best passages of a collection whose sentences a claim is checked against.
 PASSAGE_COUNT = 5
@@ -24,20 +24,20 @@ PASSAGE_COUNT = 5
 # A sentence of a passage: its half-open span in the passage's text.
 Source = tuple[Passage, int, int]
 
-# A claim is no better than its worst sentence.
+# A claim is as weak as its weakest sentence.
 _WEAKEST_FIRST: tuple[Verdict, ...] = ("contradicted", "unsupported", "partial", "supported")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedClaim:
-    """What became of a claim.
+    """The result for a claim.
 
     Attributes:
-        support: The weakest verdict of its sentences; a contradicted one is the weakest.
-        score: The least support of its sentences, in [0, 1]: from ``PARTIAL_FROM`` on the claim is
-            read as held up.
-        citations: The sentence that holds up, or contradicts, each sentence of the claim;
-            ``answer_start:answer_end`` is that sentence's place in the claim.
+        support: The weakest verdict of its sentences; ``contradicted`` is the weakest of all.
+        score: The lowest support of its sentences, in [0, 1]; from ``PARTIAL_FROM`` on, the claim
+            counts as supported.
+        citations: The sentence that supports or contradicts each sentence of the claim, whose span
+            in the claim is ``answer_start:answer_end``.
     """
 
     support: Verdict
@@ -53,9 +53,9 @@ def verify_claim(
     tags: Sequence[str] = (),
     context: QAContext,
 ) -> VerifiedClaim:
-    """Check each sentence of the claim against ``text``, or where that is None the collection.
+    """Check each sentence of a claim against ``text``, or if that is None the collection.
 
-    Citation marks such as ``[1]`` are no part of what the claim says.
+    Citation marks such as ``[1]`` are ignored.
 
     Raises:
         InvalidInput: The claim or the text is empty, or the claim too long.
@@ -73,7 +73,7 @@ def verify_claim(
         raise InvalidInput("The text to check the claim against is empty.", field="text")
     selected = [] if text is None else _split([passage_of_text(text)])
     verified = []
-    # Judging takes all cores, as answering does.
+    # Judging uses all cores, like answering.
     with answering_slot():
         for start, end in spans:
             query = Query(said[start:end], collection=collection, tags=tuple(tags))
@@ -87,7 +87,7 @@ def verify_claim(
 
 
 def passage_of_text(text: str) -> Passage:
-    """Return a text that no document holds as a passage of its own: it has no ids."""
+    """Return a text as a passage without ids."""
     return Passage(
         chunk_id="",
         document_id="",
@@ -115,7 +115,7 @@ def _split(passages: Sequence[Passage]) -> list[Source]:
 def _verify_sentence(
     sentence: str, at: int, places: Sequence[Source], context: QAContext
 ) -> tuple[Support, Citation | None]:
-    """Judge one sentence, which stands at ``at`` in the claim, by those of the passages."""
+    """Judge one sentence, at offset ``at`` of the claim, by those of the passages."""
     sources = [passage.text[start:end] for passage, start, end in places]
     headings = {line for passage, _, _ in places for line in (passage.title, *passage.heading_path)}
     found = judge_claim(

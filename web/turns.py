@@ -22,7 +22,7 @@ from qa.conversations import (
     uncited_spans,
 )
 from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE, notice_of
-from qa.search.display import Place
+from qa.search.display import DocumentSpan
 from qa.types import ClosePassage
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
@@ -202,7 +202,9 @@ def read_media_types(documents: Iterable[UUID | str]) -> dict[str, str]:
 class _TurnReader:
     """Reads answers with what was looked up for all of them."""
 
-    def __init__(self, media_types: dict[str, str], passages: Mapping[Place, ClosePassage]) -> None:
+    def __init__(
+        self, media_types: dict[str, str], passages: Mapping[DocumentSpan, ClosePassage]
+    ) -> None:
         self._media_types = media_types
         self._passages = passages
 
@@ -272,9 +274,9 @@ class _TurnReader:
             number=number,
             media_type=media_type,
             html=as_block(html, media_type),
-            ocr_confidence=close.printed.ocr_confidence,
-            page=close.printed.page or close.passage.page,
-            last_page=close.printed.last_page,
+            ocr_confidence=close.page_range.ocr_confidence,
+            page=close.page_range.page or close.passage.page,
+            last_page=close.page_range.last_page,
             document_date=close.passage.document_date,
         )
 

@@ -1,4 +1,4 @@
-"""The DSPy program that writes answers: one signature, with one second try."""
+"""DSPy programs that write answers and check statements, with one retry."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ class AnswerAdapter(dspy.JSONAdapter):
 
 
 class DraftAdapter(AnswerAdapter):
-    """The same for drafts, of which none that was cut off is taken for a whole one."""
+    """An ``AnswerAdapter`` that rejects truncated drafts."""
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
         if is_cut_off(completion):
@@ -42,13 +42,13 @@ class DraftAdapter(AnswerAdapter):
 
 
 class AnswerProgram(dspy.Module):
-    """Question and passages to statements that point at segments, with one second try."""
+    """Maps question and passages to statements that cite segments, with one retry."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Take the compiled program of this file, or the plain one.
+        """Load the compiled program of this file, or use the plain one.
 
         Raises:
-            ImproperlyConfigured: The file holds no program, or one for other replies.
+            ImproperlyConfigured: The file holds no program, or one for another reply format.
         """
         super().__init__()
         self.predict = dspy.Predict(AnswerFromPassages)
@@ -56,10 +56,10 @@ class AnswerProgram(dspy.Module):
             self._load_compiled(path)
 
     def forward(self, question: str, passages: NumberedPassages, constrained: bool = True) -> Any:
-        """Answer; ``mistake`` of the prediction says what the first try got wrong.
+        """Answer; the prediction's ``mistake`` names what was wrong with the first try.
 
         Args:
-            constrained: Send a schema in which a statement can point at these segments only.
+            constrained: Send a schema in which a statement can cite only these segments.
         """
         config = {"response_format": answer_schema(passages.ids)} if constrained else {}
         signature = keep_guard(self.predict.signature)
@@ -81,7 +81,7 @@ class AnswerProgram(dspy.Module):
         return prediction
 
     def dump(self) -> dict[str, Any]:
-        """Return what a program's file holds: demonstrations and instructions, and no model."""
+        """Return a program file's content: demonstrations and instructions, no model."""
         self.set_lm(None)
         versions = get_dependency_versions()
         metadata = {"dependency_versions": versions, "reply_form": REPLY_FORM}
@@ -92,7 +92,7 @@ class AnswerProgram(dspy.Module):
             self.load(path)
         except (ValueError, KeyError, TypeError) as exc:
             raise ImproperlyConfigured(f"PKB_LM_PROGRAM: {path.name} is no program.") from exc
-        # Of a file's fields only their number counts: it may be of a time of another order.
+        # Ignore the field order of the file: older files have another one.
         rules = self.predict.signature.instructions
         self.predict.signature = AnswerFromPassages.with_instructions(rules)
         self.set_lm(None)  # a saved program may name the model it was compiled with
@@ -119,14 +119,14 @@ class CheckStatements(dspy.Signature):
 
 
 class CheckProgram(dspy.Module):
-    """Claims with their evidence to a verdict each."""
+    """Maps claims with their evidence to a verdict each."""
 
     def __init__(self) -> None:
         super().__init__()
         self.predict = dspy.Predict(CheckStatements)
 
     def forward(self, question: str, items: Sequence[str], constrained: bool = True) -> Any:
-        """Ask once; once more without the schema where the server refuses it."""
+        """Ask with a schema; ask again without it if the server rejects the schema."""
         numbered = "\n\n".join(f"Item {at}\n{item}" for at, item in enumerate(items, start=1))
         asked = {"items": numbered, "question": question}
         if not constrained:

@@ -1,24 +1,24 @@
-"""Leave a model alone that does not answer, so that not everyone waits for it in vain."""
+"""Circuit breaker for language models."""
 
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-# A timeout costs the asker the whole time limit, and is enough; other failures come soon.
+# One timeout is enough, since it costs the caller the whole time limit; other failures are quick.
 FAILURES_IN_A_ROW = 3
 
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """Whether one model may be asked; safe to share between threads.
+    """Stops calls to one model after failures; safe to share between threads.
 
-    After a timeout, or ``FAILURES_IN_A_ROW``, it may not for ``pause_s``. Then one asker may, and
-    the others once that one was answered.
+    After a timeout, or ``FAILURES_IN_A_ROW`` failures, no call is allowed for ``pause_s``. Then one
+    call probes the model; once it succeeds, all are allowed again.
 
     Attributes:
-        pause_s: Seconds; at 0 it may always be asked.
-        clock: Seconds that never go back.
+        pause_s: Seconds; 0 always allows calls.
+        clock: A monotonic clock in seconds.
     """
 
     pause_s: float
@@ -30,9 +30,9 @@ class CircuitBreaker:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self) -> str:
-        """Return why the model may not be asked; empty where it may.
+        """Return why the model must not be called; empty if it may be.
 
-        Whoever may must tell how it went: ``succeeded``, ``failed`` or ``abandoned``.
+        A caller that was allowed must report ``succeeded``, ``failed`` or ``abandoned``.
         """
         with self._lock:
             if not self._reason:
@@ -46,17 +46,17 @@ class CircuitBreaker:
             return ""
 
     def succeeded(self) -> None:
-        """Note that the model answered, be it with a refusal: everyone may ask again."""
+        """Record that the model replied, even with a refusal: all calls are allowed."""
         with self._lock:
             self._failure_count, self._reason, self._is_probing = 0, "", False
 
     def abandoned(self) -> None:
-        """Note that nobody waited for the answer: nothing is known, and the next may try."""
+        """Record that the reply was not awaited: the next call may probe."""
         with self._lock:
             self._is_probing = False
 
     def failed(self, reason: str, *, is_timeout: bool) -> None:
-        """Note that the model did not answer, in words that go on "since it"."""
+        """Record a failure; ``reason`` completes "since it ..."."""
         with self._lock:
             self._failure_count += 1
             is_enough = is_timeout or self._is_probing or self._failure_count >= FAILURES_IN_A_ROW

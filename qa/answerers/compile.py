@@ -1,4 +1,4 @@
-"""Compile the answering program: DSPy looks for demonstrations, or rules, that help this model."""
+"""Compile the answering program: DSPy searches for demonstrations or rules that help this model."""
 
 import io
 from collections.abc import Callable, Iterator, Sequence
@@ -17,16 +17,16 @@ from qa.types import Draft, Passage, Query
 
 BOOTSTRAP, MIPRO = "bootstrap", "mipro"
 OPTIMIZERS = (BOOTSTRAP, MIPRO)
-# What MIPROv2 can be made of: an example to learn from and one to judge by.
+# MIPROv2 needs one example to learn from and one to validate.
 MIPRO_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with the passages that are found for it.
+    """A question with the passages found for it.
 
     Attributes:
-        is_right: Tells whether a draft is what the program should have written.
+        is_right: Returns whether a draft is what the program should have written.
     """
 
     query: Query
@@ -35,11 +35,11 @@ class Case:
 
 
 def check_optimizer(optimizer: str, *, case_count: int) -> None:
-    """Check that the optimizer can be run.
+    """Check that the optimizer can run.
 
     Raises:
         InvalidInput: It needs more cases.
-        ImproperlyConfigured: It needs a package that is missing.
+        ImproperlyConfigured: A package it needs is missing.
     """
     if optimizer != MIPRO:
         return
@@ -49,10 +49,10 @@ def check_optimizer(optimizer: str, *, case_count: int) -> None:
 
 
 def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
-    """Have the cases answered; an output that cannot be read is wrong.
+    """Answer the cases and count the right drafts; an unreadable reply is wrong.
 
     Raises:
-        BackendUnavailable: The model does not answer.
+        BackendUnavailable: The model does not respond.
         BackendError: The model failed on all of them.
     """
     right_count, failures = 0, []
@@ -79,11 +79,11 @@ def compile_program(
 ) -> AnswerProgram:
     """Return a program compiled for the answerer's model.
 
-    All demonstrations are the model's own outputs that were right at the first try.
+    All demonstrations are the model's own replies that were right at the first try.
 
     Args:
-        optimizer: ``bootstrap`` (demonstrations) or ``mipro`` (rules as well; asks far more often).
-        demo_count: Demonstrations at most; each makes every prompt longer by its passages.
+        optimizer: ``bootstrap`` (demonstrations) or ``mipro`` (rules as well; many more calls).
+        demo_count: Most demonstrations; each makes every prompt longer by its passages.
 
     Raises:
         BackendError: The model was right on none of them, or cannot be loaded.
@@ -109,7 +109,7 @@ def compile_program(
 
     with _quiet():
         compiled: AnswerProgram = answerer.run_compiler(run)
-    # Only MIPROv2 gives a score: its rules may help without demonstrations.
+    # Only MIPROv2 returns a score: its rules may help without demonstrations.
     if not (compiled.predict.demos or getattr(compiled, "score", 0)):
         raise BackendError(f"The model was right on none of {len(cases)} questions to learn from.")
     return compiled
@@ -126,7 +126,7 @@ def _judged(case: Case) -> Callable[[Any], bool]:
 
 
 def _bootstrap(metric: Callable[..., bool], demo_count: int, seed: int) -> Any:
-    # Labelled examples are no demonstrations: a gold answer is a few words, and cites nothing.
+    # Labeled examples are no demonstrations: a gold answer is a few words and cites nothing.
     return dspy.BootstrapFewShot(
         metric=metric, max_bootstrapped_demos=demo_count, max_labeled_demos=0
     )
@@ -151,7 +151,7 @@ _OPTIMIZERS: dict[str, Callable[[Callable[..., bool], int, int], Any]] = {
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep DSPy from printing: its messages quote passages, and what a server says of the key."""
+    """Suppress DSPy's output: it quotes passages and server errors that may hold the key."""
     dspy.disable_logging()
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):

@@ -72,21 +72,21 @@ class LMAnswerer:
         programs: Path = Path("programs"),
         passage_tokens: int = 7_000,
     ) -> None:
-        """Prepare the model without reaching it.
+        """Configure the model without calling it.
 
         Args:
             model: ``openai/NAME`` (any server with that protocol) or ``ollama_chat/NAME``.
-            api_base: The server's root; unset, the usual one of OpenAI or of a local Ollama.
+            api_base: The server's root URL; by default that of OpenAI or of a local Ollama.
             api_key: For the server.
-            timeout_s: For the whole answer, second tries included.
-            pause_s: For which it is not asked after a timeout or some failures; 0 for none.
-            max_tokens: Of one output.
+            timeout_s: For the whole answer, retries included.
+            pause_s: How long the circuit breaker stays open after failures; 0 disables it.
+            max_tokens: Of one reply.
             program: A compiled program: ``NAME``, ``NAME@VERSION`` or ``/PATH/FILE.json``.
-            programs: The folder of those that have names.
-            passage_tokens: Of the passages that the model is given, about.
+            programs: The folder of named programs.
+            passage_tokens: Approximate tokens of passages given to the model.
 
         Raises:
-            ImproperlyConfigured: No such program or kind of model; no key.
+            ImproperlyConfigured: No such program or kind of model; or no key.
         """
         check_remote(model, api_base=api_base, api_key=api_key)
         self.name = model
@@ -101,7 +101,7 @@ class LMAnswerer:
 
     @property
     def is_constrained(self) -> bool:
-        """Whether the model takes a schema, as far as is known by now."""
+        """Return whether the model accepts a schema, as far as known."""
         return self._is_constrained
 
     def load(self) -> None:
@@ -110,14 +110,14 @@ class LMAnswerer:
     def answer(
         self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Write statements that point at segments of the passages; none is a refusal.
+        """Write statements that cite segments of the passages; none means a refusal.
 
         Args:
-            on_draft: Called while it is written, with the statements that are finished.
+            on_draft: Called with the finished statements while the reply is being written.
 
         Raises:
-            BackendUnavailable: The model does not answer, or not in time; trying again may work.
-            BackendError: The model refuses, or its output cannot be read.
+            BackendUnavailable: The model does not respond in time; a retry may work.
+            BackendError: The model refuses, or its reply cannot be read.
         """
         if not passages:
             return Draft((), self.name)
@@ -131,10 +131,10 @@ class LMAnswerer:
         raise failure
 
     def check(self, question: str, claims: Sequence[Claim]) -> Checked:
-        """Return of each claim whether its evidence says it.
+        """Return a verdict for each claim: whether its evidence supports it.
 
         Raises:
-            BackendError: The model failed, or gave no verdict on each.
+            BackendError: The model failed, or did not return a verdict for each.
         """
         items = [f"Evidence: {each.evidence}\nStatement: {each.statement}" for each in claims]
         with dspy.track_usage() as tracker:
@@ -152,7 +152,7 @@ class LMAnswerer:
         """Run another DSPy program with this model and its time limit.
 
         Returns:
-            The prediction; None where the model's output cannot be read.
+            The prediction; None if the model's reply cannot be read.
 
         Raises:
             BackendError: As ``answer``.
@@ -169,7 +169,7 @@ class LMAnswerer:
         raise failure
 
     def run_compiler(self, run: Callable[[], Any]) -> Any:
-        """Run an optimizer of DSPy with this model; each request has the time of one answer.
+        """Run a DSPy optimizer with this model; each request gets the time limit of an answer.
 
         Raises:
             BackendError: As ``answer``.
@@ -185,22 +185,22 @@ class LMAnswerer:
         raise failure
 
     def with_program(self, program: AnswerProgram) -> "LMAnswerer":
-        """Return an answerer of the same model by this program."""
+        """Return an answerer with the same model and this program."""
         other = copy(self)
         other._program = program
         return other
 
     def with_key(self, api_key: str) -> "LMAnswerer":
-        """Return an answerer of the same model by this key."""
+        """Return an answerer with the same model and this key."""
         keyed = copy(self)
         keyed._engine = self._engine.with_key(api_key)
         return keyed
 
     def rewrite(self, question: str, history: Sequence[Exchange]) -> str:
-        """Return the question as it stands on its own, as one line.
+        """Return the question completed from its conversation, as one line.
 
         Raises:
-            BackendError: The model fails, or its output is no question.
+            BackendError: The model fails, or its reply is no question.
         """
         failure: BackendError
         lm = self._lm(time.monotonic() + self._timeout_s)
@@ -212,7 +212,7 @@ class LMAnswerer:
         raise failure  # as in answer(): without its cause
 
     def expand(self, question: str, *, count: int) -> tuple[str, ...]:
-        """Return at most ``count`` other phrasings of the question; none if none can be read.
+        """Return at most ``count`` other phrasings; none if the reply has none.
 
         Raises:
             BackendError: The model fails.
@@ -248,7 +248,7 @@ class LMAnswerer:
         return used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
 
     def _predict(self, question: str, given: NumberedPassages, on_text: OnText) -> tuple[Any, int]:
-        """Predict from as many of the first passages as the model takes; tell how many."""
+        """Predict from as many passages as fit the model; return their number, too."""
         deadline = time.monotonic() + self._timeout_s
         constrained, streamed = self._is_constrained, self._is_streamed
         while True:
@@ -274,7 +274,7 @@ class LMAnswerer:
                 return prediction, len(given.texts)
 
     def _lm(self, deadline: float, *, on_text: OnText | None = None) -> Any:
-        """Make the LM of one answer: it is light, and carries the answer's own deadline."""
+        """Create the LM of one answer, with its deadline."""
         return self._lm_of(self._engine.until(deadline, on_text=on_text))
 
     def _lm_of(self, engine: Any) -> Any:
@@ -287,10 +287,10 @@ class LMAnswerer:
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Ask the model, unless it did not answer lately, and note whether it does.
+        """Guard a call by the circuit breaker, and report its outcome.
 
         Raises:
-            BackendUnavailable: It is not asked.
+            BackendUnavailable: The circuit breaker is open.
         """
         if reason := self._circuit.ask():
             raise BackendUnavailable(f"The language model {self.name} {reason}.")
@@ -311,7 +311,7 @@ class LMAnswerer:
             self._circuit.failed(reason, is_timeout=isinstance(exc, dspy.LMTimeoutError))
 
     def _failure(self, exc: Exception) -> BackendError:
-        """Say in our own words what went wrong: the server's may hold the key or the prompt."""
+        """Return an error in our own words: the server's may hold the key or the prompt."""
         reason = _reason_of(exc)
         status = getattr(exc, "status", None)
         kind = BackendUnavailable if dspy.is_retryable_lm_error(exc) else BackendError
@@ -319,7 +319,7 @@ class LMAnswerer:
 
 
 class _EachInTime:
-    """An engine with a deadline for each request instead of one for all."""
+    """An engine with a deadline per request instead of one for all."""
 
     def __init__(self, engine: Any, timeout_s: float) -> None:
         self._engine = engine

@@ -1,14 +1,14 @@
-"""Answer in the documents' own words: the segments around what was read. No language model."""
+"""Answer in the documents' own words, without a language model."""
 
 from collections.abc import Iterator, Sequence
 
-from qa.grounding.confidence import likeliest_first, weigh
+from qa.grounding.confidence import answer_logit, likeliest_first
 from qa.segments import (
     Kind,
     Segment,
     Span,
+    continues_list,
     earlier_steps,
-    goes_on,
     list_start,
     split_segments,
 )
@@ -25,9 +25,9 @@ LIST_WORDS = 130
 
 
 class ExtractiveAnswerer:
-    """Quotes the passage that reads best.
+    """Quotes the passage with the best reading.
 
-    Where another place of its document reads nearly as well, that is quoted, too.
+    If another span of the same document reads nearly as well, it is quoted, too.
     """
 
     name = "extractive"
@@ -38,12 +38,12 @@ class ExtractiveAnswerer:
         self.most_words = most_words
 
     def load(self) -> None:
-        """Do nothing: what it goes by was read before."""
+        """Do nothing: there are no weights."""
 
     def answer(
         self, query: Query, passages: Sequence[Passage], *, on_draft: OnDraft = ignore_draft
     ) -> Draft:
-        """Return a statement for each quote, whose text is the quote's."""
+        """Return one statement per quote, whose text is the quote."""
         read = likeliest_first(passages)
         if not read:
             return Draft((), self.name)
@@ -57,10 +57,10 @@ class ExtractiveAnswerer:
     def _find_second(
         self, read: Sequence[tuple[Passage, Reading]], chosen: Sequence[Quote]
     ) -> Sequence[Quote]:
-        """Return what another place of the same document says, if the reader is in doubt."""
-        least, first = weigh(*read[0]) - SECOND_WITHIN, chosen[-1]
+        """Return a second span of the same document if the reader is in doubt."""
+        least, first = answer_logit(*read[0]) - SECOND_WITHIN, chosen[-1]
         for passage, reading in read[1:]:
-            is_near = weigh(passage, reading) > least
+            is_near = answer_logit(passage, reading) > least
             if not is_near or passage.document_id != first.passage.document_id:
                 continue
             found = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
@@ -76,7 +76,7 @@ class ExtractiveAnswerer:
 def _cut(
     passage: Passage, reading: Reading, *, most_words: int, list_words: int = 0
 ) -> list[Quote]:
-    """Return what is quoted of a passage, behind what that needs; what follows on is one quote."""
+    """Return the quoted spans of a passage, after the spans they need; adjacent ones are joined."""
     text = passage.text
     excerpt = find_excerpt(
         text, (reading.start, reading.end), most_words=most_words, list_words=list_words
@@ -89,7 +89,7 @@ def _cut(
 
 
 def _join(spans: Sequence[Span], text: str) -> Iterator[Span]:
-    """Make one span of those with nothing but white space between them."""
+    """Join spans that are separated by white space only."""
     start, end = spans[0]
     for following in spans[1:]:
         if text[end : following[0]].strip():
@@ -104,16 +104,16 @@ NEEDED_WORDS = 15
 
 
 def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 0) -> Span:
-    """Return the span of the segments around the part that answers.
+    """Return the span of the segments around the answer.
 
-    The segments behind it come before those in front of it, as long as there is room. A heading
-    is not crossed; an item of a list or a row of a table goes without its neighbours.
+    Segments after the answer are added before those in front of it, up to the word limit. The span
+    does not cross a heading; a list item or table row is taken without its neighbors.
 
     Args:
-        answer: Where the part that answers stands in the text, half-open.
-        most_words: Of all segments together; those that the answer touches come whole.
-        list_words: Of a list or table, with what leads to it, that comes whole where the answer
-            stands in it or leads to it; one of more words goes without the neighbours, too.
+        answer: Half-open span of the answer in the text.
+        most_words: Word limit; segments that the answer touches are always complete.
+        list_words: Word limit for a whole list or table with its lead-in, if the answer is in
+            it or leads to it.
     """
     found = _section_around(text, answer)
     if not found:
@@ -131,10 +131,10 @@ def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 
 
 
 def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
-    """Return what an excerpt that begins with an item, row or step needs and has not.
+    """Return the spans that an excerpt needs to be understood and does not contain.
 
-    That is the sentence that leads to the list, the items it is nested in, the table's header; of
-    numbered steps all those before, as long as there is room.
+    These are the sentence that introduces a list, parent items, the table header, and all earlier
+    numbered steps, up to the word limit.
 
     Args:
         most_words: Of the excerpt and what it needs.
@@ -159,7 +159,7 @@ def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
 def _grow(
     text: str, found: Sequence[Segment], first: int, last: int, *, most_words: int
 ) -> tuple[int, int]:
-    """Add what the segments from the first to the last need, then what there is room for."""
+    """Extend a range of segments by the segments it needs, then up to the word limit."""
 
     def has_room(start: int, end: int, *, words: int = most_words) -> bool:
         fits = start >= 0 and end < len(found)
@@ -169,9 +169,9 @@ def _grow(
         return 0 < at < len(found) and found[at].kind is Kind.RULE
 
     needed = most_words + NEEDED_WORDS
-    if found[first].leans and has_room(first - 1, last, words=needed):
+    if found[first].refers_back and has_room(first - 1, last, words=needed):
         first -= 1
-    if found[last].leads and has_room(first, last + 1, words=needed):
+    if found[last].is_lead_in and has_room(first, last + 1, words=needed):
         last += 1
     names_columns = is_rule(last) or is_rule(last + 1)
     if is_rule(first - 1) and has_room(first - 2, last, words=needed):
@@ -183,23 +183,23 @@ def _grow(
     while has_room(first, end + 1) and not (is_item and found[end + 1].begins_item):
         end += 1
     # What leads to that for which there is no room is left out: a lead-in, a table's header.
-    while end > last and (found[end].leads or is_rule(end) or is_rule(end + 1)):
+    while end > last and (found[end].is_lead_in or is_rule(end) or is_rule(end + 1)):
         end -= 1
     last = end
-    while has_room(first - 1, last) and not _is_neighbour(found, first - 1):
+    while has_room(first - 1, last) and not _is_neighbor(found, first - 1):
         first -= 1
     return first, last
 
 
-def _is_neighbour(found: Sequence[Segment], at: int) -> bool:
-    """Return whether an item begins behind a segment that is of another item, or a table ends."""
+def _is_neighbor(found: Sequence[Segment], at: int) -> bool:
+    """Return whether a segment belongs to another item, or a table ends before it."""
     if found[at].kind in {Kind.ROW, Kind.RULE}:
         return True
     return found[at + 1].begins_item and found[at].is_listed
 
 
 def _list_around(found: Sequence[Segment], first: int, last: int) -> Span | None:
-    """The list or table that some of the segments are of or lead to, with what leads to it."""
+    """Return the list or table that segments belong to or introduce, with its lead-in."""
     at = next((at for at in range(first, last + 1) if found[at].is_listed), last + 1)
     while at < len(found) and not found[at].is_listed:
         if found[at].begins_block:
@@ -208,25 +208,27 @@ def _list_around(found: Sequence[Segment], first: int, last: int) -> Span | None
     if at == len(found):
         return None
     begin, end = list_start(found, at), max(at, last)
-    while end + 1 < len(found) and goes_on(found, end + 1):
+    while end + 1 < len(found) and continues_list(found, end + 1):
         end += 1
     return found[min(first, _first_leading(found, begin))].start, found[end].end
 
 
 def _first_leading(found: Sequence[Segment], begin: int) -> int:
-    """Return the index of what leads to a list: a sentence with a colon, or a paragraph."""
-    if begin == 0 or (found[begin].kind in {Kind.ROW, Kind.RULE} and not found[begin - 1].leads):
+    """Return the index of a list's lead-in: a sentence with a colon, or a paragraph."""
+    if begin == 0 or (
+        found[begin].kind in {Kind.ROW, Kind.RULE} and not found[begin - 1].is_lead_in
+    ):
         return begin
     at = begin - 1
-    while not found[begin - 1].leads and at > 0 and not found[at].begins_block:
+    while not found[begin - 1].is_lead_in and at > 0 and not found[at].begins_block:
         at -= 1
     return at
 
 
 def _section_around(text: str, answer: Span) -> list[Segment]:
-    """The segments between two headings where the answer starts, or that follow it.
+    """Return the segments between two headings where the answer starts.
 
-    A heading says what is spoken of, not what is said.
+    If the answer is in a heading, return the segments after it: a heading names a topic only.
     """
     said = [each for each in split_segments(text) if each.kind is not Kind.HEADING]
     reaching = next((each for each in said if each.end > answer[0]), said[-1] if said else None)

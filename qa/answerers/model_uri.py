@@ -1,4 +1,4 @@
-"""Which language model ``PKB_LM`` names, told without loading DSPy."""
+"""Validate the model URI of ``PKB_LM`` without loading DSPy."""
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -7,10 +7,10 @@ DIALECTS = {"openai": "openai", "ollama_chat": "ollama"}
 
 
 def check_remote(model: str, *, api_base: str, api_key: str) -> None:
-    """Check the name and the address of a model behind a server; nothing is reached.
+    """Check the name and URL of a remote model without calling it.
 
     Raises:
-        ImproperlyConfigured: It is of no known kind, or has no address or key.
+        ImproperlyConfigured: It is of no known kind, or has no URL or key.
     """
     prefix, _, name = model.partition("/")
     if prefix not in DIALECTS or not name:

@@ -1,4 +1,4 @@
-"""Compiled programs in files, by name and version: to roll back is to name an older one."""
+"""Compiled programs in files, by name and version; to roll back, select an older version."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class StoredProgram:
     """A version of a program.
 
     Attributes:
-        provenance: What it was compiled from, when, and how well it did.
+        provenance: What it was compiled from, when, and its scores.
     """
 
     name: str
@@ -37,7 +37,7 @@ class StoredProgram:
 
     @property
     def reference(self) -> str:
-        """What selects it: ``NAME@VERSION``."""
+        """Return the reference that selects it: ``NAME@VERSION``."""
         return f"{self.name}@{self.version}"
 
 
@@ -46,10 +46,10 @@ def is_program_name(name: str) -> bool:
 
 
 def find_program(wanted: str, *, folder: Path) -> Path:
-    """Return the file of ``NAME`` (its latest version), ``NAME@VERSION`` or ``/PATH/FILE.json``.
+    """Return the file of ``NAME`` (latest version), ``NAME@VERSION`` or ``/PATH/FILE.json``.
 
     Raises:
-        ImproperlyConfigured: There is no such program, or it is for replies of another form.
+        ImproperlyConfigured: There is no such program, or it has another reply format.
     """
     if wanted.endswith(".json") and Path(wanted).is_absolute():
         path = Path(wanted)
@@ -65,7 +65,7 @@ def find_program(wanted: str, *, folder: Path) -> Path:
 
 
 def _check_reply_form(path: Path) -> None:
-    """Refuse a program of another form; what is no program at all is found when it is loaded."""
+    """Reject a program with another reply format; invalid files fail when loaded."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -79,7 +79,7 @@ def _check_reply_form(path: Path) -> None:
 
 
 def list_programs(folder: Path) -> list[StoredProgram]:
-    """Return all versions by name, the latest first; what cannot be read is left out."""
+    """Return all versions by name, latest first; skip unreadable files."""
     found = []
     for path in folder.glob("*.json"):
         match = _FILE.fullmatch(path.name)
@@ -92,10 +92,10 @@ def list_programs(folder: Path) -> list[StoredProgram]:
 def store_program(
     state: Mapping[str, Any], *, name: str, provenance: Mapping[str, Any], folder: Path
 ) -> StoredProgram:
-    """Write the next version of a program; no version is ever written over.
+    """Write the next version of a program; versions are never overwritten.
 
     Args:
-        state: What DSPy saves of a program.
+        state: The program's state as DSPy saves it.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     content = json.dumps({**state, PROVENANCE: provenance}, indent=2, ensure_ascii=False)
@@ -114,7 +114,7 @@ def store_program(
 
 
 def _latest_version(name: str, folder: Path) -> int:
-    """Return 0 where there is none."""
+    """Return the latest version number, or 0."""
     matches = (_FILE.fullmatch(path.name) for path in folder.glob(f"{name}-*.json"))
     return max((int(m["version"]) for m in matches if m and m["name"] == name), default=0)
 

@@ -1,4 +1,4 @@
-"""Have a language model put a question in other words, or make a follow-up stand on its own."""
+"""DSPy programs that rephrase a question or complete a follow-up."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _UNREADABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def as_line(text: str) -> str:
-    """Return the words of a text in one line, with single spaces and nothing unreadable."""
+    """Return a text as one line with single spaces and printable characters only."""
     return " ".join(_UNREADABLE.sub(" ", text).split())
 
 
@@ -37,14 +37,14 @@ class PhraseDifferently(dspy.Signature):
 
 
 class PhrasingProgram(dspy.Module):
-    """Question to other phrasings of it."""
+    """Maps a question to other phrasings of it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.predict = dspy.Predict(PhraseDifferently)
 
     def forward(self, question: str, count: int, constrained: bool = True) -> Any:
-        """Ask once; once more without the schema where the server refuses it."""
+        """Ask with a schema; ask again without it if the server rejects the schema."""
         asked = {"question": question, "count": count}
         if not constrained:
             return self.predict(**asked)
@@ -55,7 +55,7 @@ class PhrasingProgram(dspy.Module):
 
 
 def phrasing_schema(count: int) -> dict[str, Any]:
-    """Build the response format of that many phrasings: a small model would not come to an end."""
+    """Return a response format limited to ``count`` phrasings: small models do not stop."""
     many = {"type": "array", "items": {"type": "string"}, "maxItems": count}
     schema = {
         "type": "object",
@@ -68,10 +68,10 @@ def phrasing_schema(count: int) -> dict[str, Any]:
 
 
 def clean_phrasings(values: object, *, question: str, count: int) -> tuple[str, ...]:
-    """Take what can be searched for from a model's output, whatever its types.
+    """Return the usable phrasings of a model's reply, whatever its types.
 
     Returns:
-        At most ``count`` lines in order, each once and none of them the question itself.
+        At most ``count`` distinct lines in order, without the question itself.
     """
     lines = [as_line(value) for value in _texts(values)]
     seen = {_sameness(question): ""}
@@ -110,9 +110,9 @@ class CompleteQuestion(dspy.Signature):
 
 
 def rewrite_follow_up(question: str, history: Sequence[Exchange]) -> str:
-    """Return the question on its own, in one line, by the LM of the current ``dspy.context``.
+    """Return the question completed by the LM of the current ``dspy.context``, as one line.
 
-    An output that is no question is not used: the question stays as it was asked.
+    If the reply is no question, the original is returned.
     """
     turns = [f"Q: {past.question}\nA: {past.answer[:ANSWER_CHARS]}" for past in history]
     with dspy.context(adapter=dspy.JSONAdapter()):

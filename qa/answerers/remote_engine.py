@@ -1,8 +1,8 @@
-"""Ask a server that speaks OpenAI's chat protocol, as a DSPy engine with a deadline.
+"""Call a server that speaks OpenAI's chat protocol, as a DSPy engine with a deadline.
 
 lm15, which comes with DSPy, speaks the protocol; litellm is never imported. ``engine="lm15"``
-would do too, but it bounds the wait for each next byte only, so that a server that drips bytes
-never times out; it reads the environment; and it keeps the key among the LM's arguments.
+would work, but it limits only the wait for each byte, so a server that drips bytes never times out;
+it also reads the environment and keeps the key among the LM's arguments.
 """
 
 import time
@@ -25,10 +25,10 @@ FIRST_FAILURE = 400
 
 
 class RemoteEngine:
-    """One server and model; ``until`` gives it the deadline of one answer."""
+    """One server and model; ``until`` sets the deadline of one answer."""
 
     def __init__(self, model: str, *, api_base: str = "", api_key: str = "") -> None:
-        """``model`` is ``openai/...`` or ``ollama_chat/...``; ``api_base`` is the server's root."""
+        """Use ``openai/...`` or ``ollama_chat/...`` at ``api_base``, the server's root URL."""
         prefix, _, self._model = model.partition("/")
         address = {"base_url": _base_url(prefix, api_base)} if api_base else {}
         key = api_key or "none"  # servers without keys still expect the header
@@ -38,17 +38,17 @@ class RemoteEngine:
         self._on_text: OnText | None = None
 
     def until(self, deadline: float, *, on_text: OnText | None = None) -> Self:
-        """Share the connections with an engine that ends by this ``time.monotonic()``.
+        """Return an engine on the same connections that ends by this ``time.monotonic()``.
 
         Args:
-            on_text: Called with each reply while it is written; without it none is streamed.
+            on_text: Called with each reply while it is being written; without it, none is.
         """
         bounded = object.__new__(type(self))
         bounded.__dict__.update(self.__dict__, _deadline=deadline, _on_text=on_text)
         return bounded
 
     def with_key(self, api_key: str) -> Self:
-        """Return an engine of the same server and model that sends this key."""
+        """Return an engine for the same server and model that sends this key."""
         keyed = object.__new__(type(self))
         keyed.__dict__.update(self.__dict__, _door=partial(self._door, api_key=api_key))
         return keyed
@@ -57,7 +57,7 @@ class RemoteEngine:
         pass
 
     def complete(self, request: Any) -> Any:
-        """Answer one ``lm15.Request`` with one ``lm15.Response``."""
+        """Return the ``lm15.Response`` to one ``lm15.Request``."""
         asked = replace(request, model=self._model)
         transport = _TimedTransport(self._transport, self._deadline)
         try:
@@ -94,7 +94,7 @@ def _base_url(prefix: str, api_base: str) -> str:
 
 
 class _TimedTransport:
-    """lm15's transport with one deadline over connecting, sending and every read."""
+    """A transport with one deadline for connecting, sending and all reads."""
 
     def __init__(self, inner: Any, deadline: float) -> None:
         self._inner = inner
@@ -112,7 +112,7 @@ class _TimedTransport:
 
 
 class _StreamsOnly:
-    """A transport that gives no reply to be read as a stream that is none."""
+    """A transport that raises ``_NotStreamed`` if the response is not an event stream."""
 
     def __init__(self, inner: _TimedTransport) -> None:
         self._inner = inner
@@ -131,7 +131,7 @@ class _NotStreamed(Exception):
 
 
 class _Given:
-    """A transport that has its response already."""
+    """A transport that returns a response received earlier."""
 
     def __init__(self, response: "_TimedResponse") -> None:
         self._response = response

@@ -1,6 +1,6 @@
-"""The prompt for an answer by a language model, and the reading of its reply.
+"""Prompt for answers by a language model, and parsing of its reply.
 
-Passages are shown as numbered segments; a statement of the reply points at those that say it.
+Passages are shown as numbered segments; a statement in the reply cites them by id.
 """
 
 import json
@@ -87,8 +87,8 @@ class NumberedPassages:
     """Passages as a model reads them.
 
     Attributes:
-        texts: A passage each: its label and place, then a line a segment behind its id.
-        quotes: What each id stands for, in order.
+        texts: One per passage: its label and headings, then one line per segment after its id.
+        quotes: The quote of each segment id, in order.
     """
 
     texts: tuple[str, ...]
@@ -99,7 +99,7 @@ class NumberedPassages:
         return tuple(self.quotes)
 
     def first(self, count: int) -> "NumberedPassages":
-        """Return the first so many of them."""
+        """Return the first ``count`` passages."""
         kept = {k: q for k, q in self.quotes.items() if int(k[1:].partition(".")[0]) <= count}
         return NumberedPassages(self.texts[:count], kept)
 
@@ -110,7 +110,7 @@ def number_passages(
     """Number the segments of the passages: ``S2.8`` is the eighth of the second.
 
     Args:
-        most_tokens: Of all texts together, about; the first is always whole.
+        most_tokens: Approximate limit for all texts; the first is always complete.
     """
     texts: list[str] = []
     quotes: dict[str, Quote] = {}
@@ -119,7 +119,7 @@ def number_passages(
         named = {
             f"S{number}.{at}": segment for at, segment in enumerate(_shown(passage.text), start=1)
         }
-        place = f" ({passage.place})" if passage.place else ""
+        place = f" ({passage.breadcrumb})" if passage.breadcrumb else ""
         lines = [f"{key} {_show(passage.text, each)}" for key, each in named.items()]
         text = "\n".join([f"S{number}{place}", *lines])
         char_count += len(text)
@@ -136,7 +136,7 @@ def number_passages(
 
 
 def _show(text: str, segment: Segment) -> str:
-    """A segment in one line, further in where it is nested; code as it stands."""
+    """Return a segment as one line, indented if nested; code stays unchanged."""
     said = text[slice(*segment.span)]
     is_code = segment.kind is Kind.CODE
     return " " * segment.indent + (said if is_code else " ".join(said.split()))
@@ -147,7 +147,7 @@ def _shown(text: str) -> list[Segment]:
 
 
 def keep_guard(signature: Any) -> Any:
-    """Return the signature with ``GUARD`` at the end of its rules, unless they have it."""
+    """Return the signature with ``GUARD`` appended to its rules if missing."""
     rules = signature.instructions
     if GUARD in " ".join(rules.split()):
         return signature
@@ -155,7 +155,7 @@ def keep_guard(signature: Any) -> Any:
 
 
 def answer_schema(ids: Sequence[str]) -> dict[str, Any]:
-    """Return the response format in which a statement can point at nothing but these segments.
+    """Return the response format in which a statement can cite only these segments.
 
     The lists have a maximum because a small model repeats itself until it is cut off.
     """
@@ -183,7 +183,7 @@ def _object(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def find_mistake(statements: object, numbered: NumberedPassages) -> str:
-    """Return what is wrong with the sources of a reply, for the model to read, or nothing."""
+    """Return what is wrong with the reply's sources, for the model to read; empty if nothing."""
     rows = [row for row in _rows(statements) if _read_text(row)]
     unknown = [
         key for row in rows for key in _read_ids(row.get("sources")) if key not in numbered.quotes
@@ -195,9 +195,9 @@ def find_mistake(statements: object, numbered: NumberedPassages) -> str:
 
 
 def read_statements(statements: object, numbered: NumberedPassages) -> tuple[Statement, ...]:
-    """Return what can be relied on of a reply's statements, whatever their types.
+    """Return the valid statements of a reply, whatever its types.
 
-    Ids that were not given are left out; so is a statement that says that there is no answer.
+    Unknown segment ids are dropped, and so are statements that say there is no answer.
     """
     found = []
     for row in _rows(statements)[:MOST_STATEMENTS]:
@@ -217,7 +217,7 @@ def read_verdict(value: object) -> Literal["yes", "no", ""]:
 def read_unfinished(reply: str) -> tuple[object, object]:
     """Return the verdict and the finished statements of a reply that is being written.
 
-    A statement is finished once another one has begun.
+    A statement is finished once the next one has begun.
     """
     try:
         fields = from_json(reply[max(0, reply.find("{")) :], allow_partial=True)
@@ -232,7 +232,7 @@ def read_unfinished(reply: str) -> tuple[object, object]:
 
 
 def is_cut_off(reply: str) -> bool:
-    """Return whether a text is the beginning of a JSON object, and not a whole one."""
+    """Return whether a text is the beginning of a JSON object but not all of it."""
     text = reply[max(0, reply.find("{")) :]
     try:
         from_json(text, allow_partial="trailing-strings")

@@ -1,4 +1,4 @@
-"""A reply of a language model that is heard while it is written."""
+"""Collect a streamed reply of a language model, and report it while it is being written."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -7,14 +7,14 @@ from typing import Any
 from dspy import lm15
 
 OnText = Callable[[str], None]
-"""Takes the text of a reply, as far as it is written."""
+"""Receives the text of a reply, as far as it is written."""
 
-# Some ten times the longest draft; each hearing reads all of it again.
+# About ten times the longest draft; each call passes the whole text again.
 MAX_STREAMED_CHARS = 20_000
 
 
 def collect_reply(events: Any, request: Any, *, on_text: OnText) -> Any:
-    """Return the ``lm15.Response`` of a stream, and have it heard on the way."""
+    """Return the ``lm15.Response`` of a stream; report the text while it arrives."""
     return lm15.materialize_response(_forward_text(events, on_text), request)
 
 

@@ -26,7 +26,7 @@ class QuestionFromPassage(dspy.Signature):
 
 
 class QuestionProgram(dspy.Module):
-    """Passage to question and answer."""
+    """Maps a passage to a question and its answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuestion:
-    """A question and the span of the passage that is its answer, half-open, in characters."""
+    """A question and the half-open character span of the passage that answers it."""
 
     text: str
     start: int
@@ -65,10 +65,10 @@ class WrittenQuestion:
 
 
 def write_question(passage: str, *, answerer: object) -> WrittenQuestion | None:
-    """Return a question whose answer stands word for word in the passage, if one was written.
+    """Return a question whose answer is an exact span of the passage; None if there is none.
 
     Args:
-        answerer: The language model's, of ``get_answerer``.
+        answerer: The language model's answerer, from ``get_answerer``.
 
     Raises:
         BackendError: The model failed.

@@ -1,1 +1,1 @@
-"""The HTTP doors to what is asked; each family of endpoints is one file."""
+"""HTTP endpoints for questions, answers and search; one module per family."""

@@ -1,4 +1,4 @@
-"""The doors to answers: a question answered, an answer stored, what someone thinks of it."""
+"""Endpoints for answers: ask, read a stored answer, give feedback."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -56,7 +56,7 @@ class EvaluatedAnswer(AnswerShown):
 
 
 class MarkedPassage(serializers.Serializer[Any]):
-    """A passage of ``closest``, its quote, or a citation, by its document and span."""
+    """A passage that the answer shows, by document and span."""
 
     document_id = serializers.UUIDField()
     start_char = StrictIntegerField(min_value=0, max_value=MOST_CHARS)
@@ -86,7 +86,7 @@ class FeedbackShown(serializers.ModelSerializer[Feedback]):
     GET=Endpoint("answer", tag="Ask", summary="Answer a question", cost=Cost.ANSWER, writes=True)
 )
 class AnswerView(APIView):
-    """Answer a question from one collection, with proved citations, or abstain."""
+    """Answer a question from one collection, with verified citations, or abstain."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 
@@ -113,7 +113,7 @@ class AnswerView(APIView):
 
 @endpoint(GET=Endpoint("get_answer", tag="Ask", summary="Read a stored answer"))
 class StoredAnswerView(APIView):
-    """An answer as it was given; each citation says whether its quote still stands."""
+    """Return a stored answer; each citation says whether its quote is still current."""
 
     errors: ClassVar[Errors] = {"get": [AnswerNotFound]}
 
@@ -135,7 +135,7 @@ class StoredAnswerView(APIView):
     )
 )
 class FeedbackView(APIView):
-    """Say whether an answer was good, or which passage answers."""
+    """Rate an answer, or mark the passage that answers."""
 
     errors: ClassVar[Errors] = {"post": [AnswerNotFound]}
 

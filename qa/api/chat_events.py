@@ -1,4 +1,4 @@
-"""The events of a streamed answer: made while it is answered, kept, and read again."""
+"""Events of a streamed answer: created while it is answered, stored, and read again."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ from qa.types import Citation
 
 log = structlog.get_logger(__name__)
 
-# No event follows one of these, whatever the row of the stream says.
+# No event follows one of these, even if the stream's row is not finished.
 LAST_KINDS = ("done", "error")
 ERASED = models.Answer.Kind.ERASED
 
@@ -33,7 +33,7 @@ class Event:
     """One server-sent event; ``body`` has ``type``, ``content`` and ``citation``.
 
     Attributes:
-        ordinal: Its id, from 1; 0 for what is not kept and has none.
+        ordinal: Its id, from 1; 0 for events that are not stored.
     """
 
     ordinal: int
@@ -43,7 +43,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is asked; ``context`` may hold a key, and is never stored."""
+    """A question asked in a chat; never stored, since ``context`` may hold a key."""
 
     question: str
     collection: str
@@ -57,7 +57,7 @@ class ChatRequest:
 
 
 class EventStreamWriter:
-    """A listener that keeps each event in the database, then hands it on."""
+    """A listener that stores each event in the database, then publishes it."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class EventStreamWriter:
     def on_text(self, text: str, citation: Citation) -> None:
         self.raise_if_cancelled()
         with transaction.atomic():
-            # The document's row is held until its words are kept: a deletion then finds the events.
+            # Lock the document until the event is stored: a deletion then finds the event.
             document_id = citation.passage.document_id or None
             if document_id and not Document.objects.lock_for_key_share([document_id]):
-                return  # deleted this moment: its words are neither told nor kept
-            if text:  # a sentence with two sources is said once
+                return  # just deleted: neither send nor store its words
+            if text:  # a sentence with two sources is sent once
                 self._write("chunk", content=text, document_id=document_id)
             self._write("citation", citation=_show_citation(citation), document_id=document_id)
 
     def end(self, reply: Reply) -> None:
-        """End with the whole answer."""
+        """End with the complete answer."""
         answer = AnswerShown(reply.answered).data
         with transaction.atomic():
             self._finish(answer_id=reply.answered.id)
@@ -102,8 +102,8 @@ class EventStreamWriter:
             self._write("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
-        """End with an error; it reaches the client even if it cannot be kept."""
-        # Told before it is kept: the database may be what failed.
+        """End with an error; send it even if it cannot be stored."""
+        # Publish before storing: the database may be what failed.
         event = self._next("error", content=detail, error=code)
         self._publish(event)
         try:
@@ -137,7 +137,7 @@ class EventStreamWriter:
 
 
 def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStream, Session]:
-    """Make the stream of one answer in that session."""
+    """Create the stream of one answer in a session."""
     session = open_session(session_id, keep=keep)
     return ChatStream.objects.create(session=session), session
 
@@ -145,7 +145,7 @@ def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStr
 def write_answer_events(
     request: ChatRequest, *, stream: ChatStream, writer: EventStreamWriter
 ) -> None:
-    """Answer a question, event by event; a failure is the last event."""
+    """Answer a question as events; a failure is the last event."""
     try:
         writer.raise_if_cancelled()
         reply = ask_in_session(
@@ -171,17 +171,17 @@ def write_answer_events(
 
 
 def check_readable(stream_id: UUID) -> None:
-    """Make sure that a stream can be read again.
+    """Check that a stream can be read again.
 
     Raises:
-        ChatNotFound: There is none of that id, or it is too old.
+        ChatNotFound: There is no such stream, or it has expired.
     """
     if not ChatStream.objects.readable().filter(pk=stream_id).exists():
         raise ChatNotFound(f"There is no chat {stream_id} that can be read again.")
 
 
 def read_events(stream_id: UUID, *, after: int) -> tuple[list[Event], bool]:
-    """Return the kept events after that one, and whether the stream has ended."""
+    """Return the stored events after ``after``, and whether the stream has ended."""
     stream = ChatStream.objects.filter(pk=stream_id).first()
     if stream is None:
         return [], True
@@ -209,7 +209,7 @@ def _names(answer_id: object, session_id: object, answer: Any) -> dict[str, Any]
 
 
 def _show_citation(citation: Citation) -> dict[str, Any]:
-    """The citation of the answer object, with its text and its place."""
+    """Return the citation as in the answer object, with its text and headings."""
     path = citation.passage.heading_path
     place = {
         "chapter": path[0] if path else None,

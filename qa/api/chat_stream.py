@@ -1,7 +1,7 @@
-"""Server-sent events of an answer, live and read again; nothing here blocks the event loop.
+"""Server-sent events of an answer, live and replayed; nothing here blocks the event loop.
 
-A question is answered in one of ``PKB_ANSWER_CONCURRENCY`` threads; what is over that waits
-without a thread, with heartbeats to its client.
+A question is answered in one of ``PKB_ANSWER_CONCURRENCY`` threads; further questions wait
+without a thread, while their clients receive heartbeats.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ from qa.querysets import RESUME_TIME
 
 log = structlog.get_logger(__name__)
 
-# Sent at once, so that every proxy between sees the stream begin.
+# Sent at once, so that every proxy sees the stream begin.
 GREETING = b": answering\n\n"
 HEARTBEAT = b": heartbeat\n\n"
-# How often a client that reads on looks for events that another process or request makes.
+# How often a replay polls for events created by another process or request.
 POLL_INTERVAL_S = 0.25
 
 
 async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenerator[bytes, None]:
-    """Yield the events of an answer as they come; a client that leaves ends the work."""
+    """Yield the events of an answer as they come; stop the work if the client disconnects."""
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     is_cancelled = Flag()
@@ -77,7 +77,7 @@ def _publish(
 
 def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") -> None:
     if not work.cancelled():
-        work.exception()  # looked at here too: a client that has left will not
+        work.exception()  # retrieve it here: a disconnected client will not
     events.put_nowait(None)
 
 
@@ -105,7 +105,7 @@ def _answer(request: ChatRequest, stream: ChatStream, writer: EventStreamWriter)
 async def replay_answer(
     stream_id: UUID, *, after: int, principal: Principal
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the events after that one from the database, and those that are still to come."""
+    """Yield the stored events after ``after``, then those still to come."""
     loop = asyncio.get_running_loop()
     look = partial(_look, principal)
     last_event_at = last_sent_at = monotonic()

@@ -1,4 +1,4 @@
-"""The door to the check of claims, with what it takes and shows."""
+"""Endpoint that checks claims."""
 
 from typing import Any, ClassVar
 
@@ -42,7 +42,7 @@ class ClaimInput(serializers.Serializer[Any]):
 
 
 class ClaimCitation(CitationShown):
-    """A citation, placed in the claim; one that contradicts it is shown too."""
+    """A citation for a span of the claim; it may also contradict the claim."""
 
     support = serializers.ChoiceField(VERDICTS)
 
@@ -69,7 +69,7 @@ class ClaimShown(serializers.Serializer[Any]):
     )
 )
 class VerifyClaimView(APIView):
-    """Check whether a text, or a collection, holds a claim up."""
+    """Check whether a text or a collection supports a claim."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 

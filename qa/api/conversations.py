@@ -1,4 +1,4 @@
-"""The doors to conversations that are kept, with what they take and show."""
+"""Endpoints for saved conversations."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -30,7 +30,7 @@ MAX_NAME_CHARS = 200
 
 
 class SessionShown(serializers.ModelSerializer[Session]):
-    """A conversation; where it has no name it is called by its first question."""
+    """A conversation; without a name it is titled by its first question."""
 
     first_question = serializers.CharField()
     question_count = serializers.IntegerField()
@@ -43,7 +43,7 @@ class SessionShown(serializers.ModelSerializer[Session]):
 
 
 class WholeSessionShown(SessionShown):
-    """A conversation with all that was asked and said in it, oldest first."""
+    """A conversation with all questions and answers, oldest first."""
 
     answers = serializers.SerializerMethodField()
 
@@ -69,7 +69,7 @@ class SessionInput(serializers.Serializer[Any]):
 
 @endpoint(GET=Endpoint("list_sessions", tag="Ask", summary="List kept conversations"))
 class SessionsView(generics.ListAPIView[Session]):
-    """The conversations that are kept, newest first."""
+    """List saved conversations, newest first."""
 
     serializer_class = SessionShown
     pagination_class = NewestFirstPagination
@@ -98,7 +98,7 @@ class SessionsView(generics.ListAPIView[Session]):
     DELETE=Endpoint("delete_session", tag="Ask", summary="Delete a conversation", scope=Scope.READ),
 )
 class SessionView(APIView):
-    """One conversation that is kept."""
+    """Read, rename or delete a saved conversation."""
 
     errors: ClassVar[Errors] = {
         "get": [SessionNotFound], "patch": [SessionNotFound], "delete": [SessionNotFound],

@@ -1,4 +1,4 @@
-"""The doors to a search: passages found, and no answer made of them."""
+"""Endpoints that search for passages without answering."""
 
 from typing import Any, ClassVar
 
@@ -132,7 +132,7 @@ class SearchView(APIView):
     )
 )
 class IndexQueryView(APIView):
-    """Search one index, reranked."""
+    """Search one index and rerank the results."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 

@@ -1,6 +1,6 @@
-"""What several doors show: answers and their citations, given and stored.
+"""Serializers that several endpoints share: answers and citations, new and stored.
 
-What one family of endpoints alone takes and shows stands beside its views.
+Serializers of one family of endpoints are beside its views.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class ContextShown(serializers.Serializer[Any]):
 
 
 class StoredCitation(serializers.ModelSerializer[models.Citation]):
-    """A citation as it was given, and whether its quote still stands where it says."""
+    """A stored citation, and whether its quote is still current."""
 
     selected = serializers.BooleanField(source="is_selected")
     heading_path = serializers.ListField(child=serializers.CharField())
@@ -88,7 +88,7 @@ class StoredCitation(serializers.ModelSerializer[models.Citation]):
 
 
 class QuoteShown(serializers.Serializer[Any]):
-    """A span of a passage, and where it stands."""
+    """A span of a passage with its location."""
 
     chunk_id = serializers.SerializerMethodField()
     document_id = serializers.SerializerMethodField()
@@ -103,7 +103,7 @@ class QuoteShown(serializers.Serializer[Any]):
     quote = serializers.CharField()
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
-    ocr_confidence = serializers.FloatField(source="printed.ocr_confidence", allow_null=True)
+    ocr_confidence = serializers.FloatField(source="page_range.ocr_confidence", allow_null=True)
     document_date = serializers.SerializerMethodField()
 
     def get_document_date(self, quoted: Citation | ClosePassage) -> str | None:
@@ -124,8 +124,8 @@ class CitationShown(QuoteShown):
     support = serializers.ChoiceField(["supported", "partial"])
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
     # Of the quote, where a chunk tells the page that it begins on.
-    page = serializers.IntegerField(source="printed.page", allow_null=True)
-    last_page = serializers.IntegerField(source="printed.last_page", allow_null=True)
+    page = serializers.IntegerField(source="page_range.page", allow_null=True)
+    last_page = serializers.IntegerField(source="page_range.last_page", allow_null=True)
 
     @extend_schema_field(ContextShown)
     def get_context(self, citation: Citation) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class CitationShown(QuoteShown):
 
 
 class ClosestShown(QuoteShown):
-    """A relevant passage that the answer does not cite, or one that answers otherwise."""
+    """A relevant passage that the answer does not cite, or one that disagrees with it."""
 
     passage = serializers.SerializerMethodField()
 
@@ -178,7 +178,7 @@ class StoredAnswerShown(serializers.ModelSerializer[models.Answer]):
         return ClosestShown(self._read(answer.disagreement), many=True).data or None
 
     def _read(self, spans: Sequence[Mapping[str, Any]]) -> list[ClosePassage]:
-        """Whoever shows many answers has found the passages of all of them."""
+        """Return the passages of stored spans; lists of answers prefetch them."""
         return read_passages(spans, self.context.get("passages"))
 
     def get_notice(self, answer: models.Answer) -> str | None:

@@ -1,4 +1,4 @@
-"""The doors to a conversation, with what they take and show: parse, call, render."""
+"""Endpoints that answer within a conversation."""
 
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
@@ -34,17 +34,17 @@ from qa.context import build_context
 from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
 from qa.types import Passage
 
-# Characters of a question, and of a text that is selected beside it; tokens of what was said.
+# Characters of a question and of a selected text; tokens of the history.
 MAX_QUESTION_CHARS = 2_000
 MAX_SELECTED_CHARS = 5_000
 MAX_CONTEXT_TOKENS = 100_000
-# Of a reply, and characters of each that are shown: the citations have the rest.
+# Sources per reply, and characters per source: the citations have the rest.
 MAX_SOURCES = 5
 SOURCE_CHARS = 200
 
 
 class SessionId(serializers.UUIDField):
-    """A UUID as a JSON string; DRF's own takes numbers too."""
+    """A UUID given as a JSON string; DRF's field accepts numbers, too."""
 
     def to_internal_value(self, data: Any) -> UUID:
         if not isinstance(data, str):
@@ -107,7 +107,7 @@ class Source(serializers.Serializer[Any]):
 
 
 class ReplyShown(AnswerShown):
-    """The answer object within a session, with the passages that it cites."""
+    """The answer object of a session, with the passages that it cites."""
 
     sources = Source(many=True)
     session_id = serializers.UUIDField()
@@ -125,12 +125,12 @@ class ReplyShown(AnswerShown):
 
 
 def _sources(reply: Reply) -> list[Passage]:
-    """The cited passages, each once, most similar first."""
+    """Return the cited passages, each once, most similar first."""
     cited = {c.passage.chunk_id: c.passage for c in reply.answered.answer.citations}
     return sorted(cited.values(), key=lambda passage: -passage.similarity)[:MAX_SOURCES]
 
 
-# What clients send as Last-Event-ID is read only where it fits the column.
+# A longer Last-Event-ID does not fit the database column.
 MAX_EVENT_ID_DIGITS = 9
 EVENT = {
     "type": "object",
@@ -146,7 +146,7 @@ EVENTS = {(200, "text/event-stream"): EVENT}
 
 
 class EventStreamRenderer(JSONRenderer):
-    """Lets a client ask for events alone; what is no stream is JSON all the same."""
+    """Accepts requests for event streams; errors are rendered as JSON."""
 
     media_type = "text/event-stream"
     format = "events"
@@ -188,7 +188,7 @@ class AskView(APIView):
     )
 )
 class AskSelectedView(AskView):
-    """Answer a question from a text that comes with it, else from the collection."""
+    """Answer a question from the text sent with it, else from the collection."""
 
     form = AskSelectedInput
 
@@ -226,7 +226,7 @@ class ChatView(APIView):
     )
 )
 class ChatEventsView(APIView):
-    """The events of a chat again, for 5 minutes after its end, and those still to come."""
+    """Replay the events of a chat until 5 minutes after its end, and follow new ones."""
 
     errors: ClassVar[Errors] = {"get": [ChatNotFound]}
     renderer_classes = [EventStreamRenderer, JSONRenderer]
@@ -258,7 +258,7 @@ def _ask(given: dict[str, Any]) -> Response:
 
 
 def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
-    # The view's thread lives as long as the stream does; its connection does not.
+    # The view's thread lives as long as the stream; its database connection does not.
     with opening_slot():
         chat = ChatRequest(
             question=given["question"],

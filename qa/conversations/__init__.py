@@ -1,4 +1,4 @@
-"""Conversations that are kept: found, named, deleted, and their answers read again."""
+"""Saved conversations: find, rename and delete them, and read their answers' passages."""
 
 from qa.conversations.examples import suggest_questions
 from qa.conversations.passages import (

@@ -1,4 +1,4 @@
-"""Questions that the documents themselves raise, for who does not know what to ask."""
+"""Suggest questions that the documents answer."""
 
 import re
 from collections.abc import Iterator
@@ -8,10 +8,10 @@ from corpus.models import Collection, Document
 from qa.intent import distinctive_words, is_follow_up, split_question
 from qa.models import Answer
 
-# What is looked at: the newest documents and, of each, the first headings.
+# Limits: the newest documents, and the first headings of each.
 MOST_DOCUMENTS = 20
 MOST_HEADINGS = 200
-# Characters below a heading from which on something stands there.
+# Fewest characters below a heading for it to have content.
 LEAST_CHARS = 60
 LEAST_WORDS, MOST_WORDS = 4, 16
 
@@ -19,9 +19,9 @@ LEAST_WORDS, MOST_WORDS = 4, 16
 def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     """Return at most ``count`` questions that the collection should answer.
 
-    They are headings and terms that ask something, of different documents first; then requests
-    for what a document is about, by its title. None that was asked before and not answered is
-    among them. No model runs: the outlines of the newest 20 documents are looked at.
+    They are question headings, alternating between documents, then "What is TITLE about?". Those
+    that were asked before without an answer are left out. No model runs: only the outlines of the
+    newest 20 documents are read.
     """
     newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
     rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
@@ -33,7 +33,7 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
 
 
 def _take_turns(documents: list[Document]) -> list[str]:
-    """What each document asks: the first of each, then the second, and so on."""
+    """Return the questions of all documents in turn: the first of each, then the second."""
     found = [list(_asked_in(document)) for document in documents]
     places = range(max(map(len, found), default=0))
     return [asked[place] for place in places for asked in found if place < len(asked)]
@@ -66,7 +66,7 @@ _ASKS = re.compile(
 
 
 def as_question(heading: str) -> str:
-    """Return a heading without its number if it asks something that stands alone, else nothing."""
+    """Return a heading without its number if it is a self-contained question, else ""."""
     numbered = _NUMBER.match(heading)
     question = heading[numbered.end() :] if numbered else heading
     is_short = LEAST_WORDS <= len(question.split()) <= MOST_WORDS

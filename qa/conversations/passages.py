@@ -1,4 +1,4 @@
-"""Passages that an answer points to and does not quote, read from their documents of today."""
+"""Read the passages that stored answers show but do not quote."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from django.db import connection
 from corpus.models import Chunk
 from corpus.postgres.snapshot import read_in_snapshot
 from qa.models import Answer
-from qa.search.display import Place, add_quote_pages, find_place, read_slices
+from qa.search.display import DocumentSpan, add_quote_pages, find_page_range, read_slices
 from qa.search.hybrid import passage_of
 from qa.types import ClosePassage, PageRange
 
@@ -32,31 +32,31 @@ SELECT place.number, around.id
 
 
 def read_passages(
-    spans: Sequence[Span], found: Mapping[Place, ClosePassage] | None = None
+    spans: Sequence[Span], found: Mapping[DocumentSpan, ClosePassage] | None = None
 ) -> list[ClosePassage]:
-    """Return the passages that stored spans stand for, in their order.
+    """Return the passages of stored spans, in their order.
 
-    What was deleted, replaced or cut anew since is left out: nothing was claimed of it.
+    Spans whose document was deleted, replaced or re-chunked are left out.
 
     Args:
-        found: What ``find_passages`` found for these and others; looked up anew if not given.
+        found: Result of ``find_passages`` for these and others; looked up if not given.
     """
     found = find_passages(spans) if found is None else found
     return [
         replace(found[place], score=span["score"])
         for span in spans
-        if (place := _place(span)) in found
+        if (place := _span_of(span)) in found
     ]
 
 
 def page_range_of_citation(citation: Any) -> PageRange:
-    """Return the place that a citation was given with, as ``CitationQuerySet.compared`` reads it.
+    """Return the pages of a citation that ``CitationQuerySet.compared`` has read.
 
-    Of one from before that was kept: what its version tells, as long as that stands.
+    Older citations do not store them: compute them as long as the version exists.
     """
     if citation.last_page is not None:
         return PageRange(citation.page, citation.last_page, citation.ocr_confidence)
-    return find_place(
+    return find_page_range(
         citation.start_char,
         citation.end_char,
         page=citation.page,
@@ -66,20 +66,20 @@ def page_range_of_citation(citation: Any) -> PageRange:
 
 
 def uncited_spans(answers: Iterable[Answer]) -> list[Span]:
-    """Return the spans that answers point to and do not quote."""
+    """Return the spans that answers show but do not cite."""
     return [span for answer in answers for span in (*answer.closest, *answer.disagreement)]
 
 
-def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
-    """Return the passages around spans that still stand; four statements for however many.
+def find_passages(spans: Iterable[Span]) -> dict[DocumentSpan, ClosePassage]:
+    """Return the passages around spans whose version still exists, in four queries.
 
     Their scores are 0.
     """
     spans = list(spans)
-    places = list(dict.fromkeys(map(_place, spans)))
+    places = list(dict.fromkeys(map(_span_of, spans)))
     if not places:
         return {}
-    units = {_place(span): unit for span in spans if (unit := span.get("unit"))}
+    units = {_span_of(span): unit for span in spans if (unit := span.get("unit"))}
     around, chunks, texts = read_in_snapshot(lambda: _read_around(places, units))
     found = {
         places[number - 1]: passage_of(chunks[key], score=0.0, similarity=0.0)
@@ -100,9 +100,9 @@ def find_passages(spans: Iterable[Span]) -> dict[Place, ClosePassage]:
 
 
 def _read_around(
-    places: list[Place], units: Mapping[Place, Sequence[int]]
-) -> tuple[dict[int, UUID], dict[UUID, Chunk], dict[Place, str]]:
-    """Return the chunks that hold places, and the texts of the units around them."""
+    places: list[DocumentSpan], units: Mapping[DocumentSpan, Sequence[int]]
+) -> tuple[dict[int, UUID], dict[UUID, Chunk], dict[DocumentSpan, str]]:
+    """Return the chunks that contain the spans, and the texts of the units around them."""
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS, list(map(list, zip(*places, strict=True))))
         around: dict[int, UUID] = dict(cursor.fetchall())
@@ -112,5 +112,5 @@ def _read_around(
     return around, chunks, {wanted[at]: text for at, text in slices.items()}
 
 
-def _place(span: Span) -> Place:
+def _span_of(span: Span) -> DocumentSpan:
     return span["document_id"], span["content_sha256"], span["start_char"], span["end_char"]

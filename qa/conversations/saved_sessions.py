@@ -1,4 +1,4 @@
-"""Name a conversation, or delete it with all that was said in it."""
+"""Find, rename and delete saved conversations."""
 
 from uuid import UUID
 
@@ -10,10 +10,10 @@ from qa.models import Answer, Session
 
 
 def find_session(session_id: UUID) -> Session:
-    """Return a conversation that is kept, with its first question and how many it has.
+    """Return a saved conversation with its first question and question count.
 
     Raises:
-        SessionNotFound: None of that id is kept.
+        SessionNotFound: There is no such saved conversation.
     """
     session = Session.objects.listed().filter(pk=session_id).first()
     if session is None:
@@ -22,10 +22,10 @@ def find_session(session_id: UUID) -> Session:
 
 
 def rename_session(session_id: UUID, name: str) -> Session:
-    """Call a conversation by another name; by its first question if that is empty.
+    """Rename a conversation; an empty name shows its first question instead.
 
     Raises:
-        SessionNotFound: None of that id is kept.
+        SessionNotFound: There is no such saved conversation.
     """
     find_session(session_id)
     Session.objects.filter(pk=session_id).update(name=name)
@@ -34,16 +34,16 @@ def rename_session(session_id: UUID, name: str) -> Session:
 
 @transaction.atomic
 def delete_session(session_id: UUID) -> None:
-    """Delete a conversation: its answers with their citations and feedback, its events.
+    """Delete a conversation with its answers, citations, feedback and events.
 
     Raises:
-        SessionNotFound: None of that id is kept.
+        SessionNotFound: There is no such saved conversation.
     """
-    # Held: what is being said in it is added before, or finds it gone.
+    # Locked: a running answer is added before, or finds it deleted.
     held = Session.objects.filter(pk=session_id, is_kept=True).select_for_update().first()
     if held is None:
         raise SessionNotFound(f"There is no conversation {session_id}.")
-    # Those of collections, too, that are no more shown to who asked.
+    # Also answers from collections that the user can no longer read.
     with acting_as(SYSTEM):
         Answer.objects.filter(message__session=held).delete()
         held.delete()

@@ -1,1 +1,1 @@
-"""Prove what is said: citations, support of claims by text, confidence. Pure."""
+"""Verification of answers: citations, support of claims by text, confidence. Pure."""

@@ -1,4 +1,4 @@
-"""Turn drafts into answers whose every part is cited, or into an abstention with passages."""
+"""Turn drafts into answers with a citation for every part, or abstain with passages."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
 
 
 OnText = Callable[[str, Citation], None]
-"""Takes the next piece of an answer's text, with what it goes back to."""
+"""Receives the next piece of an answer's text, with its citation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of text with the quotes that hold it up.
+    """A stretch of text with the quotes that support it.
 
     Attributes:
-        layout: How it stands beside others: in the running text, as an item of a list where others
-            are beside it, or as a paragraph of its own.
+        layout: Running text, an item of a list if there are several, or a paragraph of its own.
     """
 
     text: str
@@ -46,10 +45,10 @@ class Piece:
 
 @dataclass(slots=True)
 class AnswerText:
-    """Collects pieces; says them once the answer is sure enough, and from then on at once.
+    """Collects pieces; sends them once the answer is sure enough, and later ones at once.
 
     Attributes:
-        answer_from: The confidence from which on it is said, in [0, 1].
+        answer_from: The confidence, in [0, 1], from which the text is sent.
     """
 
     on_text: OnText
@@ -65,7 +64,7 @@ class AnswerText:
         return self._sent_count > 0
 
     def reset(self) -> None:
-        """Forget what was not said yet."""
+        """Discard text that was not sent yet."""
         if not self.is_started:
             self.text, self.confidence, self.citations, self._last = "", 0.0, [], ""
 
@@ -75,11 +74,10 @@ class AnswerText:
         return all(any(quote.is_within(other) for other in cited) for quote in quotes)
 
     def add(self, pieces: Sequence[Piece], confidence: float) -> None:
-        """Add pieces to the text, and say what is certain to be in the answer by then.
+        """Add pieces to the text, and send it if the answer is sure enough.
 
         Args:
-            confidence: Of an answer that has them. It only ever grows: nothing that was said is
-                taken back.
+            confidence: Of an answer with these pieces. It never decreases: sent text stays.
         """
         is_list = sum(piece.layout == "item" for piece in pieces) > 1 or self._last == "item"
         for piece in pieces:
@@ -104,7 +102,7 @@ class AnswerText:
 
 
 def cite(quote: Quote, start: int, end: int) -> Citation:
-    """Return the citation of a quote that holds up the slice ``start:end`` of an answer."""
+    """Return the citation of a quote that supports the slice ``start:end`` of an answer."""
     return Citation(
         passage=quote.passage,
         quote=quote.text,
@@ -117,12 +115,12 @@ def cite(quote: Quote, start: int, end: int) -> Citation:
     )
 
 
-# Who reads an answer's confidence alone takes one half for the line between an answer and none: an
+# Clients may take a confidence of one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
 MOST_SURE_ABSTENTION = 0.49
-# The reader's margin from which on the few words it marks are an answer of their own, in logits.
+# The reader's margin, in logits, from which its marked words are a short answer.
 SHORT_FROM = 0.1
-# A sentence of more words is said, not named.
+# A sentence of more words is no name.
 MOST_NAMING_WORDS = 5
 # Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
 _EDGE_MARKS = re.compile(
@@ -135,16 +133,15 @@ _STOPS = ".!?\u3002 "
 
 @dataclass(frozen=True, slots=True)
 class CitationVerifier:
-    """Makes answers of drafts.
+    """Turns drafts into verified answers.
 
     Attributes:
-        judge: Gives the relevance of a text to a question, a logit.
+        judge: Scores the relevance of a text to a question, as a logit.
         calibration: Estimates the confidence of an extract.
-        draft_calibration: Estimates that of a language model's draft.
-        answer_from: The least confidence of an extract that is given.
-        draft_answer_from: The same of a draft.
-        abstain_below: The cosine similarity, in [0, 1], under which no passage is about the
-            question.
+        draft_calibration: Estimates the confidence of a language model's draft.
+        answer_from: Lowest confidence of an extract that is answered.
+        draft_answer_from: Lowest confidence of a draft that is answered.
+        abstain_below: Cosine similarity, in [0, 1], below which no passage is about the question.
     """
 
     judge: Reranker
@@ -157,7 +154,7 @@ class CitationVerifier:
     def verify_extract(
         self, draft: Draft, passages: Sequence[Passage], *, query: Query, on_text: OnText
     ) -> Answer | None:
-        """Return the answer that quotes what an extract points at; None if it is unsure.
+        """Return the answer with an extract's quotes; None if it is unsure.
 
         Args:
             passages: With their readings.
@@ -179,7 +176,7 @@ class CitationVerifier:
         *,
         wants_list: bool = False,
     ) -> Answer:
-        """Return the answer with this text, and what else is known of it."""
+        """Return the answer with this text, its closest and disagreeing passages."""
         cited = {citation.passage.chunk_id for citation in text.citations}
         # Of what says otherwise that is weighed as if it were the best found, not its rank.
         alone = {
@@ -205,10 +202,10 @@ class CitationVerifier:
     def abstain(
         self, question: str, passages: Sequence[Passage], *, first: Sequence[Passage] = ()
     ) -> Answer:
-        """Claim nothing, and show the most relevant passages.
+        """Return an answer without text that shows the most relevant passages.
 
         Args:
-            first: What a draft pointed at, which comes before all else.
+            first: Passages that a draft cites; they come before all others.
         """
         chances = self._estimate(gather_evidence([*first, *passages]))
         best = max(chances.values(), default=0.0)
@@ -225,24 +222,24 @@ class CitationVerifier:
         return [float(raw) for raw in self.judge.score(question, texts)] if texts else []
 
     def is_sure(self, extract: Draft, passages: Sequence[Passage]) -> bool:
-        """Return whether an extract is sure enough to be said."""
+        """Return whether an extract is sure enough to be the answer."""
         confidence = self._estimate_extract(extract, passages)
         return bool(extract.statements) and confidence >= self.answer_from
 
     def _estimate_extract(self, draft: Draft, passages: Sequence[Passage]) -> float:
-        """Return the confidence of an extract: that of the surest passage it quotes."""
+        """Return the highest confidence of the passages that an extract quotes."""
         chances = self._estimate(gather_evidence(passages))
         quotes = [quote for statement in draft.statements for quote in statement.quotes]
         return max((chances.get(quote.passage.chunk_id, 0.0) for quote in quotes), default=0.0)
 
     def estimate_draft(self, cited: Iterable[Passage]) -> float:
-        """Return the confidence of a draft that cites these passages: that of the best one read."""
+        """Return the confidence of a draft by the best reading it cites."""
         scores = [each.reading.score for each in cited if each.reading is not None]
         evidence = Evidence(max(scores, default=float("-inf")), behind=0.0)
         return self.draft_calibration.estimate(evidence) if scores else 0.0
 
     def prefer_newest(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Let the newest of passages that disagree be the answer, where their days are known."""
+        """Move the newest of disagreeing passages to the front if dates are known."""
         return prefer_newest(
             question,
             passages,
@@ -257,7 +254,7 @@ class CitationVerifier:
         first: Sequence[Passage] = (),
         leave_out: Container[str] = (),
     ) -> tuple[ClosePassage, ...]:
-        """Return the passages that most likely answer, each once, and where."""
+        """Return the passages most likely to answer, each once, with the span."""
         chances = self._estimate(gather_evidence([*first, *passages]))
         chosen: dict[str, ClosePassage] = {}
         for passage, reading in [*likeliest_first(first), *likeliest_first(passages)]:
@@ -271,7 +268,7 @@ class CitationVerifier:
 
 
 def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassage:
-    """Point at the sentences that the part touches which comes nearest to an answer."""
+    """Return a passage with the sentences that contain the part closest to an answer."""
     touched = [
         (start, end)
         for start, end in sentence_spans(passage.text)
@@ -283,9 +280,9 @@ def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassa
 
 
 def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:
-    """Where the words stand that the reader marked in the likeliest passage, if it is sure.
+    """Return the span of the marked words in the text if the reader is sure of them.
 
-    Nothing where the words are no name of one thing.
+    None if the words do not name one thing.
     """
     read = likeliest_first([citation.passage for citation in citations])
     if not read or read[0][1].margin < SHORT_FROM:
@@ -306,7 +303,7 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
 
 
 def _is_one_thing(passage: Passage, reading: Reading) -> bool:
-    """Tell whether the marked words are no whole sentence, and no list's or emphasis' marks."""
+    """Return whether the marked words are neither a whole sentence nor layout marks."""
     marked = passage.text[reading.start : reading.end].strip()
     if _EDGE_MARKS.search(marked):
         return False

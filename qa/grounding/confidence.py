@@ -1,4 +1,4 @@
-"""How sure an answer is: a logistic model of what the passage it quotes looks like."""
+"""Confidence of an answer: a logistic model of features of the quoted passage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 from qa.types import Evidence, Passage, Reading
 
-# Further out a float tells no chance from 0 or 1, and from 710 on the exponential overflows.
+# Beyond this, a float cannot distinguish the probability from 0 or 1; exp overflows at 710.
 MOST_LOGIT = 60.0
 
 
 def sigmoid(logit: float) -> float:
-    """Return the chance of a logit, in [0, 1]."""
+    """Return the probability of a logit, in [0, 1]."""
     return 1 / (1 + math.exp(-max(-MOST_LOGIT, min(MOST_LOGIT, logit))))
 
 
@@ -28,11 +28,11 @@ SCORE_WEIGHT = 16.0
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The chance that a quoted passage answers rightly.
+    """Estimates the probability that a quoted passage answers correctly.
 
     Attributes:
-        weights: By the names of what an evidence has.
-        provenance: What it was fitted on, when, and how well it does.
+        weights: By the field names of ``Evidence``.
+        provenance: What it was fitted on, when, and its scores.
     """
 
     weights: Mapping[str, float] = field(hash=False)
@@ -40,7 +40,7 @@ class Calibration:
     provenance: Mapping[str, Any] = field(hash=False)
 
     def estimate(self, evidence: Evidence) -> float:
-        """Return the chance, in [0, 1]."""
+        """Return the probability, in [0, 1]."""
         told = asdict(evidence)
         return sigmoid(self.intercept + sum(self.weights[name] * told[name] for name in FEATURES))
 
@@ -54,7 +54,7 @@ DRAFT_CALIBRATION = Calibration(
 
 
 def gather_evidence(passages: Sequence[Passage]) -> dict[str, Evidence]:
-    """Return what each of the passages found that was read looks like, by its chunk."""
+    """Return the evidence of each passage that was read, by chunk id."""
     best = max((passage.score for passage in passages), default=0.0)
     return {
         passage.chunk_id: Evidence(passage.reading.score, behind=passage.score - best)
@@ -64,21 +64,21 @@ def gather_evidence(passages: Sequence[Passage]) -> dict[str, Evidence]:
 
 
 def likeliest_first(passages: Sequence[Passage]) -> list[tuple[Passage, Reading]]:
-    """Return the passages that were read, with what was found, by how likely they answer.
+    """Return passages with their readings, most likely answer first.
 
-    The newest that answers otherwise than the likeliest comes before it.
+    A newer passage that disagrees with the likeliest comes before it.
     """
     read = [(passage, passage.reading) for passage in passages if passage.reading is not None]
-    return sorted(read, key=lambda each: (not each[0].is_newest, -weigh(*each)))
+    return sorted(read, key=lambda each: (not each[0].is_newest, -answer_logit(*each)))
 
 
-def weigh(passage: Passage, reading: Reading) -> float:
-    """Return how likely a passage that was found answers beside the others, as a logit."""
+def answer_logit(passage: Passage, reading: Reading) -> float:
+    """Return how likely a passage answers compared with the others, as a logit."""
     return reading.score + SCORE_WEIGHT * passage.score
 
 
 def write_calibration(path: Path, reader: str, calibration: Calibration) -> None:
-    """Keep a reader's calibration in the file, beside those of other readers."""
+    """Write a reader's calibration to the file and keep those of other readers."""
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError:
@@ -90,10 +90,10 @@ def write_calibration(path: Path, reader: str, calibration: Calibration) -> None
 
 @cache
 def read_calibration(path: Path, reader: str) -> Calibration:
-    """Read what ``write_calibration`` wrote for a reader.
+    """Read a reader's calibration.
 
     Raises:
-        ValueError: The file is missing, is none, or has nothing for the reader.
+        ValueError: The file is missing or invalid, or has nothing for the reader.
     """
     try:
         return _find(json.loads(path.read_text(encoding="utf-8")), reader)
@@ -104,7 +104,7 @@ def read_calibration(path: Path, reader: str) -> Calibration:
 
 
 def read_draft_calibration(path: Path, reader: str, model: str) -> Calibration:
-    """Return the calibration of a model's drafts, or the usual one."""
+    """Return the calibration of a model's drafts, or the default one."""
     try:
         return read_calibration(path, draft_key(reader, model))
     except ValueError:
@@ -112,7 +112,7 @@ def read_draft_calibration(path: Path, reader: str, model: str) -> Calibration:
 
 
 def draft_key(reader: str, model: str) -> str:
-    """Return the name by which the calibration of a model's drafts is kept."""
+    """Return the key of the calibration of a model's drafts."""
     return f"{reader}, drafts of {model}"
 
 

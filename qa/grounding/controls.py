@@ -1,7 +1,7 @@
-"""Statements of which it is known whether they are true, put among those that a model checks.
+"""Control statements, known to be true or false, that test whether a model can check claims.
 
-A model that accepts a false one, or rejects a true one, is not believed in what it says of the
-others. So one that answers "true" to everything is found out by the first check.
+A model that accepts a false one, or rejects a true one, is not trusted. A model that answers "true"
+to everything fails the first check.
 """
 
 import re
@@ -24,7 +24,7 @@ _MOST_SHARED = 2
 
 
 def falsify(text: str) -> str:
-    """Return the text with another number or turned around; empty where neither can be done."""
+    """Return the text with another number or negated; empty if neither is possible."""
     found = _NUMBER.search(text)
     if found:
         return f"{text[: found.start()]}{int(float(found[0])) + _OFF_BY}{text[found.end() :]}"
@@ -37,13 +37,13 @@ def falsify(text: str) -> str:
 
 
 def _is_asked(rest: str) -> bool:
-    """Return whether the sentence that goes on here is a question: it states nothing."""
+    """Return whether the sentence that continues here is a question."""
     end = _SENTENCE_END.search(rest)
     return end is not None and end[0] == "?"
 
 
 def find_unrelated(evidence: str, others: Sequence[str]) -> str:
-    """Return the first of some other sentences that has next to nothing in common with it."""
+    """Return the first other sentence with next to no words in common with the evidence."""
     known = {word.stem for word in read_words(evidence) if word.is_content}
     for other in others:
         words = {word.stem for word in read_words(other) if word.is_content}

@@ -1,9 +1,9 @@
-"""Find the passages that answer a question with another value than the one that is quoted.
+"""Find passages that answer a question with a different value than the quoted one.
 
-A false alarm is worse than a miss: two sentences count as saying otherwise only where they are
-about the same matter, word for word or nearly, and what the reader marked in them is of one kind
-and differs: numbers and dates, names, or opposite directions. What tells that they are about
-something else, another name or number beside the marked words, ends it.
+A false alarm is worse than a miss. Two sentences disagree only if they are about the same matter,
+almost word for word, and the words that the reader marked are of one kind and differ: numbers and
+dates, names, or opposite directions. Another name or number beside the marked words shows that they
+are about something else.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ PERIODS = frozenset(
 
 
 @dataclass(frozen=True)
-class Statement:
-    """The sentences of a passage that the marked words stand in, and those words."""
+class MarkedSentences:
+    """The sentences of a passage that contain the marked words, and those words."""
 
     passage: Passage
     reading: Reading
@@ -58,14 +58,14 @@ class Statement:
 
     @cached_property
     def value(self) -> tuple[Word, ...]:
-        """The marked words, as they stand in the sentence."""
+        """Return the marked words."""
         text, reading = self.passage.text, self.reading
         before = len(read_words(text[self.start : max(self.start, reading.start)]))
         return self.words[before : before + len(read_words(text[reading.start : reading.end]))]
 
     @cached_property
     def around(self) -> tuple[Word, ...]:
-        """The words of the sentences beside the marked ones."""
+        """Return the words beside the marked ones."""
         text, reading = self.passage.text, self.reading
         before = read_words(text[self.start : max(self.start, reading.start)])
         return before + read_words(text[min(self.end, reading.end) : self.end])
@@ -85,11 +85,11 @@ def find_disagreement(
 ) -> tuple[ClosePassage, ...]:
     """Return the passages of other documents that state another value, newest first.
 
-    Those of one day, and behind all others those of which none is known, stay in their order.
+    Passages with the same date keep their order, and those without a date come last.
 
     Args:
-        chances: That a passage answers, were it the best one found, by its chunk.
-        answer_from: A passage with less is not heard.
+        chances: By chunk id, the probability that the passage answers, as if it ranked first.
+        answer_from: Passages with a lower probability are ignored.
     """
     quoted = [stated for citation in citations if (stated := _read_quoted(citation))]
     cited = {citation.passage.chunk_id for citation in citations}
@@ -105,13 +105,13 @@ def newest_first(found: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
 
 def find_disagreeing(
     question: str,
-    quoted: Sequence[Statement],
+    quoted: Sequence[MarkedSentences],
     passages: Iterable[Passage],
     chances: Mapping[str, float],
     *,
     answer_from: float,
 ) -> list[ClosePassage]:
-    """Return those of the passages that disagree with what is quoted, in their order."""
+    """Return the passages that disagree with the quoted one, in their order."""
     others = [
         stated
         for passage in passages
@@ -125,8 +125,8 @@ def find_disagreeing(
     ]
 
 
-def disagree(question: str, one: Statement, other: Statement) -> bool:
-    """Tell whether two statements give different answers to the same question."""
+def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether two statements give different answers to the same question."""
     if one.passage.document_id == other.passage.document_id or one.words == other.words:
         return False
     if _names_only_one(question, one, other) or _is_other_matter(one, other):
@@ -136,8 +136,8 @@ def disagree(question: str, one: Statement, other: Statement) -> bool:
     return _shares_matter(question, one, other) and _differs(one, other, is_copy=False)
 
 
-def _read_quoted(citation: Citation) -> Statement | None:
-    """What an answer quotes, where its marked words are among it."""
+def _read_quoted(citation: Citation) -> MarkedSentences | None:
+    """Return the quoted sentences if they contain the marked words."""
     stated = read_statement(citation.passage)
     if stated is None:
         return None
@@ -146,8 +146,8 @@ def _read_quoted(citation: Citation) -> Statement | None:
     return stated if citation.start_char <= start and end <= citation.end_char else None
 
 
-def read_statement(passage: Passage) -> Statement | None:
-    """Return what a passage answers with; None where nothing is marked in it."""
+def read_statement(passage: Passage) -> MarkedSentences | None:
+    """Return the marked sentences of a passage; None if nothing is marked."""
     reading = passage.reading
     if reading is None or reading.start >= reading.end or passage.is_selected:
         return None
@@ -156,21 +156,22 @@ def read_statement(passage: Passage) -> Statement | None:
         for span in sentence_spans(passage.text)
         if span[1] > reading.start and span[0] < reading.end
     ]
-    return Statement(passage, reading, touched[0][0], touched[-1][1]) if touched else None
+    return MarkedSentences(passage, reading, touched[0][0], touched[-1][1]) if touched else None
 
 
-def _names_only_one(question: str, one: Statement, other: Statement) -> bool:
-    """Tell whether the question names what one document has and the other does not."""
+def _names_only_one(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether the question names what only one of the two documents has."""
     named = {word.stem for word in read_words(question) if word.is_name or word.is_number}
     has, other_has = (
-        named & {word.stem for word in read_words(f"{each.passage.place}\n{each.passage.text}")}
+        named
+        & {word.stem for word in read_words(f"{each.passage.breadcrumb}\n{each.passage.text}")}
         for each in (one, other)
     )
     return has != other_has
 
 
-def _is_other_matter(one: Statement, other: Statement) -> bool:
-    """Tell whether each has a name, or each a number, beside its value that the other has not."""
+def _is_other_matter(one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether each has a name, or each a number, that the other lacks."""
     return any(
         _marks(one.around, by) - _marks(other.words, by)
         and _marks(other.around, by) - _marks(one.words, by)
@@ -182,16 +183,16 @@ def _marks(words: Sequence[Word], by: str) -> set[str]:
     return {word.stem for word in words if getattr(word, by)}
 
 
-def _is_copy(one: Statement, other: Statement) -> bool:
-    """Tell whether the sentences are the same but for a few words."""
+def _is_copy(one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether the sentences are the same except for a few words."""
     stems, others = ([word.stem for word in each.words] for each in (one, other))
     matcher = SequenceMatcher(None, stems, others, autojunk=False)
     same = sum(block.size for block in matcher.get_matching_blocks())
     return same >= COPIED_FROM * max(len(stems), len(others))
 
 
-def _shares_matter(question: str, one: Statement, other: Statement) -> bool:
-    """Tell whether the sentences share much, or both have the same of what is asked."""
+def _shares_matter(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether the sentences share many words, or the words of the question."""
     matter, other_matter = (_matter(each.around) for each in (one, other))
     asked, shared = _matter(read_words(question)), matter & other_matter
     is_alike = len(shared) >= SHARED_FROM * min(len(matter), len(other_matter))
@@ -202,19 +203,19 @@ def _shares_matter(question: str, one: Statement, other: Statement) -> bool:
 
 
 def _matter(words: Sequence[Word]) -> set[str]:
-    """What is spoken of: content words that are no numbers and do not ask for one."""
+    """Return the content words that are no numbers and do not ask for one."""
     content = (word for word in words if word.is_content and not word.is_number)
     return {word.stem for word in content} - _ASKING
 
 
-def _turns(one: Statement, other: Statement) -> bool:
-    """Tell whether a copy says the opposite."""
+def _turns(one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether a copy says the opposite."""
     is_held = any(is_condition(word) for word in (*one.words, *other.words))
     return not is_held and points_the_other_way(one.words, other.words)
 
 
-def _differs(one: Statement, other: Statement, *, is_copy: bool) -> bool:
-    """Tell whether the values are of one kind and not the same."""
+def _differs(one: MarkedSentences, other: MarkedSentences, *, is_copy: bool) -> bool:
+    """Return whether the values are of one kind and not equal."""
     numbers, others = _numbers(one), _numbers(other)
     if numbers and others:
         return _differ_as_numbers(one, other, numbers, others, is_copy=is_copy)
@@ -223,16 +224,16 @@ def _differs(one: Statement, other: Statement, *, is_copy: bool) -> bool:
     return _differ_in_a_word(one, other) if is_copy else _differ_as_names(one, other)
 
 
-def _numbers(stated: Statement) -> list[Number]:
-    """The numbers that are marked, but for those of "once a week"."""
+def _numbers(stated: MarkedSentences) -> list[Number]:
+    """Return the marked numbers, except those of "once a week"."""
     numbers = read_numbers(stated.value)
     is_period = any(word.stem in PERIODS for word in stated.value)
     return [] if is_period and all(number.is_loose for number in numbers) else numbers
 
 
 def _differ_as_numbers(
-    one: Statement,
-    other: Statement,
+    one: MarkedSentences,
+    other: MarkedSentences,
     numbers: Sequence[Number],
     others: Sequence[Number],
     *,
@@ -260,7 +261,7 @@ def _months(words: Sequence[Word]) -> set[str]:
 
 
 def _may_be_rounded(value: Decimal, other: Decimal) -> bool:
-    """Tell whether the one with more digits is the other, when it is rounded to its digits."""
+    """Return whether the number with more digits rounds to the other."""
     precise, rounded = sorted((value, other), key=lambda each: -len(_digits(each)))
     is_whole = precise == precise.to_integral_value()
     if is_whole and abs(precise) < ROUNDED_FROM:
@@ -273,8 +274,8 @@ def _digits(value: Decimal) -> str:
     return "".join(map(str, value.normalize().as_tuple().digits))
 
 
-def _differ_in_a_word(one: Statement, other: Statement) -> bool:
-    """Tell whether in a copy a name, or a length of time, gave way to another one."""
+def _differ_in_a_word(one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether a copy has another name or another length of time."""
     left = _content(one.value).keys() - {word.stem for word in other.words}
     right = _content(other.value).keys() - {word.stem for word in one.words}
     if left & PERIODS and right & PERIODS:
@@ -285,15 +286,15 @@ def _differ_in_a_word(one: Statement, other: Statement) -> bool:
     return are_named and not _abbreviates(values, others)
 
 
-def _is_named(stated: Statement, words: Sequence[Word]) -> bool:
-    """Tell a name, also where it begins a sentence."""
+def _is_named(stated: MarkedSentences, words: Sequence[Word]) -> bool:
+    """Return whether a word is a name, also at the start of a sentence."""
     first = stated.passage.text[stated.reading.start]
     begins = bool(words) and words[0] == stated.value[0] and first.isupper()
     return begins or _has_name(words)
 
 
-def _differ_as_names(one: Statement, other: Statement) -> bool:
-    """Tell whether each is a name, and that one is nowhere in the other's sentence."""
+def _differ_as_names(one: MarkedSentences, other: MarkedSentences) -> bool:
+    """Return whether both are names and one is missing from the other's sentence."""
     if max(len(one.value), len(other.value)) > NAME_WORDS_MOST:
         return False
     names, other_names = _content(one.value), _content(other.value)
@@ -314,7 +315,7 @@ def _has_name(words: Sequence[Word]) -> bool:
 
 
 def _abbreviates(names: Sequence[Word], others: Sequence[Word]) -> bool:
-    """Tell a name from its first letters."""
+    """Return whether one is the initials of the other."""
     short, long = sorted((names, others), key=len)
     return len(short) == 1 and short[0].text == "".join(word.text[0] for word in long)
 
@@ -326,18 +327,16 @@ def prefer_newest(
     estimate: Callable[[Evidence], float],
     answer_from: float,
 ) -> list[Passage]:
-    """Put the newest passage that answers otherwise than the likeliest one before that.
+    """Move the newest passage that disagrees with the likeliest one before it.
 
-    What is newer still and says as the likeliest one does, or a third thing, comes there instead:
-    an answer gives way to newer ones as long as there are any. It gets the score of the one whose
-    place it takes: both are about one matter, so that how near that passage comes to the question
-    tells of both. It stays where it is unless it would be sure enough there, and its document is
-    known to be newer.
+    A still newer passage that agrees with the likeliest, or states a third value, is moved instead.
+    The moved passage gets the score of the one it replaces, since both are about one matter. It is
+    moved only if it would then be sure enough, and its document is known to be newer.
 
     Args:
         passages: With their readings.
-        estimate: The chance that a passage answers.
-        answer_from: With less neither is an answer.
+        estimate: Returns the probability that a passage answers.
+        answer_from: Lowest probability of an answer.
     """
     read = [passage for passage, _ in likeliest_first(passages)]
     if not any(_is_newer(each, read[0]) for each in read):
@@ -358,17 +357,17 @@ def prefer_newest(
 
 
 def describe_disagreement(dates: Iterable[str]) -> str:
-    """Return what stands before the quotes that say otherwise.
+    """Return the sentence that introduces disagreeing quotes.
 
     Args:
-        dates: Of what the answer quotes.
+        dates: Of the documents that the answer quotes.
     """
     known = " and ".join(filter(None, dict.fromkeys(dates)))
     return f"Your documents disagree{f' (the answer is of {known})' if known else ''}:"
 
 
 def _is_newer(passage: Passage, other: Passage) -> bool:
-    """Tell whether its day is after another's; one within a year or month that is all is not."""
+    """Return whether its date is after the other's; a date within an imprecise one is not."""
     known = min(len(passage.document_date), len(other.document_date))
     return passage.document_date[:known] > other.document_date[:known]
 

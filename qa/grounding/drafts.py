@@ -1,9 +1,9 @@
-"""Verify a language model's draft while it is written, statement by statement.
+"""Verify a language model's draft statement by statement, while it is being written.
 
-A statement points at segments of the passages. It is said in the model's words where the model,
-asked again, finds that those segments say it, and no number, name or negation in it is new. Where
-one is, or the model cannot be asked, the segments themselves are said. Whether the model can check
-statements is tested with statements of which the answer is known (``qa.grounding.controls``).
+A statement cites segments of the passages. It stays in the model's words if the model, asked again,
+confirms that the segments say it, and it has no new number, name or negation. If it has one, or the
+model cannot be asked, the segments are quoted instead. Control statements with known answers test
+whether the model can check statements (``qa.grounding.controls``).
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """A statement to be checked, and the text that is to say it."""
+    """A statement to check, and the text that should support it."""
 
     statement: str
     evidence: str
 
 
 Verdict = Literal["supported", "unsupported", "irrelevant"]
-"""Whether the evidence of a claim says it; irrelevant is what does not help with the question."""
+"""Whether its evidence supports a claim; ``irrelevant`` does not help with the question."""
 
 
 class Checked(NamedTuple):
-    """A verdict on each of some claims, and what asking it took."""
+    """Verdicts on claims, and the tokens they cost."""
 
     verdicts: tuple[Verdict, ...]
     prompt_tokens: int = 0
@@ -48,9 +48,9 @@ class Checked(NamedTuple):
 
 
 Check = Callable[[str, Sequence[Claim]], "Checked | None"]
-"""Asks for a verdict on each claim in an answer to a question; None if that cannot be had."""
+"""Returns a verdict on each claim in an answer to a question; None if it cannot."""
 Read = Callable[[Sequence[Passage]], "list[Passage]"]
-"""Returns passages with what the reader finds in them."""
+"""Returns passages with their readings."""
 
 # The relevance to the question, a logit, from which on a draft that cannot be checked is about it,
 # where it does not point at what the reader marks as the answer: a planted instruction has -11.
@@ -58,7 +58,7 @@ ABOUT_FROM = -8.0
 
 Outcome = Literal["stated", "quoted", "dropped"]
 _Judged = tuple[Outcome, str]
-"""What is to become of a statement, and why."""
+"""The outcome of a statement, and the reason."""
 _REASONS: dict[Verdict, str] = {
     "unsupported": "its sources do not say it",
     "irrelevant": "it does not help to answer the question",
@@ -69,7 +69,7 @@ UNCHECKED = "it could not be checked"
 _VERDICT = re.compile(r"\A\W*(?:yes|no)\b\W*", re.IGNORECASE)
 
 
-# Passages of one chunk may differ in what stands around it.
+# Passages of one chunk may differ in the text around it.
 _Key = tuple[str, int, int]
 
 
@@ -79,14 +79,13 @@ def _key(passage: Passage) -> _Key:
 
 @dataclass(slots=True)
 class StreamingVerifier:
-    """Builds an answer from a draft that is being written. What was said is never taken back.
+    """Builds an answer from a draft that is being written; sent text is never taken back.
 
     Attributes:
-        passages: All that the model was given, also the neighbours of what was found.
+        passages: All that the model was given, including neighbors of retrieved passages.
         read: Reads the passages that a draft cites.
-        outcomes: What became of each statement.
-        is_untrusted: The model failed the statements of which the answer is known: nothing of
-            its draft is said.
+        outcomes: Of each statement.
+        is_untrusted: The model failed the control statements: its draft is dropped.
         prompt_tokens: Of the checks.
     """
 
@@ -111,14 +110,14 @@ class StreamingVerifier:
         self.text = AnswerText(self.on_text, answer_from=self.verifier.draft_answer_from)
 
     def verify(self, draft: Draft) -> None:
-        """Verify what is new among the finished statements of a draft.
+        """Verify the new statements of a draft.
 
         Raises:
             ClientDisconnected: By ``on_text`` or ``check``.
             BackendError: The reader failed.
         """
         drafted = [statement.text for statement in draft.statements[: len(self.outcomes)]]
-        if drafted != [fate.text for fate in self.outcomes]:  # it was written anew
+        if drafted != [fate.text for fate in self.outcomes]:  # the model started over
             self.outcomes = []
             self._is_rewritten = self.text.is_started
             if not self._is_rewritten:
@@ -131,16 +130,16 @@ class StreamingVerifier:
             self.outcomes = [_untrusted(statement) for statement in draft.statements]
 
     def accepts_refusal(self, extract: Draft) -> bool:
-        """Return whether a model that drafted nothing is to be believed.
+        """Return whether to accept that a model drafted nothing.
 
-        It is not if it fails the controls that are made of an extract.
+        Not if it fails the control statements made from an extract.
         """
         if extract.statements:
             self._check([], extract.statements)
         return not self.is_untrusted
 
     def finish(self, draft: Draft) -> Answer | None:
-        """Verify the rest of a finished draft, and return the answer; None if nothing is said."""
+        """Verify the rest of a finished draft; return the answer, or None without one."""
         self.verify(draft)
         if not self.text.is_started:
             return None
@@ -148,7 +147,7 @@ class StreamingVerifier:
 
     @property
     def cited(self) -> tuple[Passage, ...]:
-        """The passages that the draft points at, read."""
+        """Return the passages that the draft cites, with their readings."""
         return tuple(self._cited.values())
 
     def _verify(self, statements: Sequence[Statement], yes_or_no: str) -> None:
@@ -161,8 +160,8 @@ class StreamingVerifier:
             for text, statement, (how, reason) in zip(texts, statements, judged, strict=True):
                 self.outcomes.append(self._add(statement, text, how, reason))
 
-    def _place(self, quote: Quote) -> Quote:
-        """Name the chunk that a quote stands in, found or beside one that was found."""
+    def _locate(self, quote: Quote) -> Quote:
+        """Return the quote with the chunk that contains it."""
         passage = next(
             (
                 each
@@ -176,22 +175,21 @@ class StreamingVerifier:
         return replace(quote, passage=self._cited.get(_key(passage), passage))
 
     def _read_cited(self, statements: Sequence[Statement]) -> None:
-        placed = [self._place(quote).passage for each in statements for quote in each.quotes]
+        placed = [self._locate(quote).passage for each in statements for quote in each.quotes]
         fresh = {_key(each): each for each in placed if _key(each) not in self._cited}
         unread = [each for each in fresh.values() if each.reading is None]
         fresh |= {_key(each): each for each in self.read(unread)} if unread else {}
         self._cited |= fresh
 
     def _check(self, texts: Sequence[str], statements: Sequence[Statement]) -> list[_Judged]:
-        """Return what is to become of each text; note it if the model fails the controls.
+        """Return the outcome of each text; set ``is_untrusted`` if a control fails.
 
-        The controls are among what is checked first; a model that could not check is not asked
-        again.
+        The first check includes the controls. A model that could not check is not asked again.
         """
         evidence = [_evidence_of(statement) for statement in statements]
         claims = [Claim(text, given) for text, given in zip(texts, evidence, strict=False)]
         controls = [] if self._has_passed else list(self._controls(statements))
-        # In an order that tells nothing, and is the same whenever the question is asked.
+        # Shuffled, but the same each time the question is asked.
         order = sorted(
             range(len(claims) + len(controls)),
             key=lambda at: sha256(f"{at}{self.question}".encode()).digest(),
@@ -212,9 +210,10 @@ class StreamingVerifier:
         return [self._judge(verdicts[at], claim) for at, claim in enumerate(claims)]
 
     def _judge(self, verdict: Verdict, claim: Claim) -> _Judged:
-        """State what is supported; quote it where a number, name or negation of it is new.
+        """Return the outcome of a claim by the model's verdict.
 
-        What the model does not find in its own sources is dropped: they are the wrong ones.
+        A supported claim with a new number, name or negation is quoted. An unsupported one goes,
+        since its sources are the wrong ones.
         """
         if verdict != "supported":
             return "dropped", _REASONS[verdict]
@@ -224,7 +223,7 @@ class StreamingVerifier:
         return ("stated", "") if keeps else ("quoted", NEW_FACT)
 
     def _controls(self, statements: Sequence[Statement]) -> Iterator[tuple[Claim, bool]]:
-        """Claims of which it is known whether they hold, made of the first statement's sources."""
+        """Yield claims made from the first statement's sources, each true or false."""
         statement = next((each for each in statements if each.quotes), None)
         if statement is None:
             return
@@ -234,27 +233,27 @@ class StreamingVerifier:
             plain_text(passage.text[slice(*segment.span)])
             for passage in reversed(self.passages)
             for segment in segments_of(passage.text)
-            if segment.kind is Kind.SENTENCE and not segment.leads and not segment.leans
+            if segment.kind is Kind.SENTENCE and not segment.is_lead_in and not segment.refers_back
         ]
         for false in (falsify(said), find_unrelated(evidence, others)):
             if false:
                 yield Claim(false, evidence), False
 
     def _add(self, statement: Statement, text: str, how: Outcome, reason: str) -> VerifiedStatement:
-        """Add what is said of a statement: its text, its quotes, or nothing."""
+        """Add a statement's text, or its quotes, or nothing; return its outcome."""
         fate = VerifiedStatement(statement.text, _quoted(statement), how, reason)
         if not statement.quotes:
             return replace(fate, outcome="dropped", reason="it points at nothing that was given")
         if how == "dropped":
             return fate
-        quotes = tuple(map(self._place, statement.quotes))
+        quotes = tuple(map(self._locate, statement.quotes))
         told = [citation.passage for citation in self.text.citations]
         confidence = self.verifier.estimate_draft([*told, *(quote.passage for quote in quotes)])
         if how == "stated" and not (self._is_rewritten and self.text.cites_all(quotes)):
             self.text.add([Piece(text, quotes)], confidence)
             return fate
         pieces = [
-            replace(piece, quotes=tuple(map(self._place, piece.quotes)))
+            replace(piece, quotes=tuple(map(self._locate, piece.quotes)))
             for piece in _quote_pieces(statement.quotes)
         ]
         fresh = [piece for piece in pieces if not self.text.cites_all(piece.quotes)]
@@ -262,11 +261,11 @@ class StreamingVerifier:
         return replace(fate, outcome="quoted" if fresh else "repeated")
 
     def _judge_unchecked(self, statement: Statement) -> _Judged:
-        """Have the sources quoted from the first statement on that is about the question.
+        """Quote the sources, from the first relevant statement on.
 
-        It is if it points at what the reader marks, or at what is relevant by itself.
+        A statement is relevant if it cites words that the reader marks, or by the judge's score.
         """
-        for quote in map(self._place, statement.quotes):
+        for quote in map(self._locate, statement.quotes):
             reading, offset = quote.passage.reading, quote.passage.start_char
             if reading is not None and reading.start < reading.end:
                 start, end = reading.start + offset, reading.end + offset
@@ -278,7 +277,7 @@ class StreamingVerifier:
 
 
 def _with_verdict(yes_or_no: str, text: str) -> str:
-    """Begin a text with the answer to a yes/no question, unless it does."""
+    """Prefix a text with the answer to a yes/no question, unless it has one."""
     return text if _VERDICT.match(text) else f"{yes_or_no.capitalize()}. {text}"
 
 
@@ -293,11 +292,11 @@ def _untrusted(statement: Statement) -> VerifiedStatement:
 
 
 def _evidence_of(statement: Statement) -> str:
-    """Return the text that a statement points at, with its place and the text it needs."""
+    """Return the cited texts of a statement, each with its headings and what it needs."""
     parts = []
     for quote in statement.quotes:
         text = "\n".join(each.text for each in [*needs_of(quote), quote])
-        place = quote.passage.place
+        place = quote.passage.breadcrumb
         parts.append(f"({place})\n{text}" if place else text)
     return "\n...\n".join(parts)
 
@@ -307,7 +306,7 @@ def _denies(text: str) -> bool:
 
 
 def _lower_begins(text: str) -> str:
-    """Begin each sentence of a text in lower case: a capital there makes no name of a word."""
+    """Lower-case the first letter of each sentence, so that it does not look like a name."""
     spans = sentence_spans(text)
     return " ".join(text[start].lower() + text[start + 1 : end] for start, end in spans)
 
@@ -318,7 +317,7 @@ def segments_of(text: str) -> tuple[Segment, ...]:
 
 
 def needs_of(quote: Quote) -> list[Quote]:
-    """Return the quotes that a quote is not understood without, in order."""
+    """Return the quotes needed to understand a quote, in order."""
     passage, offset = quote.passage, quote.passage.start_char
     segments = segments_of(passage.text)
     segment = next((s for s in segments if s.start + offset == quote.start_char), None)
@@ -328,7 +327,7 @@ def needs_of(quote: Quote) -> list[Quote]:
 
 
 def _quote_pieces(quotes: Sequence[Quote]) -> Iterator[Piece]:
-    """The quotes as running text, each behind what it needs; what is needed twice comes once."""
+    """Yield the quotes as pieces, each after what it needs, and none twice."""
     told: list[Quote] = []
     for quote in quotes:
         for each in (*needs_of(quote), quote):
@@ -361,12 +360,12 @@ _SPACE = re.compile(r"\s+")
 
 
 def plain_text(text: str) -> str:
-    """Return the words of a quote in one line, without marks of items, quotes and headings."""
+    """Return a quote as one line, without marks of lists, quotes and headings."""
     return _TASK.sub("", _SPACE.sub(" ", _LINE_MARKS.sub("", text)).strip())
 
 
 def row_to_text(row: str, header: str) -> str:
-    """Return the cells of a table's row, each behind the name of its column."""
+    """Return the cells of a table row, each with its column name."""
     cells, names = _cells(row), _cells(header)
     named = [
         f"{name}: {cell}" if name else cell

@@ -1,4 +1,4 @@
-"""Sum a document up by its outline: each section's heading with the sentence that opens it."""
+"""Summarize a document by its outline: each heading with the first sentence of its section."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from qa.types import Answer, Citation, Passage
 
 OnText = Callable[[str, Citation], None]
 
-# Words of a sentence that says something, where a heading or a link names something.
+# Fewest words of a sentence; headings and links have fewer.
 LEAST_WORDS = 5
 # Words from a heading to the end of the sentence that opens its section.
 MOST_WORDS = 60
-# That a document whose title has the words asked for is the one that was meant: of 80 documents
-# that were asked for by their titles 77 were summed up.
+# Confidence that the document with the requested title is the intended one: of 80 documents
+# requested by title, 77 were summarized.
 CONFIDENCE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A passage, and where in its text a section begins, and its text behind the heading."""
+    """A passage, and where in its text a section and the text after its heading begin."""
 
     passage: Passage
     start: int
@@ -32,7 +32,7 @@ class Section:
 def summarize_outline(
     question: str, sections: Sequence[Section], *, answerer: str, on_text: OnText
 ) -> Answer:
-    """Return the sections' headings and first sentences, word for word; a citation each.
+    """Return headings and first sentences of the sections, word for word, each cited.
 
     Args:
         on_text: Called with each as it is added to the text.
@@ -56,7 +56,7 @@ def summarize_outline(
 
 
 def _find_opening(section: Section) -> tuple[int, int] | None:
-    """The span from the heading to the end of the first sentence, or of that alone."""
+    """Return the span from the heading to the end of the first sentence, or of that alone."""
     text = section.passage.text
     for start, end in _sentences_from(text, section.text_start):
         sentence = text[start:end]

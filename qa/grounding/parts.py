@@ -1,4 +1,4 @@
-"""Join what was answered to the parts of a question, in the documents' own words."""
+"""Join the answers to the parts of a question, in the documents' own words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from corpus.sentences import separator_after
 from qa.grounding.disagreement import newest_first
 from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, Passage
 
-# Between what is said to two parts.
+# Between the answers to two parts.
 GAP = "\n\n"
 
 
 class JoinedText:
-    """The text that is said to the parts of a question, a quote after the other, none twice."""
+    """Joins quotes to a text without repeating any."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -22,16 +22,16 @@ class JoinedText:
         self._is_new_part = False
 
     def begin_part(self) -> None:
-        """Set what follows apart from what was said to the part before."""
+        """Separate the next quote from the part before."""
         self._is_new_part = True
 
     def add(self, citation: Citation) -> tuple[str, Citation] | None:
-        """Say what the citation quotes and nothing said before does.
+        """Add the part of a quote that is not in the text yet.
 
         Returns:
-            What to add to the text, and its citation; None where all of it was said.
+            The added text and its citation; None if all of it was there.
         """
-        fresh = _leave_out(citation, self.citations)
+        fresh = _remove_quoted(citation, self.citations)
         if fresh is None:
             return None
         gap = GAP if self._is_new_part and self.text else separator_after(self.text)
@@ -44,14 +44,14 @@ class JoinedText:
 
 
 def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
-    """Return one answer to the whole question, as sure as its least sure part that is said.
+    """Return one answer to the whole question, with the lowest confidence of its parts.
 
     Args:
-        answers: To each of its parts, in order, at least one; what they say are quotes.
+        answers: To each part, in order, at least one; their texts are quotes.
     """
     said = [answer for answer in answers if not answer.abstained]
     if not said:
-        return _hold_back(question, answers)
+        return _abstain(question, answers)
     joined = JoinedText()
     for answer in said:
         joined.begin_part()
@@ -73,7 +73,7 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
 
 
 def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
-    """What says otherwise than any part, each place once, newest first."""
+    """Return the disagreeing passages of all parts, each once, newest first."""
     places = {
         (close.passage.document_id, close.start_char, close.end_char): close
         for answer in answers
@@ -82,10 +82,10 @@ def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
     return newest_first(places.values())
 
 
-def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
-    """Return what is left of a quote without the parts of its document that were quoted.
+def _remove_quoted(citation: Citation, said: Iterable[Citation]) -> Citation | None:
+    """Return a citation without the spans that are quoted already.
 
-    None where those hold what it was quoted for.
+    None if those contain the words that it was quoted for.
     """
     start, end = citation.start_char, citation.end_char
     for other in said:
@@ -107,15 +107,15 @@ def _leave_out(citation: Citation, said: Iterable[Citation]) -> Citation | None:
 
 
 def _is_marked(passage: Passage, start: int, end: int) -> bool:
-    """Tell whether a span of its document has some of the words that the passage answers with."""
+    """Return whether a span contains some of the words that the passage answers with."""
     reading, offset = passage.reading, passage.start_char
     if reading is None or reading.start >= reading.end:
         return True
     return reading.start + offset < end and start < reading.end + offset
 
 
-def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:
-    """Claim nothing; show what comes closest to any part."""
+def _abstain(question: str, answers: Sequence[Answer]) -> Answer:
+    """Return an answer without text that shows the closest passages of any part."""
     surest = max(answers, key=lambda answer: answer.confidence)
     return replace(
         surest,
@@ -126,7 +126,7 @@ def _hold_back(question: str, answers: Sequence[Answer]) -> Answer:
 
 
 def _choose_closest(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
-    """The best of each part, and of all others those that come nearest; each passage once."""
+    """Return the best passage of each part, then the closest others, each once."""
     ranked = [sorted(answer.closest, key=lambda close: -close.score) for answer in answers]
     best = [close for closest in ranked for close in closest[:1]]
     others = [close for closest in ranked for close in closest[1:]]

@@ -1,4 +1,4 @@
-"""The server of this installation that runs already: its models are loaded."""
+"""Connect to a running server of this installation, which has its models loaded."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -15,35 +15,35 @@ CONNECT_TIMEOUT_S = 0.5
 READY_TIMEOUT_S = 3.0
 # A language model may write for minutes.
 ANSWER_TIMEOUT_S = 900.0
-# Who listens on every address is reached on the machine's own.
+# Who listens on every url is reached on the machine's own.
 _OWN = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}  # noqa: S104
 
 
-def note_address(host: str, port: int) -> None:
-    """Keep where this installation is served from now on, for processes that are not told."""
-    with suppress(OSError):  # of a folder that may only be read, APP_HOST and APP_PORT are left
+def save_server_url(host: str, port: int) -> None:
+    """Save where this installation is served, for other processes."""
+    with suppress(OSError):  # in a read-only folder, APP_HOST and APP_PORT remain
         path = Path(settings.PKB_SERVED_AT)
         path.touch(mode=0o600)
-        path.chmod(0o600)  # of before
+        path.chmod(0o600)  # an older file may have another mode
         path.write_text(f"{host} {port}\n")
 
 
 def connect_server() -> httpx.Client | None:
-    """Return a client of the server that is at APP_HOST:APP_PORT, or was started last.
+    """Return a client of the server at APP_HOST:APP_PORT, or of the one started last.
 
-    None where no server of this database, version and configuration is ready there: then the
-    caller does the work itself.
+    None if no server with this database, version and configuration is ready there: then the caller
+    does the work itself.
     """
-    for address in dict.fromkeys(_addresses()):
+    for url in dict.fromkeys(_server_urls()):
         try:
-            # No proxy of the environment stands between a machine and itself.
+            # Ignore proxies of the environment: this is a local connection.
             timeout = httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
             client = httpx.Client(
-                base_url=address, timeout=timeout, trust_env=False, headers=_credentials()
+                base_url=url, timeout=timeout, trust_env=False, headers=_credentials()
             )
         except httpx.InvalidURL:
             continue
-        if _is_ours(client):
+        if _is_same_installation(client):
             return client
         client.close()
     return None
@@ -54,7 +54,7 @@ def _credentials() -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def _is_ours(client: httpx.Client) -> bool:
+def _is_same_installation(client: httpx.Client) -> bool:
     try:
         ready = client.get("/ready", timeout=READY_TIMEOUT_S)
     except httpx.TransportError:
@@ -65,8 +65,7 @@ def _is_ours(client: httpx.Client) -> bool:
 def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the answer object of the running server.
 
-    None where there is none, or it does not answer: then the caller answers itself, and finds out
-    why.
+    None if there is none, or it fails: then the caller answers itself, and sees the error.
 
     Args:
         question: The parameters of ``GET /answer``.
@@ -82,14 +81,14 @@ def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
             return None
 
 
-def _addresses() -> Iterator[str]:
-    yield _address(settings.PKB_HOST, str(settings.PKB_PORT))
+def _server_urls() -> Iterator[str]:
+    yield _server_url(settings.PKB_HOST, str(settings.PKB_PORT))
     try:
         host, port = Path(settings.PKB_SERVED_AT).read_text().split()
     except (OSError, ValueError):
         return
-    yield _address(host, port)
+    yield _server_url(host, port)
 
 
-def _address(host: str, port: str) -> str:
+def _server_url(host: str, port: str) -> str:
     return f"http://{_OWN.get(host, host)}:{port}"

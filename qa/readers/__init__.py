@@ -1,4 +1,4 @@
-"""The port through which texts are read for the answer to a question; one adapter a file."""
+"""Port for readers, which decide whether texts answer a question; one adapter per module."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ readers = BackendRegistry("PKB_READERS")
 
 
 class Reader(LoadableModel, Protocol):
-    """Tells whether texts answer a question, and which part of each does."""
+    """Decides whether texts answer a question, and which part of each does."""
 
     def read(
         self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
     ) -> list[Reading]:
-        """Return a reading for each text, which depends on the question and that text alone.
+        """Return a reading for each text, independent of the other texts.
 
         Args:
-            leads: What stands before each text and is no part of it: its title, its headings.
+            leads: Text before each text, which cannot be the answer: its title and headings.
         """
         ...
 
@@ -33,7 +33,7 @@ def get_reader() -> Reader:
     return cast("Reader", readers[settings.PKB_READER_MODEL])
 
 
-# Passages that are read, the best ranked: more hold the answer hardly more often, and each costs.
+# Best passages to read: more contain the answer hardly more often, and each takes time.
 READ_COUNT = 10
 # How far behind the best a passage's own score may be for it to be read, after the first ones: what
 # is farther behind is hardly ever the one that answers.
@@ -44,11 +44,11 @@ READ_LEAST = 3
 def read_passages(
     question: str, passages: Sequence[Passage], *, reader: Reader, least: int = READ_LEAST
 ) -> list[Passage]:
-    """Return the passages in the order they have, the first ones with their readings.
+    """Return the passages in the same order, the first ones with readings.
 
     Args:
         passages: Best first, by their own scores.
-        least: How many are read, however far behind the best.
+        least: How many are read at least, however low their scores.
 
     Raises:
         BackendError: The reader failed.
@@ -65,7 +65,7 @@ def read_all(question: str, passages: Sequence[Passage], *, reader: Reader) -> l
     Raises:
         BackendError: The reader failed.
     """
-    leads = [f"{passage.place}\n" if passage.place else "" for passage in passages]
+    leads = [f"{passage.breadcrumb}\n" if passage.breadcrumb else "" for passage in passages]
     readings = reader.read(question, [passage.text for passage in passages], leads=leads)
     return [
         replace(passage, reading=reading)

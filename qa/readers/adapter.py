@@ -1,4 +1,4 @@
-"""A reader's own weights, and the graph that they make of a cross-encoder's."""
+"""Merge a reader's own weights into the graph of a cross-encoder."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from corpus.embedders.onnx import OnnxModel
 from corpus.errors import BackendError
 from qa.readers.quantized_graph import QuantizedGraph
 
-# Raise it when this module makes another graph of the same weights.
+# Increase it when this module creates another graph from the same weights.
 MERGE_VERSION = 1
 # What is added to a matrix is LORA_SCALE * B A.
 LORA_SCALE = 2.0
@@ -24,10 +24,10 @@ Weights = dict[str, NDArray[np.float32]]
 
 
 def merged_graph(graph: Path, adapter: Path, cache_dir: Path) -> Path:
-    """Return the graph with the adapter in it, merged at the first call, from then on found.
+    """Return the path of the graph with the adapter merged; merge it on first use.
 
     Raises:
-        BackendError: One of the two is broken or does not fit the other, or there is no room.
+        BackendError: A file is broken, they do not fit each other, or the disk is full.
     """
     try:
         digest = digest_files([graph, adapter], version=MERGE_VERSION)

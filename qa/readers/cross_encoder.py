@@ -1,4 +1,4 @@
-"""A cross-encoder that was trained to tell whether a text answers, and where."""
+"""A cross-encoder trained to decide whether a text answers a question, and where."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,9 +33,9 @@ class Pair(NamedTuple):
     """A question and a text as the model reads them.
 
     Attributes:
-        spans: The half-open character span of each of the text's tokens that are read.
-        start: Where those tokens start in the row.
-        asked: Where the question's end, with the separator behind them.
+        spans: Half-open character span of each of the text's tokens.
+        start: Index of the text's first token in the row.
+        asked: Index after the question's tokens and their separator.
     """
 
     row: TokenRow
@@ -52,10 +52,10 @@ def encode_pairs(
     leads: Sequence[str] = (),
     max_tokens: int = MOST_TOKENS,
 ) -> list[Pair]:
-    """Pair a question with each text; all are cut.
+    """Pair a question with each text; all are truncated.
 
     Args:
-        leads: What is read before each text, of which the answer is no part; none without any.
+        leads: Text before each text, which cannot be the answer; empty for none.
 
     Raises:
         BackendError: The tokenizer is not that of a BERT model.
@@ -96,12 +96,12 @@ def as_reading(
     asked: NDArray[np.float32],
     places: NDArray[np.float32],
 ) -> Reading:
-    """Read the outputs of one pair.
+    """Convert the outputs of one pair to a reading.
 
     Args:
         asked: A value and its weight for each token, shape (t, 2).
-        places: Logits of starting and of ending there for each token, shape (t, 2); the first
-            token stands for no answer.
+        places: Start and end logits of each token, shape (t, 2); the first token stands for no
+            answer.
     """
     first, last, best = _best_span(places[pair.start :][: max(1, len(pair.spans))])
     margin = best - float(places[0].sum())
@@ -113,7 +113,7 @@ def as_reading(
 
 
 def _pool(tokens: NDArray[np.float32]) -> float:
-    """Return the mean of the tokens' values, weighed by a softmax of their weights."""
+    """Return the mean of the tokens' values, weighted by a softmax of their weights."""
     values, weights = tokens.T
     shares = np.exp(weights - weights.max())
     return float((values * shares).sum() / shares.sum())
@@ -140,12 +140,12 @@ class CrossEncoderReader(LazyModel[_Loaded]):
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
         adapter: The file of the reader's own weights.
-        cache_dir: Where the merged graph is kept.
-        threads: Runs at once; 0 takes as many as the process has cores.
-        batch_size: Pairs of one run; a quantized graph always runs one at a time.
-        max_tokens: Longest pair, special tokens counted; the text is cut, and of the question
-            what is over ``MOST_QUESTION_TOKENS``.
-        name: The reader's name where it is not the adapter's.
+        cache_dir: Folder of the merged graph.
+        threads: Concurrent runs; 0 means one per core.
+        batch_size: Pairs per run; a quantized graph always runs one at a time.
+        max_tokens: Longest pair, special tokens counted; the text is truncated, and the question
+            beyond ``MOST_QUESTION_TOKENS``.
+        name: The reader's name if it is not the adapter's.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A BERT graph of int8 weights, taken apart and put together by numpy and onnx alone."""
+"""Read and write the int8 weights of a BERT graph with numpy and onnx alone."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +16,9 @@ _MOST_INT8 = 127
 
 
 class QuantizedGraph:
-    """The weights of a graph by the names that a BERT model has for them, as floats.
+    """The weights of a graph as floats, by their names in a BERT model.
 
-    The quantizer renames a matrix; the bias that is added to its product tells whose it is.
+    The quantizer renames a matrix; it is identified by the bias added to its product.
 
     Args:
         path: A ``model.onnx`` that onnxruntime quantized dynamically.
@@ -35,17 +35,17 @@ class QuantizedGraph:
 
     @property
     def matrix_names(self) -> list[str]:
-        """The names of the matrices of the layers and heads, ``bert...query.weight`` say."""
+        """Return the names of layer and head matrices, such as ``bert...query.weight``."""
         return sorted(self._stored_names)
 
     @property
     def vector_names(self) -> list[str]:
-        """The names of what was not quantized: biases, and the weights of norms."""
+        """Return the names of unquantized weights: biases and norms."""
         return sorted(n for n in self._tensors if n.endswith((".bias", "LayerNorm.weight")))
 
     @property
     def table_names(self) -> list[str]:
-        """The names of the tables of embeddings."""
+        """Return the names of the embedding tables."""
         return sorted(
             name.removesuffix(_QUANTIZED)
             for name in self._tensors
@@ -65,10 +65,10 @@ class QuantizedGraph:
         return self._array(name)
 
     def set_matrix(self, name: str, values: NDArray[np.float32]) -> None:
-        """Quantize a matrix, each of its outputs by a scale of its own, in place of what was there.
+        """Quantize a matrix with one scale per output, and replace the old one.
 
         Raises:
-            BackendError: It is of another shape than what was there, or not finite.
+            BackendError: Its shape differs from the old one's, or it is not finite.
         """
         stored = self._stored_name(name)
         columns = values.T
@@ -81,10 +81,10 @@ class QuantizedGraph:
         self._put(stored + _ZERO_POINT, np.zeros(len(scale), np.int8))
 
     def set_vector(self, name: str, values: NDArray[np.float32]) -> None:
-        """Put a vector in place of what was there.
+        """Replace a vector.
 
         Raises:
-            BackendError: It is of another shape than what was there, or not finite.
+            BackendError: Its shape differs from the old one's, or it is not finite.
         """
         self._check_fit(name, values, like=name)
         self._put(name, values)
@@ -93,7 +93,7 @@ class QuantizedGraph:
         """Add an output: a linear layer, shape (out, in), over each token's last state.
 
         Raises:
-            BackendError: It has another width than the states, or is not finite.
+            BackendError: Its width differs from the states', or it is not finite.
         """
         from onnx import TensorProto, helper  # noqa: PLC0415  (heavy)
 
@@ -112,7 +112,7 @@ class QuantizedGraph:
         path.write_bytes(self._model.SerializeToString())
 
     def _find_matrices(self) -> dict[str, str]:
-        """Map each matrix's name to the one it is stored by, without what is put behind it."""
+        """Map each matrix's name to its stored name without suffix."""
         makers = {output: node for node in self._model.graph.node for output in node.output}
         found = {}
         for node in self._model.graph.node:
@@ -163,7 +163,7 @@ def _read_model(path: Path) -> Any:
 
 
 def _follow_back(makers: dict[str, Any], node: Any, kinds: tuple[str, ...]) -> Any:
-    """Return the node from which those of these kinds lead to this one; None without it."""
+    """Return the node that leads to this one through nodes of these kinds, or None."""
     for kind in kinds:
         before = [makers[name] for name in node.input if name in makers]
         node = next((each for each in before if each.op_type == kind), None)

@@ -1,4 +1,4 @@
-"""The reader without weights of its own: the plain cross-encoder, sentence by sentence."""
+"""A reader without own weights: a plain cross-encoder, sentence by sentence."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ MOST_SENTENCES = 40
 
 
 class SentenceReader:
-    """Mark the sentence that is most relevant; its relevance is the score, and the margin 0."""
+    """Marks the most relevant sentence; its relevance is the score, and the margin is 0."""
 
     name = "none"
 

@@ -1,4 +1,4 @@
-"""What is kept no longer: what is too old, and what was said of documents that are deleted."""
+"""Deletion of expired data, and of answers from deleted documents."""
 
 from qa.retention.erasure import erase_derived_answers, reset_completed_question
 from qa.retention.expiry import purge

@@ -1,7 +1,7 @@
-"""Erase what was said of documents that are deleted, in the transaction that deletes them.
+"""Erase answers derived from deleted documents, in the transaction that deletes them.
 
-A model may have mixed what several documents say, so of an answer that cites one of them the whole
-text goes. The answer stays as a record that says so.
+A model may have mixed several documents, so the whole text of an answer that cites one of them is
+erased. The answer remains as a record of the erasure.
 """
 
 import re
@@ -16,10 +16,10 @@ from corpus.models import Document
 from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, Message, Session
 
-# Of a text that came with a question the document is not known, only the words are; how they
-# are spaced is not told by a selection, and what a page shows of Markdown lacks its marks.
+# The document of a selected text is unknown, only its words are. A selection does not show the
+# original white space, and rendered Markdown lacks its marks.
 _MARKS = "*_`[]()#>|~\\!<"
-_STANDING = """
+_FIND_QUOTES = """
 SELECT id FROM qa_citation
  WHERE is_selected AND quote <> ''
    AND (strpos(%s, btrim(regexp_replace(quote, '\\s+', ' ', 'g'))) > 0
@@ -31,21 +31,21 @@ _ITEM = re.compile(r"^[ \t>]*(?:[-+*]|\d+[.)])[ \t]", re.MULTILINE)
 
 
 def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
-    """Blank the citations of these documents, and the answers that have them."""
+    """Clear the citations of these documents and the answers that cite them."""
     citing = Q(document__in=documents) | Q(pk__in=_find_in_selections(documents))
     citations = models.Citation.objects.filter(citing)
     answers = list(citations.order_by().values_list("answer", flat=True).distinct())
     citations.update(**ERASED_CITATION)
     models.Answer.objects.filter(pk__in=answers).update(**ERASED_ANSWER)
-    # A draft may hold what no citation shows.
+    # A draft may contain text that no citation shows.
     drafted = models.Answer.objects.filter(draft__documents__has_any_keys=list(map(str, documents)))
     drafted.update(draft=None)
-    _forget_in_sessions(answers)
-    _forget_in_streams(answers, documents)
+    _reset_sessions(answers)
+    _delete_streamed_text(answers, documents)
 
 
 def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
-    """Return the citations of selected texts whose quote stands in one of the documents."""
+    """Return citations of selected texts whose quote occurs in one of the documents."""
     selected = models.Citation.objects.filter(is_selected=True).exclude(quote="")
     if not selected.exists():
         return []
@@ -54,7 +54,7 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
     with connection.cursor() as cursor:
         for text in texts.iterator(chunk_size=1):
             plain = " ".join(text.split())
-            cursor.execute(_STANDING, [plain, _without_marks(text), _MARKS, _MARKS])
+            cursor.execute(_FIND_QUOTES, [plain, _without_marks(text), _MARKS, _MARKS])
             found += [key for (key,) in cursor.fetchall()]
     return found
 
@@ -64,14 +64,14 @@ def _without_marks(text: str) -> str:
     return " ".join(bare.translate(dict.fromkeys(map(ord, _MARKS))).split())
 
 
-def _forget_in_sessions(answers: Sequence[UUID]) -> None:
-    """Let later questions of these conversations stand as they were asked.
+def _reset_sessions(answers: Sequence[UUID]) -> None:
+    """Reset later questions of these conversations to how they were asked.
 
-    A language model completes a question from what was answered before it.
+    A language model may have completed them from an erased answer.
     """
     erased = Message.objects.filter(answer__in=answers).order_by().values_list("session")
     since = dict(erased.annotate(first=Min("created_at")))
-    # Who adds an exchange holds the session: it is there by now, or sees what is erased.
+    # Adding an exchange locks the session: it is there by now, or sees the erasure.
     list(Session.objects.filter(pk__in=since).order_by("pk").select_for_update().values_list("pk"))
     for session, first in since.items():
         later = Message.objects.filter(session=session, created_at__gt=first)
@@ -80,17 +80,17 @@ def _forget_in_sessions(answers: Sequence[UUID]) -> None:
 
 
 def reset_completed_question(message: Message) -> None:
-    """Let the question of a message stand as it was asked."""
+    """Reset the question of a message to how it was asked."""
     if message.searched == message.answer.question:
         return
     Message.objects.filter(pk=message.pk).update(searched=message.answer.question)
     models.Answer.objects.filter(pk=message.answer_id).update(steps=[])
 
 
-def _forget_in_streams(answers: Sequence[UUID], documents: Sequence[UUID]) -> None:
-    """Remove the pieces of these answers that were streamed, also while they still are.
+def _delete_streamed_text(answers: Sequence[UUID], documents: Sequence[UUID]) -> None:
+    """Delete the streamed text of these answers, also while it is still being streamed.
 
-    The events that quote a document go with it by themselves.
+    Events that quote a document are deleted with it by cascade.
     """
     running = ChatEvent.objects.filter(document__in=documents, stream__answer=None)
     streams = Q(stream__answer__in=answers) | Q(stream__in=running.values("stream"))

@@ -1,4 +1,4 @@
-"""Remove what is kept no longer: what has expired, old answers and tombstones."""
+"""Delete expired data: sessions, streams, old answers, tombstones and logins."""
 
 from datetime import timedelta
 
@@ -19,17 +19,17 @@ BATCH_SIZE = 500
 
 
 def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
-    """Remove what is too old, with all that hangs on it, and count it.
+    """Delete expired data with everything that depends on it, and count it.
 
     Args:
-        days: Answers and sessions older than this go; by default ``PKB_RETENTION_DAYS``. Without
-            either only what has expired goes.
+        days: Delete answers and sessions older than this; by default ``PKB_RETENTION_DAYS``.
+            Without either, delete only what has expired.
         dry_run: Only count.
 
     Returns:
-        ``answers``, ``sessions``, ``streams``, ``tombstones``, ``cookies`` by which somebody was
-        logged in, ``events``, ``logins`` (failed ones, and from where there were good ones), and
-        ``files`` that were sent and never got a document: how many were, or would be, removed.
+        Numbers deleted, or to be deleted: ``answers``, ``sessions``, ``streams``, ``tombstones``,
+        ``cookies`` (login sessions), ``events``, ``logins`` (login attempts), and ``files`` that
+        were uploaded but never became a document.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()

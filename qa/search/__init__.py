@@ -1,1 +1,1 @@
-"""Find passages: two legs, vectors and words, fused into one list and reranked."""
+"""Find passages: hybrid retrieval by vectors and words, fusion and reranking."""

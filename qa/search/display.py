@@ -1,4 +1,4 @@
-"""What is shown of documents: passages as whole paragraphs, items and rows; pages of quotes."""
+"""Prepare quotes for display: whole paragraphs, items and rows; page numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,42 +12,42 @@ from corpus.models import Document
 from qa.segments import Kind, Segment, Span, split_segments
 from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, PageRange, Passage
 
-# Of a unit: some ten lines of a page. Of 160 questions to manuals and handbooks, 131 have a right
+# About ten lines of a page. Of 160 questions to manuals and handbooks, 131 have a right
 # passage in the answer or the first three units of 120 words, 136 of 140, 137 of 150.
 UNIT_WORDS = 140
-# More, where that brings in the header of a table that begins the unit.
+# Additional words, to include the header of a table that begins the unit.
 HEADER_WORDS = 20
-# Read before and behind a chunk that is shorter than a unit.
+# Read before and after a chunk that is shorter than a unit.
 AROUND_CHARS = 1_500
 
 # document_id, content_sha256, start_char, end_char
-Place = tuple[str, str, int, int]
+DocumentSpan = tuple[str, str, int, int]
 
 _SLICES = """
-SELECT place.number, substr(d.raw_text, place.start_char + 1, place.end_char - place.start_char)
+SELECT span.number, substr(d.raw_text, span.start_char + 1, span.end_char - span.start_char)
   FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[]) WITH ORDINALITY
-       AS place (document_id, content_sha256, start_char, end_char, number)
-  JOIN corpus_document d ON d.id = place.document_id AND d.content_sha256 = place.content_sha256
+       AS span (document_id, content_sha256, start_char, end_char, number)
+  JOIN corpus_document d ON d.id = span.document_id AND d.content_sha256 = span.content_sha256
 """
 
 
-def read_slices(places: Sequence[Place]) -> dict[int, str]:
-    """Return the texts of spans of documents by their number; those that are gone are left out."""
-    if not places:
+def read_slices(spans: Sequence[DocumentSpan]) -> dict[int, str]:
+    """Return the texts of spans of documents by index; skip deleted versions."""
+    if not spans:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(_SLICES, list(map(list, zip(*places, strict=True))))
+        cursor.execute(_SLICES, list(map(list, zip(*spans, strict=True))))
         return {number - 1: text for number, text in cursor.fetchall()}
 
 
 def show_units(
     closest: Sequence[ClosePassage], *, cited: Sequence[Citation] = ()
 ) -> tuple[ClosePassage, ...]:
-    """Return the first passages as whole units, at most ``CLOSEST_COUNT``, no place twice.
+    """Return the first passages as whole units, at most ``CLOSEST_COUNT``, without overlap.
 
     Args:
-        cited: Shown elsewhere with what stands around them: what points at the same is left out,
-            and no unit grows into that.
+        cited: Citations, shown with their context: passages that overlap them are left out, and no
+            unit extends into their context.
     """
     closest = [close for close in closest if not any(_share(close, each) for each in cited)]
     texts = _read_around(closest)
@@ -71,13 +71,13 @@ def show_units(
 
 
 def _read_around(closest: Sequence[ClosePassage]) -> Mapping[int, tuple[str, int]]:
-    """Return the text around passages that are shorter than a unit, and where it begins."""
+    """Return the text around passages shorter than a unit, and where it starts."""
     short = [
         (at, close.passage)
         for at, close in enumerate(closest)
         if not close.passage.is_selected and len(close.passage.text.split()) < UNIT_WORDS
     ]
-    places = [
+    spans = [
         (
             passage.document_id,
             passage.content_sha256,
@@ -86,8 +86,8 @@ def _read_around(closest: Sequence[ClosePassage]) -> Mapping[int, tuple[str, int
         )
         for _, passage in short
     ]
-    found = read_slices(places)
-    return {short[number][0]: (text, places[number][2]) for number, text in found.items()}
+    found = read_slices(spans)
+    return {short[number][0]: (text, spans[number][2]) for number, text in found.items()}
 
 
 def find_unit(
@@ -98,14 +98,13 @@ def find_unit(
     taken: Sequence[Span] = (),
     most_words: int = UNIT_WORDS,
 ) -> Span:
-    """Return the span of whole segments around a part of a text, as long as there is room.
+    """Return the span of whole segments around a part of a text, up to the word limit.
 
-    It grows within its chunk first, by what follows and what stands before; it does not end in a
-    heading or in what leads to something else, and begins with a table's header or behind its rows.
-    A part that is longer stays whole.
+    It grows within its chunk first, forward and backward. It does not end in a heading or lead-in,
+    and begins with a table's header or after its rows. A part beyond the limit stays whole.
 
     Args:
-        taken: Spans that it does not grow into.
+        taken: Spans that it must not overlap.
     """
     found = split_segments(text)
     touched = _touched(found, around)
@@ -126,7 +125,7 @@ def find_unit(
                 last, grows = last + 1, True
             if first > least and has_room(first - 1, last):
                 first, grows = first - 1, True
-    while last > touched[-1] and (found[last].leads or found[last].kind is Kind.HEADING):
+    while last > touched[-1] and (found[last].is_lead_in or found[last].kind is Kind.HEADING):
         last -= 1
     if _is_inside_table(found, first):
         header = first
@@ -140,7 +139,7 @@ def find_unit(
 
 
 def _is_inside_table(found: Sequence[Segment], at: int) -> bool:
-    """Return whether a row of the same table stands before this one."""
+    """Return whether a row of the same table is before this one."""
     rows = {Kind.ROW, Kind.RULE}
     is_row = at > 0 and {found[at - 1].kind, found[at].kind} <= rows
     return is_row and not found[at].begins_block
@@ -156,7 +155,7 @@ def _touched(found: Sequence[Segment], span: Span) -> list[int]:
 
 
 def _overlap(unit: ClosePassage, other: ClosePassage) -> bool:
-    """Return whether one shows most of another, or says the same elsewhere."""
+    """Return whether two units mostly overlap, or have the same text."""
     if unit.passage.document_id != other.passage.document_id or unit.passage.is_selected:
         return unit.unit_text == other.unit_text
     shared = min(unit.unit_end, other.unit_end) - max(unit.unit_start, other.unit_start)
@@ -166,66 +165,66 @@ def _overlap(unit: ClosePassage, other: ClosePassage) -> bool:
 Quoted = TypeVar("Quoted", Citation, ClosePassage)
 # The id of a document, and the SHA-256 of its text.
 Version = tuple[str, str]
-# Of a version: where its pages begin, and what OCR read of it, packed.
+# Of a version: where its pages begin, and its packed OCR runs.
 PageStarts = list[list[int]] | None
 Scan = str | None
 
 
 def add_page_numbers(answer: Answer) -> Answer:
-    """Return an answer with the places of all that it quotes; one statement for however much."""
+    """Return an answer with the page ranges of all its quotes, in one query."""
     outlines = _read_outlines(answer.quoted)
     return replace(
         answer,
-        citations=tuple(_place(each, outlines) for each in answer.citations),
-        closest=tuple(_place(each, outlines) for each in answer.closest),
-        disagreement=tuple(_place(each, outlines) for each in answer.disagreement),
+        citations=tuple(_with_page_range(each, outlines) for each in answer.citations),
+        closest=tuple(_with_page_range(each, outlines) for each in answer.closest),
+        disagreement=tuple(_with_page_range(each, outlines) for each in answer.disagreement),
     )
 
 
 def add_quote_pages(quotes: Iterable[Quoted]) -> list[Quoted]:
-    """Return quotes with their places; one statement for however many."""
+    """Return quotes with their page ranges, in one query."""
     quotes = list(quotes)
     outlines = _read_outlines(quotes)
-    return [_place(each, outlines) for each in quotes]
+    return [_with_page_range(each, outlines) for each in quotes]
 
 
-def find_place(
+def find_page_range(
     start: int, end: int, *, page: int | None, page_starts: PageStarts, scan: Scan
 ) -> PageRange:
-    """Return where characters ``start:end`` of a document stand.
+    """Return the pages of characters ``start:end`` of a document.
 
     Args:
-        page: That they stand on where its pages are not known any more.
+        page: The page to use if the version's pages are no longer known.
     """
     pages = Outline.from_json({"pages": page_starts or []}).pages_of(start, end)
     first, last = (pages[0], pages[-1]) if pages else (page, page)
     return PageRange(first, last, confidence_of(scan, start, end))
 
 
-def _place(quote: Quoted, outlines: Mapping[Version, tuple[PageStarts, Scan]]) -> Quoted:
+def _with_page_range(quote: Quoted, outlines: Mapping[Version, tuple[PageStarts, Scan]]) -> Quoted:
     passage = quote.passage
     starts, scan = outlines.get(_version_of(passage), (None, None))
-    place = find_place(
+    page_range = find_page_range(
         quote.start_char, quote.end_char, page=passage.page, page_starts=starts, scan=scan
     )
-    return replace(quote, printed=place)
+    return replace(quote, page_range=page_range)
 
 
 def _read_outlines(
     quotes: Iterable[Citation | ClosePassage],
 ) -> dict[Version, tuple[PageStarts, Scan]]:
-    """Read what is known of the versions that are quoted, as far as they are there still."""
-    wanted = {_version_of(each.passage) for each in quotes if _is_printed(each)}
+    """Read pages and OCR confidences of the quoted versions that still exist."""
+    wanted = {_version_of(each.passage) for each in quotes if _needs_outline(each)}
     if not wanted:
         return {}
     documents = Document.objects.filter(pk__in={key for key, _ in wanted})
-    told = ("pk", "content_sha256", "outline__pages", "outline__scanned")
-    rows: Iterable[tuple[Any, ...]] = documents.values_list(*told)
+    columns = ("pk", "content_sha256", "outline__pages", "outline__scanned")
+    rows: Iterable[tuple[Any, ...]] = documents.values_list(*columns)
     return {(str(key), version): (starts, scan) for key, version, starts, scan in rows}
 
 
-def _is_printed(quote: Citation | ClosePassage) -> bool:
-    """Tell whether more is to be known of its place than the page its passage begins on."""
+def _needs_outline(quote: Citation | ClosePassage) -> bool:
+    """Return whether the outline knows more than the passage's first page."""
     passage = quote.passage
     has_pages = isinstance(quote, Citation) and passage.page is not None
     return not passage.is_selected and (has_pages or OCR in passage.metadata)

@@ -1,4 +1,4 @@
-"""Find documents that are asked for as such: by name, all of them, or by what they mention."""
+"""Find documents by name, all documents, or those that mention a topic."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,9 +20,9 @@ MOST_SECTIONS = 8
 
 
 def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
-    """Return the first passage of a document whose title or address has all words of the name.
+    """Return the first passage whose document's title or URI has all words of the name.
 
-    None for a name that tells nothing.
+    None if the name has no distinctive word.
     """
     wanted = distinctive_words(name)
     named = (
@@ -32,13 +32,13 @@ def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
 
 
 def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
-    """Return the beginning of each document that a query may find, by their titles.
+    """Return the beginning of each document that a query may find, by title.
 
-    The sections of the only one, or of a text that came with the question. None of more than
-    ``MOST_SECTIONS``.
+    For a single document or a selected text, return its sections. Return nothing if there are more
+    than ``MOST_SECTIONS`` documents.
 
     Args:
-        candidates: What was found, at least one passage.
+        candidates: The passages found, at least one.
     """
     if candidates[0].is_selected:
         return [Section(min(candidates, key=lambda passage: passage.start_char), 0, 0)]
@@ -67,7 +67,7 @@ def _opening_of(document: Document) -> Section | None:
 def read_sections(named: Passage) -> list[Section]:
     """Return the beginnings of the main sections of a passage's document, in order.
 
-    None if that version of it is gone.
+    Empty if that version of it is gone.
     """
     return read_in_snapshot(lambda: _read_sections(named))
 
@@ -86,7 +86,7 @@ def _sections_of(document: Document) -> list[Section]:
 
 
 def find_main(headings: Sequence[Heading]) -> list[Heading]:
-    """Return the headings of the highest level that has several; all where none has."""
+    """Return the headings of the highest level that has several; all if none has."""
     count_of = Counter(heading.level for heading in headings)
     several = [level for level, count in count_of.items() if count > 1]
     if not several:
@@ -105,24 +105,24 @@ def _section_at(document: Document, start: int, text_start: int) -> Section | No
 
 
 def speaks_of(text: str, topic: str) -> bool:
-    """Tell whether a text has all telling words of a topic, in whatever form of theirs."""
+    """Return whether a text has all distinctive words of a topic, in any inflection."""
     wanted = {word.stem for word in read_words(topic) if word.is_content}
     return bool(wanted) and wanted <= {word.stem for word in read_words(text)}
 
 
 def mentions(passage: Passage, topic: str) -> bool:
-    """Tell whether a passage, or what it stands under, speaks of a topic."""
-    return speaks_of(f"{passage.place}\n{passage.text}", topic)
+    """Return whether a passage or its headings mention a topic."""
+    return speaks_of(f"{passage.breadcrumb}\n{passage.text}", topic)
 
 
 def choose_mentions(passages: Sequence[Passage], topic: str) -> list[Passage]:
-    """Return the first passage of each document: those that speak of the topic, else of all."""
+    """Return the first passage of each document, preferring those that mention the topic."""
     speaking = [passage for passage in passages if mentions(passage, topic)]
     return _first_of_each(speaking or passages)
 
 
 def point_to(close: ClosePassage, topic: str) -> ClosePassage:
-    """Point at the first sentence that speaks of a topic, unless what was read there does."""
+    """Move the span to the first sentence that mentions a topic, unless it does already."""
     if speaks_of(close.quote, topic):
         return close
     text, offset = close.passage.text, close.passage.start_char

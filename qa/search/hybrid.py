@@ -1,4 +1,4 @@
-"""Find candidate passages by two legs, vectors and words, and fuse them."""
+"""Retrieve candidate passages by vectors and by words, and fuse the scores."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -33,23 +33,23 @@ from qa.types import Passage, Query
 
 @dataclass(frozen=True, slots=True)
 class PrefetchedChunks:
-    """Chunks by their ids.
+    """The ids of chunks that a filter leaves.
 
     Attributes:
-        keys: As Postgres writes an array of them: nothing here reads 10,000 ids one by one.
-        count: How many they are, or more, since one may be named twice.
+        keys: A Postgres array literal, so that Python does not parse 10,000 ids.
+        count: Their number, duplicates included.
     """
 
     keys: str
     count: int
 
-    def hold(self, column: str) -> Q:
-        """Return the condition that the id in a column is one of theirs."""
+    def condition(self, column: str) -> Q:
+        """Return the condition that a column's id is one of these."""
         return Q(IsAnyOf(F(column), Cast(Value(self.keys), ArrayField(UUIDField()))))
 
 
 def prefetch_chunks(rows: QuerySet[Any], column: str, *, most: int) -> PrefetchedChunks | None:
-    """Return the chunks whose ids are in a column of the rows; None where there are more rows."""
+    """Return the chunk ids in a column of the rows; None if there are more than ``most``."""
     keys = Cast(ArrayAgg(column, default=Value([])), TextField())
     some = rows.order_by().values(column)[: most + 1]
     found = some.aggregate(count=Count("*"), keys=keys)
@@ -63,17 +63,17 @@ Scores = dict[UUID, float]
 WIDER_SHARE = 0.1
 # Rows that are compared one by one where a filter names them, for each that otherwise is: a join
 # with them costs as much again (docs/decisions/0012).
-NAMED_FOR_COMPARED = 2
+NAMED_PER_COMPARED = 2
 
 
 class Compared(NamedTuple):
-    """How like a query a chunk is.
+    """Similarities of a chunk to a query.
 
     Attributes:
         similarity: Cosine, clipped to [0, 1], to the most similar of the query's vectors; None
-            where the chunk has no vector yet.
+            if the chunk has no vector yet.
         question_similarity: The same to the whole question; 0 without a vector.
-        bm25: 0 where it has none of the query's words.
+        bm25: 0 if it has none of the query's words.
     """
 
     similarity: float | None
@@ -84,13 +84,13 @@ class Compared(NamedTuple):
 Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
-class Legs:
-    """Both legs for one question over one collection.
+class CandidateSearch:
+    """Vector and lexical search for one question in one collection.
 
     Args:
-        vectors: The question's, and those of its parts, float32, shape (m, d), of L2 norm 1. A
-            chunk is as similar as it is to the most similar of them.
-        count: Rows that each leg brings.
+        vectors: Of the question and its parts, float32, shape (m, d), of L2 norm 1. A chunk's
+            similarity is its highest to any of them.
+        count: Rows that each search returns.
     """
 
     def __init__(
@@ -102,15 +102,15 @@ class Legs:
         self._count = count
 
     def search_vectors(self) -> Scores:
-        """Return the cosine similarity of the most similar chunks, clipped to 0."""
+        """Return the cosine similarities of the most similar chunks, at least 0."""
         among = inf
         if not self._is_filtered:
             words = self._words
             among = words.chunk_count if words else count_chunks(self._collection.pk)
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
             model = self._collection.embedding_model
-            if self._few is not None:
-                rows = self._own(Embedding.objects.all(), self._few.hold("chunk_id"))
+            if self._prefetched is not None:
+                rows = self._own(Embedding.objects.all(), self._prefetched.condition("chunk_id"))
                 return _similarities(
                     rows.with_exact_distance(self._vectors, model=model)[: self._count]
                 )
@@ -119,10 +119,10 @@ class Legs:
             return _similarities(found)
 
     def search_lexical(self, *, alone: bool = False) -> Scores:
-        """Return BM25 of the chunks with the question's words.
+        """Return BM25 scores of chunks with the question's words.
 
         Args:
-            alone: There is no other leg to bring rows where the rarest words are in too few.
+            alone: There is no vector search to return more rows if the rarest words match too few.
         """
         words = self._words
         if words is None:
@@ -132,8 +132,8 @@ class Legs:
             return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
 
     def _match(self, words: LexicalQuery, *, alone: bool) -> Scores:
-        if self._few is not None:
-            return self._match_few(words, self._few)
+        if self._prefetched is not None:
+            return self._match_prefetched(words, self._prefetched)
         rows = self._visible(Chunk.objects.all())
         found = self._best(rows.matching(words))
         # The rarest words were chosen over the whole collection.
@@ -144,11 +144,11 @@ class Legs:
             found |= self._best(rows.matching(words, widely=True))
         return found
 
-    def _match_few(self, words: LexicalQuery, few: PrefetchedChunks) -> Scores:
-        """Score chunks that have the words that are rare among them, or all if these are few."""
-        rows = self._own(Chunk.objects.all(), few.hold("pk"))
-        if few.count > CANDIDATE_BUDGET:
-            words = words.among(few.count / max(words.chunk_count, few.count))
+    def _match_prefetched(self, words: LexicalQuery, prefetched: PrefetchedChunks) -> Scores:
+        """Score chunks with the words that are rare among them, or all if few."""
+        rows = self._own(Chunk.objects.all(), prefetched.condition("pk"))
+        if prefetched.count > CANDIDATE_BUDGET:
+            words = words.among(prefetched.count / max(words.chunk_count, prefetched.count))
             found = self._best(rows.matching_tsquery(words.candidates).ranked(words))
             if len(found) >= self._count or words.candidates == words.every_word:
                 return found
@@ -161,7 +161,7 @@ class Legs:
     def compare(
         self, chunk_ids: Iterable[UUID], *, question: NDArray[np.float32]
     ) -> dict[UUID, Compared]:
-        """Compare chunks with the query by both legs; those that are gone are left out.
+        """Compare chunks with the query by both searches; skip deleted ones.
 
         Args:
             question: Vector of the whole question, of shape (d,).
@@ -178,7 +178,7 @@ class Legs:
 
     @property
     def word_count(self) -> int:
-        """How many of the question's words are in the collection."""
+        """Return how many of the question's words the collection has."""
         return len(self._words.words) if self._words else 0
 
     @cached_property
@@ -196,21 +196,21 @@ class Legs:
         return bool(self._query.tags or self._query.filters)
 
     @cached_property
-    def _few(self) -> PrefetchedChunks | None:
-        """What tags and filters leave, where it is compared one by one; None without any."""
+    def _prefetched(self) -> PrefetchedChunks | None:
+        """Return the chunks a selective filter leaves; None without one."""
         if not self._is_filtered:
             return None
-        most = NAMED_FOR_COMPARED * exact_scan_limit(
+        most = NAMED_PER_COMPARED * exact_scan_limit(
             count_indexed(self._collection.embedding_model)
         )
         if self._query.filters:
             return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", most=most)
-        # Without the chunks themselves, each on a page of its own.
+        # Without reading the chunks themselves, each on a page of its own.
         tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
         return prefetch_chunks(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
 
     def _visible(self, rows: Rows) -> Rows:
-        """Keep what the query's tags and filters leave; before anything is ranked."""
+        """Apply the query's tags and filters, before ranking."""
         rows = self._own(rows).tagged(self._query.tags)
         return rows.matching_filter(self._query.filters) if self._query.filters else rows
 
@@ -237,13 +237,13 @@ def similarity_of(distance: float | None) -> float:
     return 0.0 if distance is None else min(1.0, max(0.0, 1.0 - distance))
 
 
-# The scores of chunks, and how like the query they are.
+# The scores of chunks, and their similarities.
 Found = tuple[Scores, dict[UUID, Compared]]
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedPassages:
-    """Passages, best first, and the time that finding them took."""
+    """Passages, best first, and the time taken."""
 
     passages: list[Passage]
     embedding_ms: float
@@ -256,12 +256,12 @@ class Retriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HybridRetriever:
-    """Searches one collection by its own model, and by words.
+    """Searches one collection by its embedding model and by words.
 
     Attributes:
-        alpha: Weight of the vector leg, in [0, 1].
-        candidate_count: Rows that each leg brings, or more where more are asked for; the
-            similarity of the nearest row with this number counts 0.
+        alpha: Weight of the vector search, in [0, 1].
+        candidate_count: Rows that each search returns, or more if more are requested; the row with
+            this rank by similarity scores 0.
     """
 
     alpha: float
@@ -270,11 +270,9 @@ class HybridRetriever:
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
         """Return at most ``limit`` passages, best first.
 
-        Each wording of the query is searched; a chunk has the best of its scores. A passage's
-        similarity is that to the query's text.
-
-        A question of several sentences is searched by each of them too, since one vector of them
-        all is near none (docs/decisions/0004).
+        Each wording of the query is searched, and a chunk gets its best score. A passage's
+        similarity is that to the query's text. A question of several sentences is also searched by
+        each sentence, since one vector of them all is close to none (docs/decisions/0004).
 
         Args:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
@@ -293,11 +291,11 @@ class HybridRetriever:
         embedded = perf_counter()
         count = max(limit, self.candidate_count)
         searches = [
-            Legs(wording, collection, vectors=of_wording, count=count)
+            CandidateSearch(wording, collection, vectors=of_wording, count=count)
             for wording, of_wording in zip(query.wordings, vectors, strict=True)
         ]
         search = partial(_MODES[mode], self, question=vectors[0][0])
-        # What was found is read again: another version by then would be a gap, or a mix of both.
+        # Read in one snapshot: another version would be a gap, or a mix of both.
         passages = read_in_snapshot(lambda: _read_best(map(search, searches), limit))
         return RetrievedPassages(
             passages,
@@ -305,10 +303,10 @@ class HybridRetriever:
             search_ms=(perf_counter() - embedded) * 1000,
         )
 
-    def _hybrid(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
-        near, matching = legs.search_vectors(), legs.search_lexical()
+    def _hybrid(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
+        near, matching = candidates.search_vectors(), candidates.search_lexical()
         with span(Step.RETRIEVE_FUSE):
-            rows = legs.compare(near.keys() | matching.keys(), question=question)
+            rows = candidates.compare(near.keys() | matching.keys(), question=question)
             similarities = {
                 pk: row.similarity for pk, row in rows.items() if row.similarity is not None
             }
@@ -324,19 +322,19 @@ class HybridRetriever:
                 {pk: row.bm25 for pk, row in rows.items()},
                 alpha=self.alpha,
                 floor=floor,
-                word_count=legs.word_count,
+                word_count=candidates.word_count,
             )
         return scores, rows
 
-    def _semantic(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
+    def _semantic(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
         # The index ranks in half precision; order and score by the vectors themselves.
-        rows = legs.compare(legs.search_vectors(), question=question)
+        rows = candidates.compare(candidates.search_vectors(), question=question)
         return {pk: row.similarity or 0.0 for pk, row in rows.items()}, rows
 
-    def _lexical(self, legs: Legs, *, question: NDArray[np.float32]) -> Found:
-        found = legs.search_lexical(alone=True)
+    def _lexical(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
+        found = candidates.search_lexical(alone=True)
         best = max(found.values(), default=1.0)
-        rows = legs.compare(found, question=question)
+        rows = candidates.compare(found, question=question)
         return {pk: found[pk] / best for pk in rows}, rows
 
 
@@ -361,7 +359,7 @@ def _read_best(found: Iterable[Found], limit: int) -> list[Passage]:
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
-    """Return a chunk, with its document, as evidence."""
+    """Return a chunk with its document as a passage."""
     document = chunk.document
     today = timezone.now().date()
     return Passage(
@@ -384,10 +382,10 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
 
 @dataclass(frozen=True, slots=True)
 class VersionPinnedRetriever:
-    """Retrieves for the parts of one question, and leaves out what was replaced between two parts.
+    """Retrieves for all parts of a question from one version of each document.
 
     Attributes:
-        versions: The hash of each document that was found, by its id.
+        versions: The hash of each document found, by its id.
     """
 
     retriever: Retriever
@@ -404,7 +402,7 @@ class VersionPinnedRetriever:
         return replace(found, passages=kept)
 
     def forget_versions(self) -> None:
-        """Begin again: nothing was answered yet from what was found."""
+        """Start over, as long as nothing was answered yet."""
         self.versions.clear()
 
 

@@ -1,4 +1,4 @@
-"""Give a language model more to read: the best passages with the text before and behind them."""
+"""Extend the best passages by the chunks before and after them, for a language model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,14 +17,14 @@ WIDENED_COUNT = 5
 
 
 def with_neighbors(passages: Sequence[Passage]) -> tuple[list[Passage], list[Passage]]:
-    """Return the passages as a model reads them, and the chunks that they are made of.
+    """Return the passages as a model reads them, and the chunks that they consist of.
 
-    The first ones are joined with the chunk before and behind them, and with each other where they
-    follow on; each joined passage stands where the best of its chunks stood. The text of a document
-    that was replaced meanwhile stays as it was found.
+    The first ones are joined with the chunks before and after them, and with each other if
+    adjacent. A joined passage takes the rank of its best chunk. Text of a document that was
+    replaced meanwhile stays as it was retrieved.
 
     Returns:
-        Sections, best first, and chunks: those that were found, then their neighbours.
+        Sections, best first, and chunks: the retrieved ones, then their neighbors.
     """
     widened = [each for each in passages[:WIDENED_COUNT] if not each.is_selected]
     if not widened:
@@ -51,7 +51,7 @@ def _widen(
 
 
 def _read_around(passages: Sequence[Passage]) -> list[tuple[int, Passage]]:
-    """Return the chunks of the passages and those beside them, each with its ordinal."""
+    """Return the chunks of the passages and their neighbors, each with its ordinal."""
     ids = [UUID(passage.chunk_id) for passage in passages]
     versions = {passage.document_id: passage.content_sha256 for passage in passages}
     wanted = Q(pk__in=[])
@@ -68,7 +68,7 @@ def _read_around(passages: Sequence[Passage]) -> list[tuple[int, Passage]]:
 def _run_around(
     passage: Passage, around: Sequence[tuple[int, Passage]], ordinals: dict[str, int]
 ) -> list[Passage]:
-    """The chunks that follow on each other without a gap, this one among them."""
+    """Return the consecutive chunks that include this one."""
     if passage.chunk_id not in ordinals:
         return [passage]
     own = {o: each for o, each in around if each.document_id == passage.document_id}

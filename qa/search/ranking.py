@@ -1,4 +1,4 @@
-"""Rank passages: merge lists of scores, blend the reranker's in, put repeats behind. Pure."""
+"""Rank passages: fuse and blend scores, demote repeats. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def min_max(scores: Mapping[Key, float]) -> dict[Key, float]:
-    """Stretch scores so that the least is 0 and the greatest 1; equal ones are all 1."""
+    """Scale scores to [0, 1]; equal ones are all 1."""
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
@@ -54,21 +54,21 @@ def fuse_scores(
     floor: float,
     word_count: int,
 ) -> dict[Key, float]:
-    """Add up similarity and BM25, the latter weighted by how much it has to say.
+    """Add similarity and BM25, which is weighted by how selective it is.
 
-    A list of words that ends far below its head says which passages are meant; a flat one says
-    that the words are everywhere. So the weight is the question's own. A long question has more
-    words than its one vector tells apart, so each above ``WORDS_IN_A_VECTOR`` adds to the weight.
+    If the BM25 scores fall off steeply, the words identify passages; if they are flat, the words
+    are everywhere. A long question has more words than one vector can represent, so each word above
+    ``WORDS_IN_A_VECTOR`` adds to the weight.
 
     Args:
-        similarities: Of every candidate, by the vector leg.
-        bm25: Of every candidate, by the lexical leg; 0 where it has none of the words.
-        alpha: Weight of the vector leg, in [0, 1]; the lexical leg has the rest, scaled.
-        floor: Similarity that counts 0.
+        similarities: Of every candidate.
+        bm25: Of every candidate; 0 without any of the words.
+        alpha: Weight of the similarity, in [0, 1]; BM25 has the rest, scaled.
+        floor: Similarity that scores 0.
         word_count: Words of the question that are in the collection.
 
     Returns:
-        Score by key, at most 1, below 0 for what is less similar than ``floor`` and has no words.
+        Score by key, at most 1; negative if less similar than ``floor`` and without any word.
     """
     if not similarities:
         return {}
@@ -98,7 +98,7 @@ def keep_best(lists: Iterable[Mapping[Key, float]]) -> dict[Key, float]:
 
 
 def best_first(scores: Mapping[Key, float], limit: int) -> list[Key]:
-    """Return the keys of the greatest scores; equal ones in the order of their text."""
+    """Return the keys of the highest scores; ties in order of their text."""
     return sorted(scores, key=lambda key: (-scores[key], str(key)))[:limit]
 
 
@@ -114,29 +114,29 @@ _WORD = re.compile(r"\w+")
 
 @runtime_checkable
 class PassageReranker(Protocol):
-    """A reranker that keeps what it makes of a passage, and knows it again by its chunk."""
+    """A reranker that caches its representation of passages, by chunk."""
 
-    def expect(self, query: str) -> None:
-        """Make ready for a query whose passages are being looked for."""
+    def prepare(self, query: str) -> None:
+        """Prepare for a query while its passages are retrieved."""
         ...
 
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Return shape (n,): what ``score`` gives their texts, as nearly as is kept of them."""
+        """Return shape (n,): ``score`` of their texts, as exact as the cache."""
         ...
 
 
 def diversify_passages(passages: Sequence[Passage], *, per_document: int) -> list[Passage]:
-    """Put repeated passages, and those over a document's share, behind the others.
+    """Demote repeats, and passages beyond the limit per document.
 
-    A copy that states another value is no repeat. None is lost, so that a
-    small collection still fills the list.
+    A copy with another value is no repeat. None is dropped, so that a small collection still fills
+    the list.
 
     Returns:
-        The passages, their scores lowered where needed so that they still descend.
+        The passages, with scores lowered if needed so that they still descend.
     """
     first: list[Passage] = []
     behind: list[Passage] = []
-    seen = _Seen()
+    seen = _SeenTexts()
     count_of: Counter[str] = Counter()
     for passage in passages:
         text = _read_words(passage.text)
@@ -151,16 +151,16 @@ def diversify_passages(passages: Sequence[Passage], *, per_document: int) -> lis
 
 
 class _Words(NamedTuple):
-    """A text's words, in lower case, and the hashes of its shingles.
+    """The words of a text in lower case, and the hashes of its shingles.
 
     Attributes:
-        telling: The least of the hashes, so many that a text which repeats this one has one of
-            them among its own: where all these differ, too much does.
+        min_hashes: The least hashes, as many as ensure that any repeat of this text has one of
+            them.
     """
 
     words: Sequence[str]
     shingles: frozenset[int]
-    telling: Sequence[int]
+    min_hashes: Sequence[int]
 
 
 # The same passages are spread before and after they are reranked. Enough for two searches at once,
@@ -172,22 +172,22 @@ def _read_words(text: str) -> _Words:
     count = max(1, len(words) - SHINGLE_WORDS + 1)
     starts = (words[at : at + SHINGLE_WORDS] for at in range(count))
     shingles = frozenset(hash(tuple(shingle)) for shingle in starts)
-    telling = len(shingles) - int(REPEATED_FROM * len(shingles)) + 1
-    return _Words(words, shingles, sorted(shingles)[:telling])
+    min_hashes = len(shingles) - int(REPEATED_FROM * len(shingles)) + 1
+    return _Words(words, shingles, sorted(shingles)[:min_hashes])
 
 
-class _Seen:
-    """Texts that were told, as words, looked up by their telling shingles."""
+class _SeenTexts:
+    """Texts ranked so far, as words, indexed by their min-hashes."""
 
     def __init__(self) -> None:
         self._having: defaultdict[int, list[_Words]] = defaultdict(list)
 
     def add(self, text: _Words) -> None:
-        for shingle in text.telling:
+        for shingle in text.min_hashes:
             self._having[shingle].append(text)
 
     def repeats(self, text: _Words) -> bool:
-        met = {id(other): other for each in text.telling for other in self._having.get(each, ())}
+        met = {id(other): other for each in text.min_hashes for other in self._having.get(each, ())}
         return any(_is_repeat(text, other) for other in met.values())
 
 
@@ -199,9 +199,9 @@ def _is_repeat(text: _Words, other: _Words) -> bool:
 
 
 def _is_altered(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Tell a copy within which words gave way to others, or a negation came or went.
+    """Return whether a copy has other words within it, or a negation more or less.
 
-    At its ends a copy may be cut or footed otherwise.
+    Its beginning and end may differ.
     """
     blocks = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
     for tag, start, end, other_start, other_end in blocks:
@@ -224,13 +224,13 @@ def rerank_passages(
 ) -> list[Passage]:
     """Return the best ``limit`` passages, their scores in [0, 1] and descending.
 
-    The first ``count`` are judged and ordered by the judgement blended with their own scores: a
-    reranker alone ended below the fused order, the blend did not (docs/decisions/0004). The
-    judgements are stretched over [0, 1] first; the passages' own scores keep their distances, so
-    that the judgement decides where those lie close together.
+    The first ``count`` are reranked; the reranker's score is blended with their own, since the
+    reranker alone was worse than the fused order and the blend was not (docs/decisions/0004). The
+    reranker's scores are scaled to [0, 1]; the passages' own keep their distances, so the reranker
+    decides among those that are close.
 
-    The others follow in the order they have. Repeated passages, and those over a document's
-    share, come last.
+    The others follow in their order. Repeats, and passages beyond the limit per document, come
+    last.
     """
     passages = diversify_passages(passages, per_document=per_document)
     judged = _judge(query, passages[:count], reranker)
@@ -246,7 +246,7 @@ def rerank_passages(
 
 
 def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:
-    """The passages by chunk, with their relevance."""
+    """Return the passages by chunk, with their relevance."""
     if isinstance(reranker, PassageReranker):
         relevance = reranker.score_passages(query, passages)
     else:

@@ -1,4 +1,4 @@
-"""Answer from a text that came with the question, as if it were the corpus."""
+"""Retrieve from a text sent with the question, as if it were the corpus."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ PASSAGE_CHARS = 1_000
 
 
 class SelectedText:
-    """A retriever over one text; its passages are spans of the text as it was sent."""
+    """A retriever over one text; its passages are spans of that text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -62,7 +62,7 @@ class SelectedText:
 
 
 def _pack(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Put neighbouring sentences together, up to ``PASSAGE_CHARS``; a longer one stays whole."""
+    """Group adjacent sentences up to ``PASSAGE_CHARS``; a longer one stays whole."""
     begin, last = spans[0] if spans else (0, 0)
     for start, end in spans[1:]:
         if end - begin > PASSAGE_CHARS:

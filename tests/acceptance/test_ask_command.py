@@ -11,7 +11,7 @@ from django.core.management import CommandError
 from django.db import connection
 
 from qa.configuration import installation_sha256
-from qa.management.running_server import note_address
+from qa.management.running_server import save_server_url
 from qa.notices import NOTHING_NEAR, UNSURE
 from qa.types import Answer
 from tests.commands import run
@@ -153,7 +153,7 @@ def test_ask_finds_the_server_that_was_started_last(
 ) -> None:
     ingest(LIGHTHOUSE)
     settings.PKB_SERVED_AT = tmp_path / "served-at"
-    note_address(settings.PKB_HOST, settings.PKB_PORT)
+    save_server_url(settings.PKB_HOST, settings.PKB_PORT)
     settings.PKB_PORT = 1  # where nobody listens
     monkeypatch.setattr("qa.management.commands.ask.answer_question", answer_only_elsewhere)
     assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]

@@ -19,7 +19,7 @@ from qa.context import build_context
 from qa.conversations import read_passages
 from qa.models import Citation
 from qa.search import documents as documents_search
-from qa.search.hybrid import Legs
+from qa.search.hybrid import CandidateSearch
 from tests.database import held_up
 from tests.factories import ingest_text_of
 from tests.histories.texts import (
@@ -74,8 +74,8 @@ def test_a_search_finds_all_of_the_version_it_began_with(
     houses: Collection, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     put(houses, 1, tags=("east",))
-    replacing = first_of(lambda: put(houses, 2, tags=("west",)), Legs.compare)
-    monkeypatch.setattr(Legs, "compare", replacing)
+    replacing = first_of(lambda: put(houses, 2, tags=("west",)), CandidateSearch.compare)
+    monkeypatch.setattr(CandidateSearch, "compare", replacing)
     found = search(mode=mode, tags=["east"])
     assert {part for each in found for part in find_parts(each["content"])} == PARTS
     assert {each["metadata"]["version"] for each in found} == {1}

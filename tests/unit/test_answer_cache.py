@@ -17,34 +17,34 @@ ANSWER = answered(SHORT_ANSWER)
 
 def test_an_answer_is_found_by_the_version_that_it_was_made_from() -> None:
     cache = AnswerCache()
-    cache.keep(KEY, FIRST, ANSWER, most=5)
-    assert cache.find(KEY, FIRST) is ANSWER
-    assert cache.find(KEY, SECOND) is None
-    assert cache.find(KEY._replace(asker="another"), FIRST) is None
+    cache.set(KEY, FIRST, ANSWER, max_entries=5)
+    assert cache.get(KEY, FIRST) is ANSWER
+    assert cache.get(KEY, SECOND) is None
+    assert cache.get(KEY._replace(principal="another"), FIRST) is None
 
 
 def test_those_that_were_not_asked_for_longest_go_first() -> None:
     cache = AnswerCache()
     keys = [KEY._replace(question=str(number)) for number in range(3)]
     for key in keys[:2]:
-        cache.keep(key, FIRST, ANSWER, most=2)
-    cache.find(keys[0], FIRST)
-    cache.keep(keys[2], FIRST, ANSWER, most=2)
-    assert [cache.find(key, FIRST) is not None for key in keys] == [True, False, True]
+        cache.set(key, FIRST, ANSWER, max_entries=2)
+    cache.get(keys[0], FIRST)
+    cache.set(keys[2], FIRST, ANSWER, max_entries=2)
+    assert [cache.get(key, FIRST) is not None for key in keys] == [True, False, True]
 
 
 def test_what_is_of_an_older_version_goes_and_the_rest_stays() -> None:
     cache = AnswerCache()
     keys = [KEY._replace(collection_id=number) for number in (1, 2, 3)]
     for key in keys:
-        cache.keep(key, FIRST, ANSWER, most=5)
+        cache.set(key, FIRST, ANSWER, max_entries=5)
     cache.keep_only({1: FIRST, 2: SECOND})
     assert cache.collection_ids == {1}
 
 
 def test_an_answer_is_kept_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = AnswerCache()
-    cache.keep(KEY, FIRST, ANSWER, most=5)
+    cache.set(KEY, FIRST, ANSWER, max_entries=5)
     now = monotonic()
     monkeypatch.setattr(MONOTONIC, lambda: now + MAX_AGE_S - 1)
     cache.keep_only({1: FIRST})

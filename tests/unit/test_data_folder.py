@@ -13,7 +13,7 @@ from pkb.env import Env
 from pkb.postgres.server import EmbeddedPostgres
 from pkb.secret_key import read_secret_key
 from qa.answerers.program_files import store_program
-from qa.management.running_server import note_address
+from qa.management.running_server import save_server_url
 
 OWNER_ONLY = 0o700
 
@@ -64,5 +64,5 @@ def test_what_processes_agree_by_is_the_owner_s(tmp_path: Path, is_there: bool) 
     (tmp_path / "data").mkdir()
     EmbeddedPostgres(tmp_path).stop()
     with override_settings(PKB_SERVED_AT=noted):
-        note_address("127.0.0.1", 8000)
+        save_server_url("127.0.0.1", 8000)
     assert {mode(lock), mode(noted)} == {0o600}

@@ -109,12 +109,12 @@ def test_an_item_has_its_indent_and_what_goes_on_with_it_is_of_the_list() -> Non
 
 @pytest.mark.parametrize("text", ["It is old.", "However, it is.", "If not, wait.", "No."])
 def test_a_sentence_that_refers_to_the_one_before_leans(text: str) -> None:
-    assert segment(text, text).leans
+    assert segment(text, text).refers_back
 
 
 @pytest.mark.parametrize("text", ["Italy is old.", "If it rains, wait.", "Nobody knows."])
 def test_a_sentence_that_only_begins_like_one_that_leans_does_not(text: str) -> None:
-    assert not segment(text, text).leans
+    assert not segment(text, text).refers_back
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_sentence_that_only_begins_like_one_that_leans_does_not(text: str) -> 
     [("Who?", True), ("Parts:", True), ("**Parts:**", True), ("`a:`", True), ("Oak.", False)],
 )
 def test_a_colon_or_question_leads_to_what_follows(text: str, leads: bool) -> None:
-    assert segment(text, text).leads is leads
+    assert segment(text, text).is_lead_in is leads
 
 
 def test_an_item_needs_what_leads_to_the_list_and_the_items_it_is_nested_in() -> None:

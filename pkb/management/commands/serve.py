@@ -17,7 +17,7 @@ from pkb.http.exposure import Exposure
 from pkb.management.setup_link import print_setup_link
 from pkb.postgres.versions import require_same_version
 from qa.checks import CONFIGURATION
-from qa.management.running_server import note_address
+from qa.management.running_server import save_server_url
 
 # Maximum open connections, including idle ones, and the listen backlog. Admission control rejects
 # excess requests (docs/decisions/0027), so the server must accept them.
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         self._join_installation()
         # Print this before the server starts, while nothing else writes to the terminal.
         address = f"http://{options['host']}:{options['port']}"
-        note_address(options["host"], options["port"])
+        save_server_url(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
         if exposure.requires_login(settings.PKB_AUTH):
             print_setup_link(self.stdout, address=address)

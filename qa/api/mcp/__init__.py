@@ -1,1 +1,1 @@
-"""The door for agents: tools over the Model Context Protocol."""
+"""Tools for agents over the Model Context Protocol."""

@@ -1,4 +1,4 @@
-"""Have a server that runs already do what a tool is asked for: its models are loaded."""
+"""Forward tool calls to a running server, which has its models loaded."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -18,10 +18,10 @@ _BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABL
 
 
 def forwarding(tool: Callable[..., Any], *, connect: Connect) -> Callable[..., Any]:
-    """Return a tool that asks the server's own of that name first.
+    """Return a tool that forwards its calls to the running server.
 
-    Where no server is ready the tool works in this process. What was sent and broke is not done
-    again: a text may have been taken in.
+    If no server is ready, the tool runs in this process. A broken call is not repeated: it may
+    have ingested a text.
     """
 
     @wraps(tool)
@@ -43,7 +43,7 @@ def _call(client: httpx.Client, name: str, arguments: dict[str, Any]) -> CallToo
 
     Raises:
         ConnectError: The server is gone.
-        ToolError: It is busy, or does not answer.
+        ToolError: It is busy, or does not respond.
     """
     params = {"name": name, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

@@ -1,4 +1,4 @@
-"""What the tools read and return: passages found, a passage or a document whole, an answer."""
+"""Results of the tools: passages, a passage or document by id, an answer."""
 
 import json
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ MAX_FETCHED_CHARS = 100_000
 
 
 def find_results(query: str, *, collection: str) -> Results:
-    """Return the best passages, best first, each under its chunk's id.
+    """Return the best passages first, each with its chunk's id.
 
     Raises:
         CollectionNotFound: There is no such collection.
@@ -70,10 +70,10 @@ def find_results(query: str, *, collection: str) -> Results:
 
 
 def fetch_text(key: str) -> Fetched:
-    """Return a passage by its chunk's id, or a document by its own.
+    """Return a passage by its chunk's id, or a document by its own id.
 
     Raises:
-        DocumentNotFound: The id is of neither.
+        DocumentNotFound: There is no such chunk or document.
     """
     chunk = Chunk.objects.shown().select_related("document").filter(pk=_as_uuid(key)).first()
     if chunk is not None:
@@ -85,7 +85,7 @@ def fetch_text(key: str) -> Fetched:
 
 
 def show_answer(answered: AnsweredQuestion) -> CallToolResult:
-    """Return the answer object, and before it in words what comes close or says otherwise."""
+    """Return the answer object, preceded by a text that quotes close or disagreeing passages."""
     shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
     answer = answered.answer
     told = {
@@ -94,7 +94,7 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
             answer.disagreement
         ),
     }
-    quotes = (_tell_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
+    quotes = (_format_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
     unanswered = (f"{UNANSWERED} {part}" for part in answer.unanswered)
     texts = [*unanswered, *quotes, shown]
     return CallToolResult(
@@ -103,7 +103,7 @@ def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     )
 
 
-def _tell_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
+def _format_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
     lines = [lead]
     for number, close in enumerate(quoted, start=1):
         found = _as_result(close.passage)
@@ -124,7 +124,7 @@ def _as_result(passage: Passage) -> Result:
     return {
         "id": passage.chunk_id,
         "title": " > ".join(path),
-        "url": _address(passage.source_uri, passage.document_id),
+        "url": _public_url(passage.source_uri, passage.document_id),
     }
 
 
@@ -134,7 +134,7 @@ def _fetched_chunk(chunk: Chunk) -> Fetched:
         "id": str(chunk.pk),
         "title": " > ".join(dict.fromkeys((document.name, *chunk.heading_path))),
         "text": chunk.text,
-        "url": _address(document.source_uri, str(document.pk)),
+        "url": _public_url(document.source_uri, str(document.pk)),
         "metadata": {
             "document_id": str(document.pk),
             "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
@@ -152,7 +152,7 @@ def _fetched_document(document: Document) -> Fetched:
         "id": str(document.pk),
         "title": document.name,
         "text": text[:MAX_FETCHED_CHARS],
-        "url": _address(document.source_uri, str(document.pk)),
+        "url": _public_url(document.source_uri, str(document.pk)),
         "metadata": {
             "document_id": str(document.pk),
             "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
@@ -163,8 +163,8 @@ def _fetched_document(document: Document) -> Fetched:
     }
 
 
-def _address(source_uri: str, document_id: str) -> str:
-    """Where a person reads it: the web page it came from, else the document's page here."""
+def _public_url(source_uri: str, document_id: str) -> str:
+    """Return the web page that a document came from, else its page in the web app."""
     if source_uri.startswith(("https://", "http://")):
         return source_uri
     return f"{settings.PKB_PUBLIC_URL}/ui/documents/{document_id}"

@@ -1,4 +1,4 @@
-"""The tools, and the server that offers them."""
+"""The MCP tools and their server."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -62,10 +62,10 @@ CollectionArgument = Annotated[
 def build_server(
     connect: Connect = lambda: None, *, scopes: frozenset[Scope] = ALL_SCOPES
 ) -> MCPServer[Any]:
-    """Return a server with the tools that the settings and somebody's scopes allow.
+    """Return a server with the tools that the settings and the scopes allow.
 
     Args:
-        connect: To the server that runs already and does the work, where there is one.
+        connect: Returns a client of the running server to forward to, if there is one.
     """
     server: MCPServer[Any] = MCPServer("pkb", instructions=INSTRUCTIONS, version=settings.VERSION)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -78,7 +78,7 @@ def build_server(
 
 
 def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
-    """Run ``act`` as a tool on a thread of its own: say what went wrong, leave no connection."""
+    """Run ``act`` as a tool in a thread of its own: translate errors, close connections."""
 
     @wraps(act)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
@@ -131,7 +131,7 @@ def ingest(
     tags: Annotated[list[Storable], Field(max_length=100)] = [],  # noqa: B006  (never changed)
     collection: CollectionArgument = DEFAULT_COLLECTION,
 ) -> IngestedText:
-    """Take a text in. A known source_uri with another text replaces that document."""
+    """Ingest a text. If the source_uri is known, the text replaces that document."""
     attributes = Attributes(
         title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
     )

@@ -1,7 +1,7 @@
-"""The tools over streamable HTTP, as an ASGI application.
+"""The MCP tools over streamable HTTP, as an ASGI application.
 
-Every request stands alone: there are no sessions to lose in a restart, and nothing that would
-need an event at the server's start, which it has none of (granian's ``asginl``).
+Every request is stateless: no session is lost in a restart, and no ASGI lifespan event is needed
+(granian's ``asginl`` has none).
 """
 
 import asyncio
@@ -32,14 +32,14 @@ PROBLEM_TYPE = b"application/problem+json"
 
 
 async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
-    """Answer one HTTP request to /mcp, and send the id under which it is logged."""
+    """Answer one HTTP request to /mcp, with its request id in the response and the log."""
     request_id = str(uuid4())
     with structlog.contextvars.bound_contextvars(request_id=request_id):
         await _serve(scope, receive, _Named(send, request_id, method=scope["method"]))
 
 
 class _Named:
-    """Sends on, with the id of the request; Django does so for all other paths."""
+    """An ASGI ``send`` that adds the request id, as Django does for all other paths."""
 
     def __init__(self, send: Any, request_id: str, *, method: str) -> None:
         self._send = send
@@ -75,16 +75,16 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
 
 
 def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
-    """Return on whose behalf an agent calls tools: by a key or a provider's token, not a session.
+    """Return the principal of an agent, by API key or access token, never by session.
 
     Args:
-        headers: By names in lower case.
-        peer: The address of the connection.
+        headers: Names in lower case.
+        peer: The IP address of the connection.
 
     Raises:
-        NotLoggedIn: It has no key or token that opens anything.
-        NotAllowed: There is no tool for that key or token.
-        BackendUnavailable: Nobody can tell.
+        NotLoggedIn: There is no valid key or token.
+        NotAllowed: The key or token has no scope for any tool.
+        BackendUnavailable: The database or the identity provider does not respond.
     """
     if not settings.PKB_AUTH_REQUIRED:
         return SYSTEM
@@ -128,7 +128,7 @@ def _new_manager(server: Any) -> Any:
 
 
 def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | None:
-    """Find out whether a page of another site reached us by a name it made point here."""
+    """Return status and detail if a page of another site sent this, or the method is wrong."""
     if not _is_ours(headers.get("host", "")):
         return 421, "This host is not in ALLOWED_HOSTS."
     if is_cross_origin(

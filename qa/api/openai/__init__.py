@@ -1,1 +1,1 @@
-"""The doors in the shapes of OpenAI (models, chat, embeddings) and of Cohere (rerank)."""
+"""Endpoints compatible with OpenAI (models, chat, embeddings) and Cohere (rerank)."""

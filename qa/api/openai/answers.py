@@ -1,4 +1,4 @@
-"""Answer a conversation: find what it asks, and what was said before."""
+"""Answer the last question of a chat request, with its history."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What there is to say, and the tokens it took."""
+    """The annotated text of an answer, and its token counts."""
 
     answer_id: str
     parts: tuple[AnnotatedText, ...]
@@ -45,7 +45,7 @@ def find_collection(model: str) -> Collection:
     """Return the collection that is offered as ``model``.
 
     Raises:
-        ModelNotFound: None is.
+        ModelNotFound: There is no such collection.
     """
     name = model.removeprefix(PREFIX)
     try:
@@ -56,13 +56,13 @@ def find_collection(model: str) -> Collection:
 
 
 def answer_messages(messages: Messages, *, collection: Collection, route: str) -> Reply:
-    """Answer a conversation's question; tokens are counted as the embedding model has them.
+    """Answer the last question; tokens are counted by the embedding model's tokenizer.
 
     Args:
-        route: The door's name in metrics.
+        route: The endpoint's name in metrics.
 
     Raises:
-        BackendError: A model failed and nothing stands in for it.
+        BackendError: A model failed and there is no fallback.
     """
     question = find_question(messages)
     answered = answer_question(
@@ -80,12 +80,12 @@ def answer_messages(messages: Messages, *, collection: Collection, route: str) -
 
 
 def find_question(messages: Messages) -> str:
-    """Return what the conversation asks: its last user message."""
+    """Return the last user message."""
     return str(messages[_last_asked(messages)]["content"])
 
 
 def read_history(messages: Messages) -> list[Exchange]:
-    """Return the last exchanges before the question, oldest first, as a session has them."""
+    """Return the last exchanges before the question, oldest first."""
     exchanges: list[Exchange] = []
     for question, answer in _pairs(messages[: _last_asked(messages)]):
         searched = complete_follow_up(question, exchanges)
@@ -99,7 +99,7 @@ def _last_asked(messages: Messages) -> int:
 
 
 def _pairs(messages: Messages) -> list[tuple[str, str]]:
-    """Each user message that may be a question, with the beginning of what was answered to it."""
+    """Return each user message that may be a question, with the start of its reply."""
     pairs: list[tuple[str, str]] = []
     for message in messages:
         content = (message.get("content") or "").strip()

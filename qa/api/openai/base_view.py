@@ -1,4 +1,4 @@
-"""What the doors of /v1 have in common."""
+"""Base of the /v1 views."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -15,7 +15,7 @@ EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type":
 
 
 class OpenAIView(APIView):
-    """Answers in JSON whatever a client accepts, and errs in OpenAI's shape."""
+    """Responds in JSON whatever the client accepts, with errors in OpenAI's format."""
 
     error_body = OpenAIError
     error_media_type = "application/json"

@@ -1,4 +1,4 @@
-"""A reply in the shape of OpenAI's chat completions: whole, or as events."""
+"""Replies in the format of OpenAI's chat completions, complete or streamed."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,10 +18,10 @@ DONE = b"data: [DONE]\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What the parts of one reply have in common.
+    """The fields that all parts of one reply share.
 
     Attributes:
-        created: Seconds since 1970.
+        created: Unix time in seconds.
         model: As the request names it.
     """
 
@@ -57,7 +57,7 @@ def as_event(body: dict[str, Any]) -> bytes:
 
 
 def part_deltas(reply: Reply) -> Iterator[dict[str, Any]]:
-    """What a stream says of each part."""
+    """Yield the delta of each part of the reply."""
     for part in reply.parts:
         annotated = {"annotations": [_annotation(part.cited)]} if part.cited else {}
         yield {"content": part.text, **annotated}
@@ -91,7 +91,7 @@ def begin_completion(answer_id: str, *, model: str) -> Completion:
 async def stream_completion(
     answer: Callable[[], Reply], *, completion: Completion, with_usage: bool
 ) -> AsyncIterator[bytes]:
-    """Yield the events of a reply: nothing of the text is said before all of it is proved."""
+    """Yield the events of a reply; no text is sent before all of it is verified."""
     yield completion.chunk({"role": "assistant", "content": ""})
     try:
         reply = await sync_to_async(answer)()

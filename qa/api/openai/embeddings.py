@@ -13,10 +13,10 @@ from corpus.errors import InvalidInput, ModelNotFound
 def embed_texts(
     texts: Sequence[str], *, model: str, dimensions: int | None = None
 ) -> tuple[NDArray[np.float32], int]:
-    """Embed each text as passages are.
+    """Embed texts as passages.
 
     Args:
-        dimensions: Keep the first ones only, scaled to norm 1 again; None keeps all.
+        dimensions: Keep only the first dimensions, renormalized to L2 norm 1; None keeps all.
 
     Returns:
         Float32 of shape (n, d), rows of L2 norm 1, and the number of tokens of all texts.
@@ -40,5 +40,5 @@ def embed_texts(
 
 
 def as_base64(vector: NDArray[np.float32]) -> str:
-    """Encode little-endian float32."""
+    """Encode a vector as little-endian float32."""
     return base64.b64encode(vector.astype("<f4").tobytes()).decode()

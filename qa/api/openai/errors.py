@@ -1,4 +1,4 @@
-"""Errors in OpenAI's shape, made from the body that every other door gives."""
+"""Errors in OpenAI's format, converted from problem details."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,13 +19,13 @@ class OpenAIErrorDetail(serializers.Serializer[Any]):
 
 
 class OpenAIError(serializers.Serializer[Any]):
-    """What went wrong, as OpenAI's clients read it."""
+    """An error in OpenAI's format."""
 
     error = OpenAIErrorDetail()
 
 
 def in_openai_shape(handler: ExceptionHandler) -> ExceptionHandler:
-    """Return ``handler`` with the bodies of its responses in OpenAI's shape."""
+    """Return ``handler`` with its response bodies in OpenAI's format."""
 
     def handle(exc: Exception, context: dict[str, Any]) -> Response | None:
         response = handler(exc, context)
@@ -38,7 +38,7 @@ def in_openai_shape(handler: ExceptionHandler) -> ExceptionHandler:
 
 
 def openai_error(problem: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn problem details into OpenAI's body; ``param`` is the first wrong field."""
+    """Convert problem details to OpenAI's format; ``param`` is the first invalid field."""
     status = problem["status"]
     fields = [error["field"] for error in problem.get("errors", ())]
     return {

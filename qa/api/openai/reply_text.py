@@ -1,4 +1,4 @@
-"""The text of a reply: what is said, marked where it is cited."""
+"""Text of a reply, with citation markers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from qa.types import Answer, Citation, ClosePassage
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The slice ``start:end`` of a reply's text, and what it is quoted from or held up by."""
+    """The slice ``start:end`` of a reply's text and the source that supports it."""
 
     source: Citation | ClosePassage
     start: int
@@ -19,24 +19,24 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedText:
-    """A stretch of the text; what is cited is what it ends with."""
+    """A piece of the text that ends with its cited part, if any."""
 
     text: str
     cited: Cited | None = None
 
 
 def annotate(answer: Answer) -> list[AnnotatedText]:
-    """Cut the answer after each cited part and set the marker there: ``[1]`` is the first.
+    """Split the answer after each cited part and add a marker there: ``[1]`` is the first.
 
-    What other documents say otherwise is quoted behind it; without an answer the closest passages
-    are, where there are any.
+    Quotes of disagreeing documents follow the answer. Without an answer, the closest passages are
+    quoted, if there are any.
     """
     if answer.kind == "answer":
-        said = [*_cut(answer), *map(AnnotatedText, _tell_unanswered(answer))]
+        said = [*_cut(answer), *map(AnnotatedText, _unanswered_lines(answer))]
         return [*said, *_add_disagreement(answer, said)]
     if answer.is_unsure:
         return list(_list_quotes(UNSURE, answer.closest))
-    # OpenAI's shape has no abstention: it is said in words, which are known again in a history.
+    # OpenAI's format has no abstention: it is put in words, which the history recognizes.
     return [AnnotatedText(notice_of(answer.intent))]
 
 
@@ -45,7 +45,7 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
     markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
     at = 0
     for citation, marker in zip(ordered, markers, strict=True):
-        # Markers that stand before the cited part move it.
+        # Shift the cited part by the markers before it.
         start = citation.answer_start + sum(
             len(earlier)
             for other, earlier in zip(ordered, markers, strict=True)
@@ -59,7 +59,7 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
         yield AnnotatedText(rest)
 
 
-def _tell_unanswered(answer: Answer) -> Iterator[str]:
+def _unanswered_lines(answer: Answer) -> Iterator[str]:
     for part in answer.unanswered:
         yield f"\n\n{UNANSWERED} {part}"
 
@@ -77,9 +77,9 @@ def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator
 def _list_quotes(
     lead: str, quoted: Sequence[ClosePassage], *, at: int = 0, first: int = 1
 ) -> Iterator[AnnotatedText]:
-    """Quote passages, a line each, behind a lead that stands at this place of the reply.
+    """Quote passages, one per line, after ``lead``.
 
-    Those that say otherwise than an answer with the days of their documents.
+    ``at`` is where the lead starts in the reply. Disagreeing quotes include their documents' dates.
     """
     yield AnnotatedText(lead)
     at += len(lead)

@@ -1,4 +1,4 @@
-"""Texts of a request, ordered by how well they answer a query."""
+"""Rerank the texts of a request by relevance to a query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from qa.search.rerankers import get_reranker
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One of the texts; ``relevance`` in [0, 1], great is good."""
+    """A text with its ``relevance`` in [0, 1]; higher is better."""
 
     index: int
     text: str
@@ -20,7 +20,7 @@ class Ranked:
 
 
 def rank_texts(query: str, texts: Sequence[str], *, model: str = "") -> list[Ranked]:
-    """Return all texts, best first; equals stay in the order they were given in.
+    """Return all texts, best first; ties keep their order.
 
     Raises:
         ModelNotFound: ``model`` is given and is not the configured reranker.

@@ -1,4 +1,4 @@
-"""Bodies in the shapes of OpenAI and of Cohere; fields that change nothing here are left out."""
+"""Bodies in OpenAI's and Cohere's format; fields without effect are left out."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ _PART = {
 
 
 def always(value: str) -> serializers.CharField:
-    """A field of replies that has one value."""
+    """Return a field of responses that has one constant value."""
     decorate = extend_schema_field({"type": "string", "const": value})
     return decorate(serializers.CharField())  # type: ignore[type-var]
 
@@ -34,7 +34,7 @@ def always(value: str) -> serializers.CharField:
     {"oneOf": [{"type": "string"}, {"type": "array", "items": _PART}, {"type": "null"}]}
 )
 class MessageContent(serializers.Field[str, Any, Any, Any]):
-    """A message's text: a string, or a list of text parts, which are joined."""
+    """The text of a message: a string, or a list of text parts that are joined."""
 
     part_types: ClassVar[Sequence[str]] = ("text",)
     default_error_messages = {
@@ -70,7 +70,7 @@ class StreamOptions(serializers.Serializer[Any]):
 
 
 class CompletionInput(serializers.Serializer[Any]):
-    """Sampling parameters and tools may be sent; answers are proved, so they change nothing."""
+    """Sampling parameters and tools are accepted and ignored."""
 
     model = StrictCharField(max_length=200, help_text="`pkb/<collection>`")
     messages = Message(many=True, allow_empty=False, min_length=1, max_length=MAX_MESSAGES)  # type: ignore[call-arg]
@@ -83,7 +83,7 @@ class CompletionInput(serializers.Serializer[Any]):
 
 
 def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Refuse a conversation that asks nothing, or too much; its question is trimmed."""
+    """Reject messages without a question or with too long a one; trim the question."""
     asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
     said = (messages[asked[-1]].get("content") or "") if asked else ""
     if not said.strip():
@@ -152,7 +152,7 @@ class ModelList(serializers.Serializer[Any]):
     {"oneOf": [_TEXT, {"type": "array", "minItems": 1, "maxItems": MAX_INPUTS, "items": _TEXT}]}
 )
 class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
-    """One text or a list of them."""
+    """A text or a list of texts."""
 
     default_error_messages = {
         "shape": "A text or a list of texts that are not empty.",
@@ -190,7 +190,7 @@ class EmbeddingInput(serializers.Serializer[Any]):
 
 
 def _check_size(texts: list[str]) -> list[str]:
-    """Refuse what would take the models minutes; clients send it in several requests."""
+    """Reject requests that would occupy the models for minutes."""
     most = settings.PKB_MODEL_INPUT_CHARS
     if (count := sum(map(len, texts))) > most:
         raise serializers.ValidationError(
@@ -238,7 +238,7 @@ class EmbeddingList(serializers.Serializer[Any]):
     }
 )
 class RerankDocument(StrictCharField):
-    """A text, or an object whose ``text`` it is."""
+    """A text, or an object with the field ``text``."""
 
     def run_validation(self, data: Any = empty) -> str:
         text = str(super().run_validation(data["text"] if _has_text(data) else data))

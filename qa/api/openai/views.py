@@ -1,4 +1,4 @@
-"""The doors of /v1: parse, call, render."""
+"""Views of /v1."""
 
 from functools import partial
 from typing import Any, ClassVar
@@ -41,7 +41,7 @@ def _model(collection: Collection) -> dict[str, Any]:
 
 @endpoint(GET=Endpoint("list_models", tag="OpenAI", summary="List collections as models"))
 class ModelsView(OpenAIView):
-    """The collections, as models that answer from them."""
+    """List the collections as models that answer from them."""
 
     @extend_schema(responses={200: ModelList})
     def get(self, request: Request) -> Response:
@@ -51,7 +51,7 @@ class ModelsView(OpenAIView):
 
 @endpoint(GET=Endpoint("get_model", tag="OpenAI", summary="Read a collection as a model"))
 class ModelView(OpenAIView):
-    """One collection as a model."""
+    """Return one collection as a model."""
 
     errors: ClassVar[Errors] = {"get": [ModelNotFound]}
 
@@ -74,7 +74,7 @@ class ModelView(OpenAIView):
     )
 )
 class ChatCompletionsView(OpenAIView):
-    """Answer a conversation's last user message from the collection that the model names."""
+    """Answer the last user message from the collection that the model names."""
 
     errors: ClassVar[Errors] = {"post": [ModelNotFound]}
 
@@ -156,7 +156,7 @@ class EmbeddingsView(OpenAIView):
     )
 )
 class RerankView(OpenAIView):
-    """Order texts by how well they answer a query."""
+    """Rank texts by relevance to a query."""
 
     errors: ClassVar[Errors] = {"post": [ModelNotFound]}
 

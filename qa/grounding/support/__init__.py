@@ -1,4 +1,4 @@
-"""Does a text hold up a claim: rules for what must not be altered, a model for the rest."""
+"""Decide whether a text supports a claim: rules for facts, a relevance model for the rest."""
 
 from qa.grounding.support.verdict import Support, Verdict, judge_claim, keeps_facts
 

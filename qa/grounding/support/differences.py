@@ -1,7 +1,7 @@
-"""Find the facts among the words in which a claim differs from a sentence that it quotes.
+"""Find the facts in which a claim differs from a sentence that it quotes.
 
-A number, a name, a unit, a negation or an opposite is one; of any other word nobody knows here
-whether it says the same.
+Facts are numbers, names, units, negations and opposites. Whether other words mean the same is not
+known here.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -27,11 +27,11 @@ _PREFIXES = ("anti", "ex", "non", "pseudo", "quasi", "un")
 
 
 class Difference(NamedTuple):
-    """Which facts differ.
+    """The kinds of facts that differ.
 
     Attributes:
-        turns: A number, a unit, a negation, an opposite, or a limit that was left out.
-        renames: A name, or what may be one.
+        turns: A number, a unit, a negation, an opposite, or an omitted limit.
+        renames: A name, or a word that may be one.
     """
 
     turns: bool = False
@@ -39,10 +39,10 @@ class Difference(NamedTuple):
 
 
 class _Gap(NamedTuple):
-    """The words between two that a claim shares with its source; ``given`` are the source's.
+    """The words between two shared words of a claim (``said``) and its source (``given``).
 
     Attributes:
-        near: Those of the source that stand where the claim's do, however long the gap is there.
+        near: The source's words at the same position as the claim's, however long the gap is.
         before, after: The shared words around it; None at an end.
     """
 
@@ -56,11 +56,11 @@ class _Gap(NamedTuple):
 def find_difference(
     said: Sequence[Word], given: Sequence[Word], pairs: Pairs, *, known: Container[str]
 ) -> Difference:
-    """Return what differs between a claim and its source, whose ``pairs`` of places are shared.
+    """Return what differs between a claim and its source.
 
     Args:
-        known: The stems of all evidence: with another word the claim does not begin, if that may
-            be a name.
+        pairs: Positions of the shared words in both.
+        known: Stems of all evidence: the claim may not begin with another word that may be a name.
     """
     there, here = {i for i, _ in pairs}, {j for _, j in pairs}
     added = [word for i, word in enumerate(said) if i not in there and word.text not in LINKING]
@@ -78,9 +78,9 @@ def find_difference(
 
 
 def swaps_names(said: Sequence[Word], given: Sequence[Word]) -> bool:
-    """Return whether the same words, or names, stand in another order: who beat whom.
+    """Return whether the same words or names are in another order: who beat whom.
 
-    A name behind a preposition may stand anywhere.
+    A name after a preposition may be anywhere.
     """
     here, there = ([word.stem for word in words if word.is_content] for words in (said, given))
     if sorted(here) == sorted(there):
@@ -93,7 +93,7 @@ def swaps_names(said: Sequence[Word], given: Sequence[Word]) -> bool:
 
 
 def _loses_limit(given: Sequence[Word], here: set[int]) -> bool:
-    """Return whether what is left out, with nothing in its place, bears on what is kept.
+    """Return whether an omission changes what is kept: a limit or a subject of it.
 
     It limits it, or is what it is said of.
     """
@@ -132,7 +132,7 @@ def _has_other_number(said: Sequence[Word], given: Sequence[Word]) -> bool:
 
 
 def _measures_otherwise(gap: _Gap) -> bool:
-    """Find another number in the place of one, or another sign or unit beside one."""
+    """Return whether a number is replaced, or gets another sign or unit."""
     is_sign = any(word.is_sign for word in (*gap.said, *gap.near))
     if is_sign or _has_other_number(gap.said, gap.near):
         return True
@@ -144,13 +144,13 @@ def _measures_otherwise(gap: _Gap) -> bool:
 
 
 def _takes_prefix_off(gap: _Gap) -> bool:
-    """Find "war" in the place of "anti-war", or the other way about."""
+    """Return whether "anti-war" became "war", or the reverse."""
     pairs = [sorted((one.stem, other.stem), key=len) for one in gap.said for other in gap.near]
     return any(long == prefix + short for short, long in pairs for prefix in _PREFIXES)
 
 
 def _renames(gap: _Gap, known: Container[str]) -> bool:
-    """Find a name in the place of another, but for "LA" and "Los Angeles"."""
+    """Return whether a name replaces another, except "LA" and "Los Angeles"."""
     if any(word.is_name and word.stem not in known for word in gap.said[:1] if not gap.before):
         return True
     said, given = ([word for word in words if word.is_name] for words in (gap.said, gap.near))

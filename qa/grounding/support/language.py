@@ -1,4 +1,4 @@
-"""Tell English from what the rules for quotes were not written for."""
+"""Detect English, for which the rules for quotes are written."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ _ONE_IN = 14
 
 
 def is_english(words: Sequence[Word]) -> bool:
-    """Tell whether a sentence has English function words, and more of them than of foreign."""
+    """Return whether a sentence has more English function words than foreign ones."""
     english = sum(word.text in _ENGLISH for word in words)
     foreign = sum(word.text in _FOREIGN or not word.text.isascii() for word in words)
     return english > foreign and english * _ONE_IN >= len(words)

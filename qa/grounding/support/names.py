@@ -1,4 +1,4 @@
-"""Find the names of a claim that its evidence has not, however either writes them."""
+"""Find the names of a claim that its evidence lacks, in any spelling."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ _COMMON = re.compile(
 
 
 class Evidence(NamedTuple):
-    """All that a claim is checked against; ``plain`` stems are written small within a sentence."""
+    """All evidence of a claim; ``plain`` stems appear in lower case within a sentence."""
 
     words: Sequence[Word]
     stems: frozenset[str]
@@ -35,7 +35,7 @@ def read_evidence(texts: Iterable[str]) -> Evidence:
 
 
 def mark_first(words: Sequence[Word], evidence: Evidence) -> Sequence[Word]:
-    """Mark the first word of a sentence as a name if it may be one; its capital shows nothing."""
+    """Mark the first word of a sentence as a name if it may be one, since it is capitalized."""
     if not words or not words[0].is_content or words[0].text in LIMITS:
         return words
     is_set_off = len(words) > 1 and words[1].opens_clause
@@ -44,10 +44,10 @@ def mark_first(words: Sequence[Word], evidence: Evidence) -> Sequence[Word]:
 
 
 def find_unknown_names(claim: Sequence[Word], source: Sequence[Word]) -> list[Word]:
-    """Return the names of the claim that the source has not.
+    """Return the names of the claim that the source lacks.
 
-    It has those too that it writes together or apart ("CO 2", "U.S."), and those of whose
-    words the claim or the source gives the first letters only ("LA" and "Los Angeles").
+    The source has a name also if it is joined or split ("CO 2", "U.S."), or if one of the two has
+    its initials only ("LA" and "Los Angeles").
     """
     known = {word.stem for word in source} | {text for _, text in _join(source)}
     known |= {text for _, text in _shorten(source)}
@@ -62,23 +62,23 @@ def find_unknown_names(claim: Sequence[Word], source: Sequence[Word]) -> list[Wo
 
 
 def are_one_name(one: Sequence[Word], other: Sequence[Word]) -> bool:
-    """Return whether one writes out what the other gives the first letters of, or joins."""
+    """Return whether one is the other's initials, or the other in one word."""
     short, long = sorted((one, other), key=len)
     together = "".join(word.text for word in short)
     return together in {"".join(w.text for w in long), "".join(w.text[0] for w in long)}
 
 
 def _join(words: Sequence[Word]) -> Iterator[tuple[range, str]]:
-    """Write each two neighbours together of which one is a name."""
+    """Join each two adjacent words of which one is a name."""
     for at, (word, following) in enumerate(pairwise(words)):
         if word.is_name or following.is_name:
             yield range(at, at + 2), word.text + following.text
 
 
 def _shorten(words: Sequence[Word]) -> Iterator[tuple[range, str]]:
-    """Give the first letters of each row of names; function words have none.
+    """Return the initials of each sequence of names, without function words.
 
-    A capital does not show whether the word that begins a clause is a name: it may be one.
+    The first word of a clause may be a name: its capital does not show it.
     """
     for start, word in enumerate(words):
         if not (word.is_name or (word.opens_clause and word.is_content)):

@@ -45,7 +45,7 @@ _CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
 
 
 class Number(NamedTuple):
-    """A value with its unit, which may be empty; ``is_loose``: maybe a mere manner of speech."""
+    """A value with its unit, or an empty one; ``is_loose``: maybe only a figure of speech."""
 
     value: Decimal
     unit: str
@@ -95,7 +95,7 @@ def _read_value(words: Sequence[Word], at: int) -> tuple[Decimal | None, int]:
 
 
 def _joins(words: Sequence[Word], at: int, group: Decimal | None) -> bool:
-    """Tell the "and" of "two hundred and five"."""
+    """Return whether "and" joins parts of a number, as in "two hundred and five"."""
     following = words[at + 1].text if at + 1 < len(words) else ""
     return (
         words[at].text == "and" and at > 0 and words[at - 1].text in _SCALES
@@ -117,9 +117,9 @@ def _plain_value(word: Word) -> Decimal | None:
 
 
 def _adds_up(group: Decimal, part: Decimal) -> bool:
-    """Tell "twenty five" and "two hundred five" from two numbers side by side.
+    """Return whether parts form one number, as "twenty five" and "two hundred five" do.
 
-    No word makes a group of ten thousand; the rest of a number of 30 digits cannot be told.
+    No word stands for a group of ten thousand, and 30 digits are too many to parse.
     """
     if abs(group) >= 10_000:  # noqa: PLR2004
         return False
@@ -129,7 +129,7 @@ def _adds_up(group: Decimal, part: Decimal) -> bool:
 
 
 def _unit_at(words: Sequence[Word], at: int) -> str:
-    """The unit after a number; "5 per cent" is percent, 5 m\u00b2 has "m^2"."""
+    """Return the unit after a number; "5 per cent" is percent, 5 m² has "m^2"."""
     text = words[at].text if at < len(words) else ""
     if text == "per" and at + 1 < len(words) and words[at + 1].text == "cent":
         return "percent"
@@ -140,7 +140,7 @@ def _unit_at(words: Sequence[Word], at: int) -> str:
 
 
 def counts(word: Word) -> bool:
-    """Tell a number that what follows it may be the unit of; "one" is too often a mere pronoun."""
+    """Return whether a unit may follow a number; "one" is too often only a pronoun."""
     return word.text != "one" and (
         word.is_number or word.text in SMALL_NUMBERS or word.text in _SCALES
     )
@@ -156,7 +156,7 @@ def is_currency(word: Word) -> bool:
 
 
 def find_unknown_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:
-    """Return the numbers of the claim that the source does not have, in value or in unit."""
+    """Return the numbers of the claim that the source lacks, by value and unit."""
     known = read_numbers(source)
     return [number for number in read_numbers(claim) if not _is_known(number, known)]
 

@@ -1,4 +1,4 @@
-"""Tell what may be left out of an English sentence so that the rest is still what it says."""
+"""Decide what may be omitted from an English sentence without changing its meaning."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -41,7 +41,7 @@ _ASSERTING = frozenset(
 
 
 def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
-    """Tell whether the words at the other places may all be left out."""
+    """Return whether all words at the other positions may be omitted."""
     if not kept:
         return False
     if any(word.is_joined and (at in kept) != (at - 1 in kept) for at, word in enumerate(given)):
@@ -55,7 +55,7 @@ def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
 
 
 def _is_cut_off(given: Sequence[Word], at: int, kept: set[int]) -> bool:
-    """Tell a phrase without what it hangs on, and a name or owner without what comes behind it."""
+    """Return whether a phrase lost its head, or a name or owner what follows it."""
     word, following = given[at], given[at + 1 : at + 2]
     if word.text in PREPOSITIONS and at and at - 1 not in kept and not word.opens_clause:
         return True
@@ -66,9 +66,9 @@ def _is_cut_off(given: Sequence[Word], at: int, kept: set[int]) -> bool:
 
 
 def keep_subjects(given: Sequence[Word], clauses: Sequence[range], kept: set[int]) -> bool:
-    """Tell whether what is kept of a clause behind another kept one has its own beginning.
+    """Return whether each kept clause after another keeps its own subject.
 
-    Of "Anna bought the mill and Berta sold the farm" none may say that Anna sold the farm.
+    "Anna bought the mill and Berta sold the farm" must not become "Anna sold the farm".
     """
     said = [clause for clause in clauses if kept.intersection(clause)]
     for clause in said[1:]:
@@ -88,7 +88,7 @@ def split_clauses(given: Sequence[Word]) -> Iterator[range]:
 
 
 def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
-    """Tell whether what is not kept of a clause may go."""
+    """Return whether the rest of a clause may be omitted."""
     if not kept.intersection(clause):
         words = [given[at] for at in clause]
         is_of_name = clause.start > 0 and given[clause.start - 1].is_name
@@ -100,13 +100,13 @@ def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool
 
 
 def _goes_along(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
-    """Tell a clause that hangs on one before it which goes too: "It runs, but rusts if wet"."""
+    """Return whether a clause depends on an omitted one: "It runs, but rusts if wet"."""
     is_left_behind = clause.start - 1 not in kept and not given[clause.start].opens_clause
     return is_left_behind and min(kept) < clause.start
 
 
 def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
-    """Tell a clause of its own from one that limits the others."""
+    """Return whether a clause is independent and does not limit the others."""
     first = words[0]
     if first.text == "or" or (first.text in CHOOSING and (is_first or not first.opens_clause)):
         return False
@@ -120,7 +120,7 @@ def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
 
 
 def _runs(places: Iterable[int]) -> Iterator[range]:
-    """Put neighbouring places together."""
+    """Group adjacent positions."""
     start = end = -1
     for at in places:
         if at != end:
@@ -133,7 +133,7 @@ def _runs(places: Iterable[int]) -> Iterator[range]:
 
 
 def _may_go(given: Sequence[Word], run: range, clause: range, kept: set[int]) -> bool:
-    """Tell whether a run of words may be left out of a clause that stays."""
+    """Return whether a run of words may be omitted from a clause that is kept."""
     words = [given[at] for at in run]
     if any(is_negation(word) or is_condition(word) for word in words) or _measures(given, run):
         return False
@@ -146,7 +146,7 @@ def _may_go(given: Sequence[Word], run: range, clause: range, kept: set[int]) ->
 
 
 def _measures(given: Sequence[Word], run: range) -> bool:
-    """Tell whether the run begins with the unit of the number before it, or ends so before one."""
+    """Return whether the run has the unit of the number before it or after it."""
     first, last = given[run.start], given[run.stop - 1]
     before = run.start > 0 and counts(given[run.start - 1])
     after = run.stop < len(given) and counts(given[run.stop])
@@ -155,7 +155,7 @@ def _measures(given: Sequence[Word], run: range) -> bool:
 
 
 def _may_stand_alone(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
-    """Tell a clause that says the same without the word that ties it to what stands before."""
+    """Return whether a clause means the same without the word that links it back."""
     word, before = given[clause.start], given[: clause.start]
     if word.text == "including":
         return True

@@ -1,4 +1,4 @@
-"""Tell whether two sentences point the same way: negation, and words of opposite direction."""
+"""Compare the polarity of two sentences: negation, and words of opposite direction."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ _PREFIXES = ("un", "in", "im", "non", "dis", "ir")
 
 
 def _read_axes(lines: str) -> Mapping[str, frozenset[tuple[int, bool]]]:
-    """Read each word's axes: stem to ``(number of the line, which end)``."""
+    """Parse the axes of opposites: stem to ``(line number, end)``."""
     axes: dict[str, set[tuple[int, bool]]] = {}
     for number, line in enumerate(lines.strip().replace("\n  ", " ").splitlines()):
         for is_second, end in enumerate(line.split(":")):
@@ -114,7 +114,7 @@ def is_negation(word: Word) -> bool:
 
 
 def is_guarded(word: Word) -> bool:
-    """Tell a word that must not be left out of a quote on its own."""
+    """Return whether a word must not be omitted from a quote on its own."""
     return (
         is_negation(word) or is_condition(word) or word.is_sign
         or word.text in LIMITS or word.text in _PRIVATIVES or word.stem in _AXES
@@ -122,18 +122,18 @@ def is_guarded(word: Word) -> bool:
 
 
 def is_condition(word: Word) -> bool:
-    """Tell a word that no clause or end of a clause may be left out with."""
+    """Return whether a word makes a condition, which must not be omitted."""
     return word.text in CONDITIONS
 
 
 def takes_back(word: Word) -> bool:
-    """Return whether a word takes back what stands around it, wholly, in part or as one choice."""
+    """Return whether a word negates, limits or offers as a choice what is around it."""
     is_part = word.text in CONDITIONS or word.text in {"or", "than"}
     return is_part or is_negation(word) or word.text in _PRIVATIVES
 
 
 def are_opposed(word: str, other: str) -> bool:
-    """Tell whether two stems are opposite ends of one axis, or one negates the other's form."""
+    """Return whether two stems are opposite ends of an axis, or one negates the other."""
     ends, others = _AXES.get(word, frozenset()), _AXES.get(other, frozenset())
     if any((axis, not is_second) in others for axis, is_second in ends):
         return True
@@ -144,10 +144,10 @@ def are_opposed(word: str, other: str) -> bool:
 
 
 def points_the_other_way(claim: Sequence[Word], source: Sequence[Word]) -> bool:
-    """Tell whether the claim turns the source around.
+    """Return whether the claim says the opposite of the source.
 
-    A negation on one side only does, and so does an opposite word in the place of the source's;
-    both together do not: "does not rise" agrees with "falls".
+    It does if only one of them has a negation or an opposite word. Both together cancel out: "does
+    not rise" agrees with "falls".
     """
     return _negation_differs(claim, source) != _direction_differs(claim, source)
 
@@ -160,7 +160,7 @@ def _negation_differs(claim: Sequence[Word], source: Sequence[Word]) -> bool:
 
 
 def _negates(source: Sequence[Word], said: Iterable[str]) -> bool:
-    """Tell whether a negation of the source reaches a word that the claim says too."""
+    """Return whether a negation in the source applies to a word of the claim."""
     wanted = set(said)
     return any(
         wanted & {word.stem for word in source[at + 1 : at + 1 + _REACH]}
@@ -170,7 +170,7 @@ def _negates(source: Sequence[Word], said: Iterable[str]) -> bool:
 
 
 def _direction_differs(claim: Sequence[Word], source: Sequence[Word]) -> bool:
-    """Tell whether a word of the claim meets its opposite, and only that, in the source."""
+    """Return whether the source has only the opposite of a word of the claim."""
     given = {word.stem for word in source}
     for word in claim:
         if word.stem in given or is_negation(word):

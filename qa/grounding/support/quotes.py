@@ -1,4 +1,4 @@
-"""Compare a claim with a sentence that it may quote: word for word, shortened, or altered."""
+"""Compare a claim with a sentence that it may quote: exact, shortened, or altered."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,14 +26,14 @@ MAX_ALIGNED_WORDS = 150
 
 
 class Comparison(NamedTuple):
-    """How a claim stands to a source sentence.
+    """How a claim relates to a source sentence.
 
     Attributes:
-        likeness: Share of the claim's words that stand in the source in their order, in [0, 1].
-        is_quote: It is the sentence, or what is left of it when clauses are left out.
-        turns: A number, a unit, a negation, an opposite or a limit is what differs.
-        is_other: A name differs, or nobody can tell what does.
-        is_english: The source is, so that what turns a claim around would have been seen.
+        likeness: Share of the claim's words found in the source in the same order, in [0, 1].
+        is_quote: It is the sentence, possibly without some clauses.
+        turns: A number, a unit, a negation, an opposite or a limit differs.
+        is_other: A name differs, or something unknown.
+        is_english: The source is English, so that changes of polarity are detected.
     """
 
     likeness: float
@@ -48,15 +48,14 @@ class Comparison(NamedTuple):
 
     @property
     def is_false(self) -> bool:
-        """It quotes the source but for a fact."""
+        """Return whether it quotes the source except for a fact."""
         return self.is_altered and (self.turns or self.is_other)
 
 
 def compare(claim: str, source: str, evidence: Evidence) -> Comparison:
     """Compare a claim with a sentence of its evidence.
 
-    What may be left out is known for English alone: of another language a quote is the whole
-    sentence, to the letter.
+    Omission rules exist for English only: in other languages only the exact sentence is a quote.
     """
     given = read_words(source)
     found = _compare(read_words(claim), given, evidence)
@@ -109,7 +108,7 @@ def _is_quote(
 
 
 def _fold(text: str) -> str:
-    """Leave nothing of the letters' case, the white space, and the marks at both ends."""
+    """Normalize case, white space, and marks at both ends."""
     plain = normalize("NFC", text).translate(PLAIN).casefold()
     return " ".join(plain.split()).strip(" .!?\"'\u3002\uff01\uff1f\u061f\u0964")
 
@@ -131,7 +130,7 @@ def _align(said: Sequence[Word], given: Sequence[Word]) -> list[tuple[int, int]]
 
 
 def align(said: Sequence[str], given: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the longest common subsequence as pairs of places."""
+    """Return the longest common subsequence as pairs of positions."""
     lengths = [[0] * (len(given) + 1) for _ in range(len(said) + 1)]
     for i in reversed(range(len(said))):
         row, below = lengths[i], lengths[i + 1]
@@ -158,7 +157,7 @@ def _walk(
 def _is_shortened(
     said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
 ) -> bool:
-    """Tell whether nothing was put in, and nothing left out that bears on the rest."""
+    """Return whether nothing was added, and nothing omitted that affects the rest."""
     matched = {i for i, _ in pairs}
     added = [word for i, word in enumerate(said) if i not in matched]
     if any(word.text not in LINKING for word in added) or not _says_something(said):
@@ -167,18 +166,18 @@ def _is_shortened(
 
 
 def _says_something(said: Sequence[Word]) -> bool:
-    """Return whether anything could be proved of a claim; of "8." nothing could."""
+    """Return whether a claim can be verified at all; "8." cannot."""
     return any(word.is_content and not word.is_number for word in said)
 
 
 def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
-    """Tell the words of a sentence about as long put in another order, but for the passive."""
+    """Return whether about the same words are in another order, except the passive."""
     passive = sum(word.text == "by" for word in said) - sum(word.text == "by" for word in given)
     return len(given) <= _REORDERED_MOST * len(said) and not passive
 
 
 def _unfront(said: Sequence[Word], given: Sequence[Word]) -> list[Word]:
-    """Put a phrase of place or time back from the front to the end, if the source has it there."""
+    """Move a phrase of place or time from the front to the end, if the source has it there."""
     if said[0].text not in PREPOSITIONS:
         return []
     starts = (at for at in range(2, len(said)) if said[at].stem == given[0].stem)

@@ -1,4 +1,4 @@
-"""Judge whether sentences hold up a claim: what they quote, hard checks, then relevance."""
+"""Judge whether sentences support a claim: by quotes, hard checks, then relevance."""
 
 import re
 from collections.abc import Sequence
@@ -33,27 +33,27 @@ COVERED_FROM = 0.2
 # Raw relevance of a sentence that is clearly about the same thing; a shortened quote needs 0.
 SAME_THING_FROM = 2.0
 QUOTED_FROM = 0.0
-# Raw relevance that a sentence may lack to the best one and still be heard against the claim.
+# How much less relevant than the best a sentence may be and still contradict the claim.
 MARGIN = 2.0
-# Sentences that are judged; the others share too few words, and each pair costs time.
+# Sentences that are judged; others share too few words, and each pair takes time.
 MAX_JUDGED = 48
 
-# Of the web or of mail: it names a place as a name does, in small letters.
+# A URL or mail address: a name in lower case.
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"')\]]+|[\w.+-]{1,64}@[\w.-]+", re.IGNORECASE)
 
-# A source that holds the claim up outranks one that speaks against it; see ``_decide``.
+# A supporting source outranks a contradicting one; see ``_decide``.
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How well sentences hold up a claim.
+    """How well sentences support a claim.
 
     Attributes:
-        verdict: ``contradicted`` if one is about the same thing and says otherwise.
-        score: The chance that the claim is held up, in [0, 1]; below ``PARTIAL_FROM`` wherever a
-            number, a name, a negation, a unit or an opposite differs.
-        index: The sentence that decides, or -1 where there is none.
+        verdict: ``contradicted`` if one is about the same thing and disagrees.
+        score: The probability of support, in [0, 1]; below ``PARTIAL_FROM`` if a number, a name, a
+            negation, a unit or an opposite differs.
+        index: The deciding sentence, or -1.
     """
 
     verdict: Verdict
@@ -72,20 +72,20 @@ class _Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A claim, and what all of the evidence together says of it.
+    """A claim compared with all evidence together.
 
     Attributes:
-        coverage: The share of its content words that stand in the evidence.
-        strange: Its numbers that stand nowhere there.
-        is_strange: It has a number or a name that stands nowhere there.
-        is_false: The sentence it is nearest to is quoted but for a fact: no other holds it up.
-        is_altered: It quotes a sentence but for some words, and is held up in part at best.
+        coverage: The share of its content words found in the evidence.
+        unknown_numbers: Its numbers that the evidence lacks.
+        has_unknown: The evidence lacks one of its numbers or names.
+        is_false: It quotes the nearest sentence except for a fact: no other supports it.
+        is_altered: It quotes a sentence except for some words, and is supported in part at best.
     """
 
     words: Sequence[Word]
     coverage: float
-    strange: Sequence[Number]
-    is_strange: bool
+    unknown_numbers: Sequence[Number]
+    has_unknown: bool
     is_false: bool
     is_altered: bool
 
@@ -95,14 +95,14 @@ def judge_claim(
 ) -> Support:
     """Judge a claim of one sentence by source sentences.
 
-    To a model of relevance a quote with one word changed is as good as the quote. So where the
-    claim quotes a source but for some words, the source that it is nearest to decides whether a
-    fact is among them, which no other source makes good.
+    To a relevance model, a quote with one word changed is as good as the quote. So if the claim
+    almost quotes a source, the nearest source decides whether a fact changed, and no other can make
+    up for it.
 
     Args:
         sources: Sentences, in any order.
-        score: Relevance of each text for a claim, shape (n,), great is good.
-        headings: Where the sentences stand: names and numbers of these are known, too.
+        score: Returns the relevance of each text to a claim, shape (n,); higher is better.
+        headings: Of the sentences: their names and numbers count as known.
     """
     said = read_words(claim)
     chosen = _most_alike(said, sources)
@@ -114,12 +114,12 @@ def judge_claim(
     altered = [each for each in compared if each.is_altered]
     nearest = max((each.likeness for each in altered), default=0)
     given = [read_words(sources[index]) for index in chosen]
-    strange = find_unknown_numbers(said, evidence.words)
+    unknown_numbers = find_unknown_numbers(said, evidence.words)
     asked = _Claim(
         said,
         coverage=share_covered(said, given),
-        strange=strange,
-        is_strange=bool(strange) or bool(find_unknown_names(said, evidence.words)),
+        unknown_numbers=unknown_numbers,
+        has_unknown=bool(unknown_numbers) or bool(find_unknown_names(said, evidence.words)),
         is_false=any(each.is_false for each in altered if each.likeness == nearest),
         is_altered=bool(altered),
     )
@@ -132,7 +132,7 @@ def judge_claim(
 
 
 def keeps_facts(claim: str, source: str) -> bool:
-    """Return whether all numbers, names and addresses of the claim are in the source."""
+    """Return whether all numbers, names and URLs of the claim are in the source."""
     said, given = read_words(claim), read_words(source)
     return (
         not find_unknown_numbers(said, given)
@@ -147,14 +147,14 @@ def _keeps_addresses(claim: str, source: str) -> bool:
 
 
 def _most_alike(said: Sequence[Word], sources: Sequence[str]) -> list[int]:
-    """The places of the sources that share most of the claim's words, at most ``MAX_JUDGED``."""
+    """Return the sources that share most words with the claim, at most ``MAX_JUDGED``."""
     stems = {word.stem for word in said}
     shared = [len(stems & {word.stem for word in read_words(text)}) for text in sources]
     return sorted(range(len(sources)), key=lambda at: -shared[at])[:MAX_JUDGED]
 
 
 def share_covered(said: Sequence[Word], given: Sequence[Sequence[Word]]) -> float:
-    """The share of the claim's content words that stand anywhere in the sources."""
+    """Return the share of the claim's content words found in the sources."""
     content = {word.stem for word in said if word.is_content}
     known = {word.stem for words in given for word in words}
     return len(content & known) / len(content) if content else 0.0
@@ -168,13 +168,13 @@ def _judge(
         return _Judged("supported", sigmoid(raw), raw, index, is_quote=True)
     chance = sigmoid(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * claim.coverage + INTERCEPT)
     if claim.is_false:
-        speaks_against, heard_from = comparison.is_false and comparison.turns, QUOTED_FROM
+        speaks_against, counts_from = comparison.is_false and comparison.turns, QUOTED_FROM
     else:
         is_compared = comparison.is_altered or comparison.is_quote
         speaks_against = not is_compared and _speaks_against(claim, given)
-        heard_from = SAME_THING_FROM
-    if speaks_against or claim.is_false or claim.is_strange or comparison.is_false:
-        is_against = speaks_against and raw >= heard_from
+        counts_from = SAME_THING_FROM
+    if speaks_against or claim.is_false or claim.has_unknown or comparison.is_false:
+        is_against = speaks_against and raw >= counts_from
         verdict: Verdict = "contradicted" if is_against else "unsupported"
         return _Judged(verdict, chance * OBJECTED, raw, index)
     is_whole = comparison.is_english and not claim.is_altered
@@ -189,15 +189,15 @@ def _grade(chance: float, *, is_whole: bool) -> Verdict:
 
 
 def _speaks_against(claim: _Claim, given: Sequence[Word]) -> bool:
-    """Tell whether the source turns the claim around, or has another value of the same unit."""
-    units = {number.unit for number in claim.strange} - {""}
+    """Return whether the source negates the claim, or has another value of that unit."""
+    units = {number.unit for number in claim.unknown_numbers} - {""}
     return points_the_other_way(claim.words, given) or bool(
         units & {number.unit for number in read_numbers(given)}
     )
 
 
 def _decide(judged: Sequence[_Judged]) -> Support:
-    """A quote settles it; else what speaks against it is heard before what half holds it up."""
+    """Return the decisive judgment: a quote, then a contradiction, then partial support."""
     best = max(judged, key=lambda each: (_RANKS[each.verdict], each.raw))
     against = [each for each in judged if each.verdict == "contradicted"]
     if against and not best.is_quote:

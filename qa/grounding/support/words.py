@@ -1,4 +1,4 @@
-"""Read a sentence as words that can be compared: folded, stemmed, with its clauses marked."""
+"""Split a sentence into comparable words: folded, stemmed, with clause boundaries."""
 
 import re
 from collections.abc import Iterable
@@ -64,11 +64,11 @@ class Word(NamedTuple):
 
     Attributes:
         text: Folded: lower case, plain quotes, no thousands separators.
-        stem: Without its inflection; a number's is its value.
-        is_name: Written like a name: a capital or a digit within the sentence.
-        opens_clause: A comma, colon, bracket or dash stands before it.
-        is_joined: No blank stands before it: "5%", "alcohol-free", "mg/l" and "5-10" are two words
-            each, of which a quote has both or neither.
+        stem: Without inflection; a number's is its value.
+        is_name: Written like a name: with a capital or a digit within the sentence.
+        opens_clause: A comma, colon, bracket or dash is before it.
+        is_joined: No space is before it: "5%", "alcohol-free", "mg/l" and "5-10" are two words
+            each, and a quote has both or neither.
     """
 
     text: str
@@ -94,7 +94,7 @@ class Word(NamedTuple):
 # characters takes 3.6 kB here, and 85 us to be read again (docs/decisions/0014).
 @lru_cache(maxsize=512)
 def read_words(sentence: str) -> tuple[Word, ...]:
-    """Return the words of a sentence, contractions and ISO dates written out."""
+    """Return the words of a sentence, with contractions and ISO dates expanded."""
     text = _fold(sentence)
     words: list[Word] = []
     opens = True
@@ -114,7 +114,7 @@ def read_words(sentence: str) -> tuple[Word, ...]:
 
 
 def _fold(sentence: str) -> str:
-    """Write characters plainly, prefixes and their words together, and ISO dates out."""
+    """Normalize characters, join prefixes to their words, and expand ISO dates."""
     text = _RAISED.sub(lambda m: f"^{m[0]}", _MIXED_FRACTION.sub(" ", sentence))
     text = normalize("NFKC", text).translate(PLAIN)
     text = _PREFIXED.sub(r"\1", text)
@@ -134,7 +134,7 @@ def _parts(token: re.Match[str]) -> Iterable[str]:
 
 
 def _plain_number(text: str) -> str:
-    """Write -.50 as -0.5, and 10^06 as it is."""
+    """Normalize a number: -.50 becomes -0.5; 10^06 stays."""
     base, raised, exponent = text.replace(",", "").replace("\u2212", "-").partition("^")
     if "." in base:
         whole, _, fraction = base.rstrip("0").partition(".")
@@ -144,15 +144,15 @@ def _plain_number(text: str) -> str:
 
 
 def _is_name(text: str, *, is_first: bool) -> bool:
-    """A capital counts at the beginning only if a further one or a digit follows."""
+    """Return whether a word looks like a name; a first word needs a second capital or a digit."""
     rest = text[1:] if is_first else text
     return text[0].isalpha() and any(char.isupper() or char.isdigit() for char in rest)
 
 
 def stem(word: str) -> str:
-    """Take off the endings of plural, past and progressive; derived words stay apart.
+    """Return a word without plural, past and progressive endings; derived words differ.
 
-    A number in one word becomes its digits.
+    A number word becomes its digits.
     """
     if word in SMALL_NUMBERS:
         return str(SMALL_NUMBERS[word])
@@ -178,5 +178,5 @@ def _without_tense(word: str) -> str:
 
 
 def _with_y(word: str) -> str:
-    """Write "studi" of "studied" as "study"."""
+    """Return "study" for "studi", the rest of "studied"."""
     return f"{word[:-1]}y" if word.endswith("i") and len(word) > 3 else word  # noqa: PLR2004

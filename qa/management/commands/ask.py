@@ -19,7 +19,7 @@ from qa.management.running_server import ask_server
 from qa.notices import UNANSWERED, UNSURE
 
 # The answer object, or a citation of it, as docs/reference/api.md has them.
-Shown = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 
 
 class Command(BaseCommand):
@@ -63,24 +63,24 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
         return dict(AnswerShown(answered).data)
 
-    def _print(self, shown: Shown) -> None:
-        self.stdout.write("\n".join(TOLD[shown["kind"]](shown)))
+    def _print(self, shown: AnswerJson) -> None:
+        self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))
         if shown["fallback"]:
             self.stdout.write(f"\nNot by the answerer that was asked: {shown['fallback']}")
         if shown["kind"] == models.Answer.Kind.ANSWER:
             self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 
 
-def _tell_answer(shown: Shown) -> Iterator[str]:
+def _format_answer(shown: AnswerJson) -> Iterator[str]:
     yield shown["answer"]
     if shown["short"]:
         yield f"In short: {shown['short']}"
     for number, citation in enumerate(shown["citations"], start=1):
         # What a language model wrote is held up by its quotes; an extract is its quotes.
         if citation["quote"] in shown["answer"]:
-            yield _tell_place(number, citation)
+            yield _format_source(number, citation)
         else:
-            yield from _tell_quote(number, citation, f", {citation['support']}")
+            yield from _format_quote(number, citation, f", {citation['support']}")
     for part in shown["unanswered"]:
         yield f"\n{UNANSWERED} {part}"
     if shown["disagreement"]:
@@ -88,37 +88,37 @@ def _tell_answer(shown: Shown) -> Iterator[str]:
         yield f"\n{describe_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
-        yield from _tell_quote(number, other, _tell_date(other))
+        yield from _format_quote(number, other, _format_date(other))
 
 
-def _tell_date(quoted: Shown) -> str:
+def _format_date(quoted: AnswerJson) -> str:
     return f", {quoted['document_date']}" if quoted["document_date"] else ""
 
 
-def _tell_closest(shown: Shown) -> Iterator[str]:
+def _format_closest(shown: AnswerJson) -> Iterator[str]:
     yield UNSURE
     for number, close in enumerate(shown["closest"], start=1):
-        yield _tell_place(number, close)
+        yield _format_source(number, close)
         yield indent(close["passage"]["text"], "    ")
 
 
-def _tell_abstention(shown: Shown) -> Iterator[str]:
+def _format_abstention(shown: AnswerJson) -> Iterator[str]:
     yield shown["notice"]
 
 
-TOLD: dict[str, Callable[[Shown], Iterator[str]]] = {
-    "answer": _tell_answer,
-    "unsure": _tell_closest,
-    "abstained": _tell_abstention,
+FORMATTERS: dict[str, Callable[[AnswerJson], Iterator[str]]] = {
+    "answer": _format_answer,
+    "unsure": _format_closest,
+    "abstained": _format_abstention,
 }
 
 
-def _tell_quote(number: int, quoted: Shown, note: str = "") -> Iterator[str]:
-    yield _tell_place(number, quoted, note)
+def _format_quote(number: int, quoted: AnswerJson, note: str = "") -> Iterator[str]:
+    yield _format_source(number, quoted, note)
     yield f'    "{quoted["quote"]}"'
 
 
-def _tell_place(number: int, quoted: Shown, note: str = "") -> str:
+def _format_source(number: int, quoted: AnswerJson, note: str = "") -> str:
     address = quoted["source_uri"].rstrip("/").rsplit("/", 1)[-1]
     name = quoted["title"] or address or str(quoted["document_id"])
     where = " > ".join(dict.fromkeys((name, *quoted["heading_path"])))

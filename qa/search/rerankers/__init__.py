@@ -1,4 +1,4 @@
-"""The port through which texts are judged against a query; one adapter a file."""
+"""Port for rerankers, which score texts by relevance to a query; one adapter per module."""
 
 from collections.abc import Sequence
 from typing import Protocol, cast
@@ -13,10 +13,10 @@ rerankers = BackendRegistry("PKB_RERANKERS")
 
 
 class Reranker(LoadableModel, Protocol):
-    """Judges how well texts answer a query."""
+    """Scores texts by relevance to a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n,), one raw relevance a text, unbounded, great is good."""
+        """Return shape (n,), one raw relevance per text, unbounded; higher is better."""
         ...
 
 
@@ -26,5 +26,5 @@ def get_reranker() -> Reranker:
 
 
 def get_judge() -> Reranker:
-    """Return what judges single sentences, as answers and as support: a cross-encoder."""
+    """Return the cross-encoder that judges single sentences."""
     return cast("Reranker", rerankers[settings.PKB_JUDGE_MODEL])

@@ -1,4 +1,4 @@
-"""Rerankers behind an API of Cohere's shape (v2): Cohere itself, vLLM, TEI's proxies and others."""
+"""Reranker behind a Cohere-compatible API (v2): Cohere, vLLM, proxies of TEI and others."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,11 +17,11 @@ LEAST_SHARE = 1e-6
 
 
 class CohereReranker:
-    """Ask a server for relevances in [0, 1]; they are given as logits, as cross-encoders do.
+    """Call a server for relevances in [0, 1], and convert them to logits.
 
     Args:
         model: The model's name at the server.
-        timeout_s: Longest time of one try.
+        timeout_s: Time limit of one try.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class CohereReranker:
         return self._api.has_answered
 
     def load(self) -> None:
-        """Ask the server once.
+        """Call the server once.
 
         Raises:
-            BackendError: It does not answer.
+            BackendError: It does not respond.
         """
         self.score("warm", ["warm"])
 

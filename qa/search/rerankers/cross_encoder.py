@@ -23,15 +23,15 @@ class _Loaded(NamedTuple):
 
 
 class CrossEncoderReranker(LazyModel[_Loaded]):
-    """Run a cross-encoder's ONNX graph, one logit a pair.
+    """Run a cross-encoder's ONNX graph, one logit per pair.
 
     Args:
         model: A packaged model's name, or the path of a folder with ``model.onnx``.
-        threads: Runs at once; 0 takes as many as the process has cores.
-        batch_size: Pairs of one run; a quantized graph always runs one at a time.
-        max_tokens: Longest pair, special tokens counted; the text is cut, and of the query
-            what is over half of it.
-        name: The model's name where it is not ``model``.
+        threads: Concurrent runs; 0 means one per core.
+        batch_size: Pairs per run; a quantized graph always runs one at a time.
+        max_tokens: Longest pair, special tokens counted; the text is truncated, and the query
+            beyond half of it.
+        name: The model's name if it is not ``model``.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class CrossEncoderReranker(LazyModel[_Loaded]):
         return scores
 
     def _cut_query(self, tokenizer: "Tokenizer", query: str) -> str:
-        """Leave room for a text: only the second of a pair is cut, a long query would raise."""
+        """Truncate the query: only the second text of a pair is truncated."""
         most = self._max_tokens // 2
         spans = find_token_spans(tokenizer, query)
         return query if len(spans) <= most else query[: spans[most - 1][1]]

@@ -1,4 +1,4 @@
-"""The reranker that changes nothing."""
+"""A reranker that keeps the order."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class IdentityReranker:
-    """Judge all texts alike, so that the order before it stands."""
+    """Scores all texts alike, so that their order stays."""
 
     name = "none"
     is_loaded = True

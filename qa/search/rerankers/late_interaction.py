@@ -1,4 +1,4 @@
-"""A reranker that compares each word of the query with each word of a text."""
+"""A reranker that compares each token of the query with each token of a text."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,17 +13,16 @@ from corpus.embedders.onnx import usable_core_count
 from corpus.token_vectors import RankedChunk, get_token_vectors
 from qa.types import Passage
 
-# Queries that are waited for at once, at most: one for which nothing was found is never taken.
-MOST_EXPECTED = 64
+# Most prepared queries: one that finds nothing is never taken.
+MAX_PREPARED = 64
 
 
 class LateInteractionReranker:
-    """Take each query token's best match among a text's tokens (MaxSim).
+    """Averages each query token's best match among a text's tokens (MaxSim).
 
     Args:
         model, threads, batch_size, max_tokens, name: As of ``TokenEmbedder``.
-        keeps_vectors: Token vectors of chunks are read from the database, and written there
-            where they lack.
+        keeps_vectors: Read token vectors of chunks from the database, and store missing ones.
 
     Source: Khattab and Zaharia, ColBERT, SIGIR 2020, equation 3; here the mean, not the sum.
     """
@@ -40,7 +39,7 @@ class LateInteractionReranker:
     ) -> None:
         self._embedder = TokenEmbedder(model, threads, batch_size, max_tokens, name)
         self._keeps_vectors = keeps_vectors
-        self._expected: dict[str, Future[NDArray[np.float32]]] = {}
+        self._prepared: dict[str, Future[NDArray[np.float32]]] = {}
         self.name = self._embedder.name
 
     @property
@@ -55,13 +54,13 @@ class LateInteractionReranker:
         """
         self._embedder.load()
 
-    def expect(self, query: str) -> None:
-        """Begin to encode a query for which passages are being looked for, once for all who ask."""
-        if query in self._expected:
+    def prepare(self, query: str) -> None:
+        """Start encoding a query while its passages are retrieved."""
+        if query in self._prepared:
             return
-        if len(self._expected) >= MOST_EXPECTED:
-            self._expected.clear()
-        self._expected[query] = self._beside.submit(self._embedder.embed_query, query)
+        if len(self._prepared) >= MAX_PREPARED:
+            self._prepared.clear()
+        self._prepared[query] = self._threads.submit(self._embedder.embed_query, query)
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return shape (n,): the mean of the query tokens' best similarities, in [-1, 1].
@@ -76,7 +75,7 @@ class LateInteractionReranker:
         return np.array([(asked @ each.T).max(axis=1).mean() for each in told], np.float32)
 
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Return shape (n,): what ``score`` gives their texts, from kept vectors within some .02.
+        """Return shape (n,): ``score`` of their texts, within about 0.02 if vectors are stored.
 
         Raises:
             BackendError: The model is missing or failed.
@@ -88,15 +87,15 @@ class LateInteractionReranker:
         return self._embedder.score_packed(self._encode(query), packed)
 
     def _encode(self, query: str) -> NDArray[np.float32]:
-        expected = self._expected.get(query)
-        if expected is None:
+        prepared = self._prepared.get(query)
+        if prepared is None:
             return self._embedder.embed_query(query)
-        # Until it is there, others who ask the same may wait for it as well.
+        # Until it is done, other threads with the same query may wait for it.
         try:
-            return expected.result()
+            return prepared.result()
         finally:
-            self._expected.pop(query, None)
+            self._prepared.pop(query, None)
 
     @cached_property
-    def _beside(self) -> ThreadPoolExecutor:
+    def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(usable_core_count(), thread_name_prefix="query")

@@ -20,7 +20,7 @@ from corpus.token_vectors import (
     get_token_vectors,
 )
 from qa.context import build_context
-from qa.search.rerankers.late_interaction import MOST_EXPECTED, LateInteractionReranker
+from qa.search.rerankers.late_interaction import MAX_PREPARED, LateInteractionReranker
 from qa.search_passages import search_passages
 from qa.types import Passage, Query
 from tests.factories import (
@@ -129,7 +129,7 @@ class TestOnFirstUse:
     ) -> None:
         reranker = LateInteractionReranker(threads=1)
         scores = reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY])
-        reranker.expect(LIGHTHOUSE_QUESTION)
+        reranker.prepare(LIGHTHOUSE_QUESTION)
         encoded: list[str] = []
         with monkeypatch.context() as patched:
             patched.setattr(TokenEmbedder, "embed_query", lambda _, query: encoded.append(query))
@@ -150,8 +150,8 @@ class TestOnFirstUse:
 
         monkeypatch.setattr(TokenEmbedder, "embed_query", noted)
         for _ in range(2):
-            reranker.expect(LIGHTHOUSE_QUESTION)
-        expected = reranker._expected[LIGHTHOUSE_QUESTION]
+            reranker.prepare(LIGHTHOUSE_QUESTION)
+        expected = reranker._prepared[LIGHTHOUSE_QUESTION]
         result, both = expected.result, Barrier(2, timeout=60)
         monkeypatch.setattr(expected, "result", lambda: both.wait() >= 0 and result())
         with ThreadPoolExecutor(2) as pool:
@@ -164,9 +164,9 @@ class TestOnFirstUse:
     ) -> None:
         monkeypatch.setattr(TokenEmbedder, "embed_query", lambda _, query: query)
         reranker = LateInteractionReranker(threads=1)
-        for number in range(10 * MOST_EXPECTED):
-            reranker.expect(str(number))
-            assert len(reranker._expected) <= MOST_EXPECTED
+        for number in range(10 * MAX_PREPARED):
+            reranker.prepare(str(number))
+            assert len(reranker._prepared) <= MAX_PREPARED
 
     def test_a_search_expects_what_it_will_ask(
         self, ingest: Ingest, collection: Collection, monkeypatch: pytest.MonkeyPatch

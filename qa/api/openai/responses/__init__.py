@@ -1,1 +1,1 @@
-"""The door to OpenAI's responses: what it takes, its reply whole or as events."""
+"""Endpoint compatible with OpenAI's responses API."""

@@ -1,4 +1,4 @@
-"""What /v1/responses takes and gives; fields that change nothing here are left out."""
+"""Request and response bodies of /v1/responses; fields without effect are left out."""
 
 from typing import Any, ClassVar
 
@@ -64,7 +64,7 @@ class MessageItem(serializers.Serializer[Any]):
 
 @extend_schema_field(_INPUT)
 class ResponseItems(serializers.Field[list[dict[str, Any]], Any, Any, Any]):
-    """A question, or a conversation that ends with one: its messages."""
+    """A question, or a list of messages that ends with one."""
 
     default_error_messages = {
         "shape": f"A string, or a list of 1 to {MAX_MESSAGES:,} items.",
@@ -88,7 +88,7 @@ def _is_passed_over(item: Any) -> bool:
 
 @extend_schema_field({"type": "null"})
 class UnsupportedField(serializers.Field[None, Any, Any, Any]):
-    """Names what was said before; only the request itself says it here."""
+    """A field that refers to stored history; this endpoint stores none."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, **kwargs)
@@ -102,9 +102,7 @@ class UnsupportedField(serializers.Field[None, Any, Any, Any]):
 
 
 class ResponseInput(serializers.Serializer[Any]):
-    """Instructions, sampling parameters and tools may be sent; answers are proved, so they change
-    nothing.
-    """
+    """Instructions, sampling parameters and tools are accepted and ignored."""
 
     model = StrictCharField(max_length=200, help_text="`pkb/<collection>`")
     input = ResponseItems()
@@ -120,7 +118,7 @@ class ResponseInput(serializers.Serializer[Any]):
 
 
 class ResponseFileCitation(serializers.Serializer[Any]):
-    """A span of the text that a stored document holds up; ``index`` is where it ends."""
+    """A span of the text supported by a stored document; ``index`` is its end."""
 
     type = always("file_citation")
     file_id = serializers.UUIDField(help_text="the document's id")
@@ -132,7 +130,7 @@ class ResponseFileCitation(serializers.Serializer[Any]):
 
 
 class ResponseUrlCitation(serializers.Serializer[Any]):
-    """The same of a document that was taken in from a web page."""
+    """A span of the text supported by a document imported from a web page."""
 
     type = always("url_citation")
     url = serializers.CharField()

@@ -1,4 +1,4 @@
-"""A reply in the shape of OpenAI's responses: whole, or as events."""
+"""Replies in the format of OpenAI's responses, complete or streamed."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -25,11 +25,11 @@ _UNUSED: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ResponseShape:
-    """What the parts of one response have in common.
+    """The fields that all parts of one response share.
 
     Attributes:
-        key: What the ids of the response and its message end with.
-        created_at: Seconds since 1970.
+        key: Suffix of the ids of the response and its message.
+        created_at: Unix time in seconds.
         model: As the request names it.
     """
 
@@ -74,7 +74,7 @@ def begin_response(key: str, *, model: str) -> ResponseShape:
 async def stream_response(
     answer: Callable[[], Reply], *, shape: ResponseShape
 ) -> AsyncIterator[bytes]:
-    """Yield the events of a reply: nothing of the text is said before all of it is proved."""
+    """Yield the events of a reply; no text is sent before all of it is verified."""
     numbers = count()
 
     def as_event(kind: str, **fields: Any) -> bytes:
@@ -89,26 +89,26 @@ async def stream_response(
         error = {"code": "server_error", "message": str(exc) or exc.title}
         yield as_event("response.failed", response=shape.body("failed", error=error))
         return
-    for kind, fields in _tell(reply, shape):
+    for kind, fields in _events_of(reply, shape):
         yield as_event(kind, **fields)
 
 
-def _tell(reply: Reply, shape: ResponseShape) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Kind and fields of the events between a response's beginning and its end, and of that."""
+def _events_of(reply: Reply, shape: ResponseShape) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield kind and fields of the events after a response has been created."""
     text = _output_text(reply)
     begun, done = shape.message("in_progress", []), shape.message("completed", [text])
     part = {**_PLACE, "item_id": shape.message_id}
     yield "response.output_item.added", {"output_index": 0, "item": begun}
     empty = {**text, "text": "", "annotations": []}
     yield "response.content_part.added", {**part, "part": empty}
-    yield from _tell_text(reply, part)
+    yield from _text_events(reply, part)
     yield "response.output_text.done", {**part, "text": reply.text, "logprobs": []}
     yield "response.content_part.done", {**part, "part": text}
     yield "response.output_item.done", {"output_index": 0, "item": done}
     yield "response.completed", {"response": shape.whole(reply)}
 
 
-def _tell_text(reply: Reply, part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _text_events(reply: Reply, part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     numbers = count()
     for said in reply.parts:
         yield "response.output_text.delta", {**part, "delta": said.text, "logprobs": []}
@@ -124,7 +124,7 @@ def _output_text(reply: Reply) -> dict[str, Any]:
 
 
 def _annotation(cited: Cited) -> dict[str, Any]:
-    """Cite a web page by its address, and any other document by its id."""
+    """Cite a web page by its URL, and any other document by its id."""
     passage = cited.source.passage
     span = {
         "file_id": passage.document_id,

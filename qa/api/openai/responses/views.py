@@ -27,7 +27,7 @@ from qa.api.openai.responses.shape import begin_response, stream_response
     )
 )
 class ResponsesView(OpenAIView):
-    """Answer a question, or a conversation's last one, from the collection that the model names."""
+    """Answer the last question from the collection that the model names."""
 
     errors: ClassVar[Errors] = {"post": [ModelNotFound]}
 

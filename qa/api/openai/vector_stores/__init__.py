@@ -1,1 +1,1 @@
-"""The doors to collections as OpenAI's vector stores: listed and searched."""
+"""Endpoints that list and search collections as OpenAI's vector stores."""

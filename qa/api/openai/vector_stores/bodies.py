@@ -1,4 +1,4 @@
-"""What /v1/vector_stores takes and gives; fields that change nothing here are left out."""
+"""Request and response bodies of /v1/vector_stores; fields without effect are left out."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _SCALAR = {"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}
 
 @extend_schema_field({"oneOf": [_QUERY, _QUERIES]})
 class Queries(serializers.Field[list[str], Any, Any, Any]):
-    """One query, or several that are searched side by side."""
+    """One query, or several that are searched in parallel."""
 
     default_error_messages = {"shape": f"A query, or a list of 1 to {MAX_QUERIES} queries."}
 
@@ -60,7 +60,7 @@ class FoundContent(serializers.Serializer[Any]):
 
 @extend_schema_field({"type": "object", "additionalProperties": _SCALAR})
 class Attributes(serializers.DictField):
-    """The entries of a document's metadata that are no lists or objects."""
+    """The scalar entries of a document's metadata."""
 
 
 class StoreResult(serializers.Serializer[Any]):
@@ -75,7 +75,7 @@ class StoreResult(serializers.Serializer[Any]):
 
 
 class StoreResults(serializers.Serializer[Any]):
-    """Passages, best first; the order is the reranker's, `score` is not."""
+    """Passages in reranked order, which `score` does not show."""
 
     object = always("vector_store.search_results.page")
     search_query = serializers.ListField(child=serializers.CharField())

@@ -1,4 +1,4 @@
-"""Collections as vector stores: counted, and searched by several queries side by side."""
+"""List collections as vector stores, and search them by several queries."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ _HAS_FAILED = Q(documents__status=Document.Status.FAILED) & ~_IS_STORED
 
 
 def counted_stores() -> CollectionQuerySet:
-    """Return the collections by name, with what each holds."""
+    """Return the collections by name, with their document counts and sizes."""
     return (
         Collection.objects.select_related("owner")
         .annotate(
@@ -35,10 +35,10 @@ def counted_stores() -> CollectionQuerySet:
 
 
 def find_store(key: str) -> Collection:
-    """Return the collection of this name, or ``pkb/`` and the name.
+    """Return the collection named ``key``, with or without ``pkb/``.
 
     Raises:
-        CollectionNotFound: There is none.
+        CollectionNotFound: There is no such collection.
     """
     return counted_stores().get_named(key.removeprefix(PREFIX))
 
@@ -74,8 +74,8 @@ def search_store(
 ) -> list[Passage]:
     """Return the best passages of all queries, each once.
 
-    The first of each query come before the second of any: ranks of several queries compare, their
-    scores do not. A passage has the similarity to the query that it is most similar to.
+    Results are merged by rank, since scores of several queries do not compare. A passage's
+    similarity is its highest to any query.
 
     Raises:
         CollectionNotFound: There is no such collection.

@@ -29,7 +29,7 @@ from qa.api.openai.vector_stores.stores import (
     GET=Endpoint("list_vector_stores", tag="OpenAI", summary="List collections as vector stores")
 )
 class StoresView(OpenAIView):
-    """The collections, all at once, as vector stores."""
+    """List all collections as vector stores."""
 
     @extend_schema(responses={200: StoreList})
     def get(self, request: Request) -> Response:
@@ -43,7 +43,7 @@ class StoresView(OpenAIView):
     GET=Endpoint("get_vector_store", tag="OpenAI", summary="Read a collection as a vector store")
 )
 class StoreView(OpenAIView):
-    """One collection as a vector store."""
+    """Return one collection as a vector store."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 
@@ -63,7 +63,7 @@ class StoreView(OpenAIView):
     )
 )
 class StoreSearchView(OpenAIView):
-    """Search a collection for passages, with no answer made of them."""
+    """Search a collection for passages without answering."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 
