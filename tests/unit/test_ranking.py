@@ -168,7 +168,7 @@ def test_the_judgement_decides_where_fused_scores_lie_close_together() -> None:
 class KeepingJudge(Judge):
     """Knows what it made of a passage."""
 
-    def expect(self, query: str) -> None:
+    def prepare(self, query: str) -> None:
         """Nothing to make ready."""
 
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:

@@ -173,7 +173,7 @@ class TestOnFirstUse:
     ) -> None:
         ingest(LIGHTHOUSE)
         expected: list[str] = []
-        monkeypatch.setattr(LateInteractionReranker, "expect", lambda _, q: expected.append(q))
+        monkeypatch.setattr(LateInteractionReranker, "prepare", lambda _, q: expected.append(q))
         query = Query(LIGHTHOUSE_QUESTION, collection=collection.name)
         with keeping("lazy"):
             for rerank in (True, False):
