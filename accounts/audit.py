@@ -1,4 +1,4 @@
-"""The audit log: events for administrators, kept for ``PKB_AUDIT_DAYS``.
+"""The audit log: events for administrators, stored for ``PKB_AUDIT_DAYS``.
 
 If no login is required, only logins to the admin and changes of API keys are recorded.
 """

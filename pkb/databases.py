@@ -69,13 +69,13 @@ def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, An
     pool = {**primary["OPTIONS"]["pool"], "timeout": REPLICA_WAIT_S}
     # Detect a host that vanishes while a query runs, when nothing is sent that could time out.
     alive = {"keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2}
-    given = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
+    defaults = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
     # Django's tests have no second database.
     mirrored = {"TEST": {"MIRROR": "default"}}
     return {
         **replica,
         **mirrored,
-        "OPTIONS": {**given, "options": options, "pool": pool},
+        "OPTIONS": {**defaults, "options": options, "pool": pool},
         "CONN_HEALTH_CHECKS": True,
     }
 

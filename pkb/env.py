@@ -419,16 +419,16 @@ class Env(ServerEnv):
 
     @field_validator("pkb_watch")
     @classmethod
-    def _validate_folders(cls, given: str) -> str:
-        parse_watched_folders(given)
-        return given
+    def _validate_folders(cls, value: str) -> str:
+        parse_watched_folders(value)
+        return value
 
     @field_validator("pkb_sources")
     @classmethod
-    def _validate_sources(cls, given: Path | None) -> Path | None:
-        if given is not None:
-            read_sources(given, environment={})
-        return given
+    def _validate_sources(cls, value: Path | None) -> Path | None:
+        if value is not None:
+            read_sources(value, environment={})
+        return value
 
     @field_validator("pkb_answer_concurrency")
     @classmethod
@@ -464,6 +464,6 @@ def read_env() -> Env:
 
 
 def _unknown_names() -> list[str]:
-    given = {name.upper() for name in (*os.environ, *dotenv_values(DOTENV))}
+    names = {name.upper() for name in (*os.environ, *dotenv_values(DOTENV))}
     known = {name.upper() for name in Env.model_fields}
-    return sorted(name for name in given if name.startswith("PKB_") and name not in known)
+    return sorted(name for name in names if name.startswith("PKB_") and name not in known)

@@ -124,14 +124,14 @@ def rerankers(env: Env) -> Catalogue:
 
 
 def token_embedders(env: Env) -> Catalogue:
-    """Return what workers make of texts for the reranker of the same name."""
+    """Return the models that compute token vectors for the reranker of the same name."""
     options = {"model": LATE_INTERACTION, "threads": env.pkb_model_threads}
     backend = "corpus.embedders.late_interaction.TokenEmbedder"
     return {LATE_INTERACTION: {"BACKEND": backend, "OPTIONS": options}}
 
 
 def readers(env: Env, *, cache_dir: Path) -> Catalogue:
-    """Return what tells where texts answer; merged graphs are kept in ``cache_dir``."""
+    """Return the readers; merged graphs are stored in ``cache_dir``."""
     shared = {"model": CROSS_ENCODER, "cache_dir": str(cache_dir), "threads": env.pkb_model_threads}
     backend = "qa.readers.cross_encoder.CrossEncoderReader"
     own = str(BASE_DIR / "qa" / "readers" / f"{READER}.safetensors")

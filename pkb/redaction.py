@@ -58,8 +58,8 @@ def redact(span: ReadableSpan) -> ReadableSpan:
 
 
 def _redacted(attributes: Mapping[str, AttributeValue] | None) -> dict[str, AttributeValue]:
-    kept = {name: value for name, value in (attributes or {}).items() if name not in _WITHHELD}
-    return {name: _redact_value(value) for name, value in kept.items()}
+    shown = {name: value for name, value in (attributes or {}).items() if name not in _WITHHELD}
+    return {name: _redact_value(value) for name, value in shown.items()}
 
 
 def _redact_value(value: AttributeValue) -> AttributeValue:

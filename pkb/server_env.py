@@ -162,25 +162,25 @@ class ServerEnv(BaseSettings):
 
     @field_validator("pkb_cors_origins")
     @classmethod
-    def _validate_origins(cls, given: str) -> str:
-        origins = [origin.strip() for origin in given.split(",") if origin.strip()]
+    def _validate_origins(cls, value: str) -> str:
+        origins = [origin.strip() for origin in value.split(",") if origin.strip()]
         if origins != ["*"] and not all(map(_ORIGIN.fullmatch, origins)):
             raise ValueError("scheme, host and port, such as https://app.example.org:8443")
-        return given
+        return value
 
     @field_validator("pkb_oidc_client_id")
     @classmethod
-    def _validate_client_id(cls, given: str, read: ValidationInfo) -> str:
-        if read.data.get("pkb_oidc_issuer") and not given:
+    def _validate_client_id(cls, value: str, read: ValidationInfo) -> str:
+        if read.data.get("pkb_oidc_issuer") and not value:
             raise ValueError("needed with PKB_OIDC_ISSUER")
-        return given
+        return value
 
     @field_validator("pkb_oidc_admin_group")
     @classmethod
-    def _validate_admin_group(cls, given: str, read: ValidationInfo) -> str:
-        if given and not read.data.get("pkb_oidc_groups_claim"):
+    def _validate_admin_group(cls, value: str, read: ValidationInfo) -> str:
+        if value and not read.data.get("pkb_oidc_groups_claim"):
             raise ValueError("needs PKB_OIDC_GROUPS_CLAIM")
-        return given
+        return value
 
     @property
     def cors_origins(self) -> list[str]:

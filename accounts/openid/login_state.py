@@ -40,8 +40,8 @@ class LoginState:
 
     @classmethod
     def begin(cls, *, wanted: str) -> Self:
-        kept = wanted if len(wanted) <= MAX_NEXT_CHARS else ""
-        return cls(token_urlsafe(32), token_urlsafe(32), token_urlsafe(48), kept)
+        wanted = wanted if len(wanted) <= MAX_NEXT_CHARS else ""
+        return cls(token_urlsafe(32), token_urlsafe(32), token_urlsafe(48), wanted)
 
     @classmethod
     def read(cls, request: HttpRequest) -> Self:
@@ -51,14 +51,14 @@ class LoginState:
             LoginRefused: There is none, it has expired, or it is of another login.
         """
         try:
-            kept = request.get_signed_cookie(_COOKIE, salt=_COOKIE, max_age=VALID_FOR_S)
+            cookie = request.get_signed_cookie(_COOKIE, salt=_COOKIE, max_age=VALID_FOR_S)
         except (KeyError, BadSignature):
             raise LoginRefused(
                 "The login was started in another browser, or too long ago."
             ) from None
-        login = cls(**json.loads(str(kept)))
-        given = request.GET.get("state", "")
-        if not compare_digest(given.encode(), login.state.encode()):
+        login = cls(**json.loads(str(cookie)))
+        state = request.GET.get("state", "")
+        if not compare_digest(state.encode(), login.state.encode()):
             raise LoginRefused("This browser has started another login since.")
         return login
 

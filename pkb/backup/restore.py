@@ -175,9 +175,9 @@ def require_empty() -> None:
 
 
 def _has_rows(cursor: Any, name: str) -> bool:
-    made = sql.SQL("WHERE name <> {}").format(sql.Literal(DEFAULT_COLLECTION))
+    others = sql.SQL("WHERE name <> {}").format(sql.Literal(DEFAULT_COLLECTION))
     query = sql.SQL("SELECT EXISTS (SELECT FROM {} {})").format(
-        sql.Identifier(name), made if name == COLLECTION else sql.SQL("")
+        sql.Identifier(name), others if name == COLLECTION else sql.SQL("")
     )
     cursor.execute(query)
     return bool(cursor.fetchone()[0])

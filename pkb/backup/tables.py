@@ -119,11 +119,11 @@ def _own_models(registry: Apps) -> list[Model]:
 def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
     """Return the exported models by table, each after those that it refers to."""
     models = {model._meta.db_table: model for model in _own_models(registry)}
-    kept = {name for name, model in models.items() if not _is_excluded(model, selection)}
-    while lost := {name for name in kept if _must_refer(models[name]) - kept}:
-        kept -= lost
+    exported = {name for name, model in models.items() if not _is_excluded(model, selection)}
+    while lost := {name for name in exported if _must_refer(models[name]) - exported}:
+        exported -= lost
     order = TopologicalSorter(
-        {name: sorted((_may_refer(models[name]) & kept) - {name}) for name in sorted(kept)}
+        {name: sorted((_may_refer(models[name]) & exported) - {name}) for name in sorted(exported)}
     )
     return {name: models[name] for name in order.static_order()}
 

@@ -23,8 +23,8 @@ def back_up(timestamp: int) -> None:
     if folder is None or not read_backups(folder).is_due(every):
         return
     try:
-        made, manifest = make_backup(folder, keep=settings.PKB_BACKUP_KEEP)
+        backup, manifest = make_backup(folder, keep=settings.PKB_BACKUP_KEEP)
     except (BackupError, DatabaseError, OSError) as exc:
         log.warning("backup_failed", reason=str(exc))
     else:
-        log.info("backup_made", name=made.name, bytes=manifest.bytes)
+        log.info("backup_made", name=backup.name, bytes=manifest.bytes)

@@ -46,8 +46,8 @@ class AccessMiddleware:
             audit_request(request, reply)
             if principal.user_id is not None:
                 # Responses to users must not be shared; browsers do not store those of the API.
-                kept = "private" if is_page(request.path_info) else "no-store"
-                reply.headers.setdefault("Cache-Control", kept)
+                cache_control = "private" if is_page(request.path_info) else "no-store"
+                reply.headers.setdefault("Cache-Control", cache_control)
             return reply
 
     def process_view(

@@ -224,9 +224,7 @@ class EmbeddedPostgres:
         while not self.is_accepting():
             if time.monotonic() > deadline:
                 raise PostgresDidNotStart(self._describe(f"not ready after {START_TIMEOUT_S} s"))
-            if (
-                self._is_starting_or_running()
-            ):  # it recovers, or whoever started it was killed meanwhile
+            if self._is_starting_or_running():  # it recovers, or its starter was killed
                 time.sleep(POLL_S)
                 continue
             is_clear = self._clean_up_after_crash()
@@ -247,8 +245,8 @@ class EmbeddedPostgres:
 
     def _is_starting_or_running(self) -> bool:
         # The postmaster, or the pg_ctl and shell of a killed starter.
-        given = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
-        return any(given.search(line) for _, _, line in processes())
+        pattern = re.compile(rf'-D "?{re.escape(str(self._data))}("? |$)')
+        return any(pattern.search(line) for _, _, line in processes())
 
     def _clean_up_after_crash(self) -> bool:
         """Remove lock files and orphans of a killed postmaster; return True if none lived."""

@@ -86,9 +86,9 @@ class OldCluster(EmbeddedPostgres):
         major = cluster_version(self._data)
         if major is None:
             raise PostgresDidNotStart(f"{self._data} is not a cluster of this user")
-        kept = self.state_dir / f"data-{major}"
-        if kept.exists():
-            raise PostgresDidNotStart(f"{kept} is from an earlier upgrade: move it away")
+        old_data = self.state_dir / f"data-{major}"
+        if old_data.exists():
+            raise PostgresDidNotStart(f"{old_data} is from an earlier upgrade: move it away")
         old = old_programs or find_old_programs(self.state_dir, major)
         self.stop()
         with self._locked():
@@ -100,7 +100,7 @@ class OldCluster(EmbeddedPostgres):
             shutil.rmtree(self._work)
         self.start()
         of_tables = [count for (_, kind, *_), count in counts.items() if kind != SEQUENCE]
-        return UpgradeResult(len(of_tables), sum(of_tables), kept)
+        return UpgradeResult(len(of_tables), sum(of_tables), old_data)
 
     @property
     def _work(self) -> Path:

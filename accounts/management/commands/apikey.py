@@ -81,5 +81,5 @@ class Command(BaseCommand):
         self.stdout.write(f"Revoked: {key.name}.")
 
 
-def _split(given: str) -> list[str]:
-    return [each.strip() for each in given.split(",") if each.strip()]
+def _split(value: str) -> list[str]:
+    return [each.strip() for each in value.split(",") if each.strip()]

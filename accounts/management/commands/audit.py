@@ -20,8 +20,8 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="only events of this user")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = {"since": options["since"], "username": options["user"]}
-        events = find_events(**{name: value for name, value in given.items() if value})
+        filters = {"since": options["since"], "username": options["user"]}
+        events = find_events(**{name: value for name, value in filters.items() if value})
         for event in events.reverse().iterator(CHUNK_SIZE):
             self.stdout.write("\t".join(map(_on_one_line, _fields(event))))
 
@@ -38,9 +38,9 @@ def _on_one_line(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _parse_time(given: str) -> datetime:
+def _parse_time(value: str) -> datetime:
     try:
-        found = datetime.fromisoformat(given)
+        found = datetime.fromisoformat(value)
     except ValueError as exc:
         raise ArgumentTypeError("use a day or time, such as 2026-11-21") from exc
     return make_aware(found) if is_naive(found) else found

@@ -26,11 +26,11 @@ class Command(BaseCommand):
         if folder is None:
             raise CommandError("Name DIR or set PKB_BACKUP_DIR.", returncode=2)
         try:
-            made, manifest = make_backup(folder.resolve(), keep=settings.PKB_BACKUP_KEEP)
+            backup, manifest = make_backup(folder.resolve(), keep=settings.PKB_BACKUP_KEEP)
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"No backup was written. {exc}") from exc
         rows = manifest.rows
         self.stdout.write(
-            f"{made}: {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
+            f"{backup}: {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
             f" {manifest.upload_count} uploads, {manifest.bytes:,} bytes."
         )
