@@ -1,1 +1,1 @@
-"""Who acts: set at the doors, read wherever something is kept for somebody or from somebody."""
+"""The acting user and their permissions."""

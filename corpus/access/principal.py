@@ -1,7 +1,7 @@
-"""On whose behalf something is done, from the door to the database.
+"""The principal: the user, key or system on whose behalf code runs.
 
-It is a value: what goes on after a request has ended (a stream, a thread) is handed it and enters
-it anew with ``acting_as``.
+It is a value. Code that outlives its request (a stream, a thread) receives it and sets it again
+with ``acting_as``.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,11 +16,11 @@ Returned = TypeVar("Returned")
 
 
 class Scope(StrEnum):
-    """What somebody may do; none of them includes another."""
+    """Permissions of a key or user; none includes another."""
 
     READ = "read"  # search, ask, and read what is stored
-    INGEST = "ingest"  # take in, change and delete
-    ADMIN = "admin"  # look after the service: metrics, the record of who did what
+    INGEST = "ingest"  # add, change and delete documents
+    ADMIN = "admin"  # administer the service: metrics, audit log
 
 
 ALL_SCOPES = frozenset(Scope)
@@ -28,14 +28,14 @@ ALL_SCOPES = frozenset(Scope)
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who acts.
+    """The user, key or system that acts.
 
     Attributes:
         user_id: None for ``ANONYMOUS`` and ``SYSTEM``.
-        key_id: The API key by which the user came; None for a session of the pages.
-        collections: Beyond which the key shows nothing; None where it is not bound to any.
-        sees_all: Rows of every collection and user.
-        is_superuser: What has no owner is theirs.
+        key_id: The API key of the request; None for a session of the web app.
+        collections: The only collections that the key can see; None if it is unrestricted.
+        sees_all: Row-level security shows every row.
+        is_superuser: Rows without an owner belong to this user.
     """
 
     user_id: int | None = None
@@ -53,7 +53,7 @@ class Principal:
         return scope in self.scopes
 
     def as_setting(self) -> str:
-        """Return what policies of rows read: empty, ``*``, ``7``, or of a bound key ``7:1,2:3``."""
+        """Return the value that policies read: empty, ``*``, ``7``, or ``7:1,2:3`` for a key."""
         if self.sees_all:
             return "*"
         if self.user_id is None:
@@ -64,14 +64,14 @@ class Principal:
 
 
 ANONYMOUS = Principal()
-# Commands and workers; every request where no login is asked for.
+# Commands and workers; every request if no login is required.
 SYSTEM = Principal(scopes=ALL_SCOPES, sees_all=True)
 
 _acting: ContextVar[Principal] = ContextVar("pkb_principal", default=ANONYMOUS)
 
 
 def current_principal() -> Principal:
-    """Return who acts; ``ANONYMOUS`` where nobody was set."""
+    """Return the acting principal; ``ANONYMOUS`` if none is set."""
     return _acting.get()
 
 
@@ -80,25 +80,25 @@ def current_user_id() -> int | None:
 
 
 def current_creator_id() -> int | None:
-    """Return whose what is made now is to be; of nobody who sees all, as of what an admin does."""
+    """Return the user id for new rows; None for admins and the system."""
     principal = _acting.get()
     return None if principal.sees_all else principal.user_id
 
 
 def current_key_collections() -> list[int] | None:
-    """Return the collections that the key is bound to by which somebody acts."""
+    """Return the ids of the collections that the acting key is restricted to; None: any."""
     bounds = _acting.get().collections
     return None if bounds is None else list(bounds)
 
 
 def current_restricted_key_id() -> int | None:
-    """Return the key by which somebody acts, if it is bound to collections."""
+    """Return the id of the acting key if it is restricted to collections."""
     principal = _acting.get()
     return None if principal.collections is None else principal.key_id
 
 
 def bind_principal(work: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """Return ``work`` as done for who acts now, whenever and on whichever thread it is done."""
+    """Return ``work`` bound to the current principal, for use in another thread or later."""
     principal = current_principal()
 
     def run(*args: Given.args, **kwargs: Given.kwargs) -> Returned:
@@ -110,7 +110,7 @@ def bind_principal(work: Callable[Given, Returned]) -> Callable[Given, Returned]
 
 @contextmanager
 def acting_as(principal: Principal) -> Iterator[None]:
-    """Do what follows on behalf of ``principal``: the one way to set it."""
+    """Set the principal for the block; nothing else sets it."""
     token = _acting.set(principal)
     try:
         yield

@@ -1,10 +1,11 @@
-"""Bring documents into the corpus.
+"""Ingest documents: load, normalize, chunk, embed and store them.
 
-- What was sent: ``ingest_text`` for a text, ``ingest_file`` for the bytes of a file.
-- A file of this machine, where it is new or changed: ``files.sync_file``; jobs call it.
-- A stored document, cut and embedded anew: ``reingest_document``; in another collection:
-  ``move_to_collection``.
-- By two commands: ``bulk.load.cut_files`` into a file, ``bulk.embed.store_entries`` out of it.
+- ``ingest_text`` and ``ingest_file`` ingest the content of a request.
+- ``file_sync.sync_file`` ingests a new or changed file of the server; jobs call it.
+- ``reingest_document`` chunks and embeds a stored document again; ``move_to_collection`` does so
+  in another collection.
+- Two commands split the work: ``bulk.load.cut_files`` writes a file of chunks, which
+  ``bulk.embed.store_entries`` stores.
 """
 
 from corpus.ingestion.ingest import (

@@ -1,4 +1,4 @@
-"""Cut a text into chunks by its collection's settings."""
+"""Split a text into chunks by its collection's settings."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,12 +10,12 @@ from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, To
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
 
-# Of what the embedder takes, title and headings may use this share.
+# Largest share of the embedder's tokens for title and headings.
 CONTEXT_SHARE = 0.25
 
 
 def embedder_input(text: str, *, context: str) -> str:
-    """Return what the embedder is given of a chunk: its title and headings, then its text."""
+    """Return the text to embed for a chunk: title and headings, then its text."""
     return f"{context}\n{text}" if context else text
 
 
@@ -49,7 +49,7 @@ class NewChunk:
 def cut_chunks(
     text: str, *, title: str, outline: Outline, collection: Collection, embedder: Embedder
 ) -> list[NewChunk]:
-    """Cut ``text`` by the collection's settings, never over what the embedder takes."""
+    """Split ``text`` by the collection's settings and the embedder's maximum."""
     most = int(embedder.max_tokens * CONTEXT_SHARE)
     contexts = _Contexts(title, embedder, most)
     counter = TokenCounter(
@@ -79,7 +79,7 @@ def cut_chunks(
 def _unit_counter(
     text: str, collection: Collection, embedder_counter: LengthCounter
 ) -> LengthCounter:
-    """Return what measures in the collection's unit."""
+    """Return the counter of the collection's unit."""
     match collection.chunk_unit:
         case Collection.Unit.CHARACTERS:
             return CharacterCounter()
@@ -90,7 +90,7 @@ def _unit_counter(
 
 
 class _Contexts:
-    """What is put before the chunks under each heading path, and how long that is."""
+    """The context of the chunks under each heading path, and its length in tokens."""
 
     def __init__(self, title: str, embedder: Embedder, most_tokens: int) -> None:
         self._title = title

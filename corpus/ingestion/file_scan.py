@@ -1,4 +1,4 @@
-"""Files of this machine: find them and read them."""
+"""Find and read files of the server."""
 
 import errno
 import os
@@ -17,24 +17,24 @@ from corpus.loaders import supported_extensions
 from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
 
-# What a document's address holds.
+# Length of a document's ``source_uri``.
 MAX_URI_CHARS = 2_048
-# What an item of a job holds, less one name.
+# Length of a job item's path, less one name.
 MAX_FOLDER_BYTES = 4_096 - 256
 
 
 class FileStillChanging(Exception):
-    """Somebody is writing the file: what it holds now may be half of it."""
+    """The file is being written and may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """A file as it was read; ``path`` is absolute.
+    """The content of a file; ``path`` is absolute.
 
     Attributes:
-        content: With what it includes.
-        includes: The hashes of the files that it includes, by their paths from its folder.
-        own_sha256: Its own hash, where it includes others.
+        content: Its bytes, with included files.
+        includes: The hashes of included files, by their paths relative to its folder.
+        own_sha256: The hash of its own bytes, if it includes others.
     """
 
     path: Path
@@ -45,14 +45,14 @@ class FileContent:
 
     @property
     def file_hash(self) -> str:
-        """Return the hash of its bytes, or of its hash and those of all that it includes."""
+        """Return the hash of its bytes; with includes, of its and their hashes."""
         hashes = "\n".join([self.own_sha256, *self.includes.values()]).encode()
         return sha256(hashes if self.includes else self.content).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that was found, or a folder that could not be opened, with the reason."""
+    """A file, or a folder that could not be opened, with the error."""
 
     path: Path
     error: OSError | None = None
@@ -65,15 +65,15 @@ def find_files(
     selection: Selection = DEFAULT_SELECTION,
     skipped: Counter[str] | None = None,
 ) -> Iterator[FoundFile]:
-    """Yield the files named, and those in the folders named that some loader reads.
+    """Yield the given files, and the files of the given folders that a loader reads.
 
-    Hidden files and folders, and symbolic links, are passed over inside folders.
+    Hidden files and folders and symbolic links inside of folders are skipped.
 
     Args:
-        paths: Absolute, with no link in them.
-        root: Where given, the paths lie below it, and links are followed nowhere below it.
-        selection: What of a folder is wanted.
-        skipped: Counts, by kind, what else is passed over in folders.
+        paths: Absolute, without symbolic links.
+        root: A folder above all paths; links are not followed below it.
+        selection: Patterns of the files of a folder.
+        skipped: Counter of other skipped files and folders, by kind.
     """
     skipped = Counter() if skipped is None else skipped
     for path in paths:
@@ -81,7 +81,7 @@ def find_files(
         if is_folder(path, root=start):
             yield from _below(path, start, selection, skipped)
         else:
-            # Where it is no file, reading it says what it is.
+            # Reading it reports what it is, if it is not a file.
             yield FoundFile(path)
 
 
@@ -89,7 +89,7 @@ def _below(
     top: Path, root: Path, selection: Selection, skipped: Counter[str]
 ) -> Iterator[FoundFile]:
     known = set(supported_extensions())
-    # Each is opened from the root on when its turn comes: however deep, few files are open.
+    # Each folder is opened from the root when it is read, so that few descriptors are open.
     waiting = [top]
     while waiting:
         folder = waiting.pop()
@@ -113,7 +113,7 @@ def _below(
 def find_folders(
     top: Path, *, root: Path, selection: Selection = DEFAULT_SELECTION
 ) -> Iterator[Path]:
-    """Yield the folders that ``find_files`` looks into."""
+    """Yield the folders that ``find_files`` reads."""
     waiting = [top]
     while waiting:
         folder = waiting.pop()
@@ -127,7 +127,7 @@ def find_folders(
 
 
 def is_empty_folder(folder: Path, *, root: Path) -> bool:
-    """Tell whether a folder is there and nothing is in it, not even what is hidden or a link."""
+    """Return whether the folder exists and contains nothing, also no hidden files or links."""
     try:
         descriptor = open_folder(folder, root=root)
     except OSError:
@@ -159,15 +159,15 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
 
     Args:
         path: Absolute, below ``root``.
-        root: From here on no link is followed; there is none in it.
-        quiet_s: Seconds for which it must not have changed, nor while it is read; 0: it may have.
+        root: A path without links; links are not followed below it.
+        quiet_s: Seconds since the last change before it may be read; 0: any.
 
     Raises:
         FileStillChanging: It changed within ``quiet_s``.
-        UnreadableFile: It is a folder, a device, a pipe; or its path cannot be stored.
-        TooLarge: It is over ``max_bytes``.
-        SymlinkFound: A link is in its place, or on the way to it.
-        OSError: It is not there or not readable.
+        UnreadableFile: It is not a regular file, or its path cannot be stored.
+        TooLarge: It has more than ``max_bytes``.
+        SymlinkFound: It, or a folder above it, is a link.
+        OSError: It is missing or not readable.
     """
     if reason := rejection_reason(path):
         raise UnreadableFile(reason)
@@ -188,9 +188,9 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
 
 
 def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -> bool:
-    """Tell whether a file has not changed for a while, nor between two looks.
+    """Return whether a file did not change within ``quiet_s``, nor between the two calls.
 
-    A time in the future says nothing: of a server whose clock is ahead, or that somebody made up.
+    A time in the future is ignored: a clock may be ahead, or the time may be invented.
     """
     is_recent = 0 <= time() - before.st_mtime < quiet_s
     same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
@@ -198,26 +198,26 @@ def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -
 
 
 def _moment(seconds: float) -> datetime:
-    """Of what a file system says, which may lie thousands of years off, the nearest bound."""
+    """Return the time, clipped to the bounds: file systems may report any year."""
     within = min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp())
     return datetime.fromtimestamp(within, tz=UTC)
 
 
 def rejection_reason(path: Path) -> str:
-    """Say why a path cannot be stored with a document, or nothing."""
-    # Such names come as surrogates, which Postgres does not take.
+    """Return why a path cannot be stored with a document; empty if it can."""
+    # Python decodes such names with surrogates, which Postgres rejects.
     if printable(path) != path:
         return "Its name is not UTF-8."
     return "Its path is too long." if len(path.as_uri()) > MAX_URI_CHARS else ""
 
 
 def printable(path: Path) -> Path:
-    """Return the absolute path, each byte that is not UTF-8 replaced."""
+    """Return the absolute path with bytes replaced that are not UTF-8."""
     return Path(str(path.absolute()).encode(errors="replace").decode())
 
 
 def error_reason(error: PkbError | OSError) -> str:
-    """Say in one line why a file failed."""
+    """Return a one-line message of an error of a file."""
     if isinstance(error, PkbError):
         return str(error) or error.title
     return error.strerror or str(error) or type(error).__name__

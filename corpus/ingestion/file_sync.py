@@ -1,4 +1,4 @@
-"""Bring one file in: unchanged, renamed, replaced or new; and by which options."""
+"""Sync one file: detect whether it is unchanged, renamed, changed or new."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -32,19 +32,19 @@ from corpus.models import Collection, Document
 from corpus.roots.safe_open import SymlinkFound, is_folder
 from corpus.tags import add_tags
 
-# What reading a file raises that is not there.
+# Errors of a missing file.
 GONE = (FileNotFoundError, NotADirectoryError)
 
 
 def find_same(path: Path, file_hash: str, *, collection: Collection) -> list[Document]:
-    """Return the documents at other paths that were taken in from the same bytes."""
+    """Return the documents at other paths that were read from the same bytes."""
     same = Document.objects.of_file(file_hash, collection_id=collection.pk)
     others = same.exclude(source_uri=path.as_uri()).exclude(file_path="")
     return list(others.defer("raw_text", "outline").order_by("created_at", "pk"))
 
 
 def has_moved(document: Document, *, options: "SyncOptions") -> bool:
-    """Tell whether the document's file, below a mirrored folder, is gone or another one now."""
+    """Return whether the document's file, below a synced folder, is missing or has changed."""
     path = Path(document.file_path)
     folders = options.named if options.mirror else []
     if not any(path.is_relative_to(folder) for folder in folders):
@@ -58,17 +58,17 @@ def _still_holds(document: Document, path: Path, *, root: Path) -> bool:
     except (*GONE, SymlinkFound):
         return False
     except (PkbError, OSError):
-        # Not to be read today: that says nothing of where it is.
+        # An unreadable file has not moved.
         return not is_folder(path, root=root)
     return file.file_hash == document.file_hash
 
 
 @transaction.atomic
 def move_document(document: Document, file: FileContent, *, collection: Collection) -> bool:
-    """Put the document at the file's path; what stands there takes its old place.
+    """Change the document's path to the file's; a document at that path gets the old path.
 
     Returns:
-        False where somebody else moved or removed it meanwhile.
+        False if the document was moved or deleted meanwhile.
     """
     at_path = {"collection": collection, "source_uri": file.path.as_uri()}
     rows = Document.objects.select_for_update(no_key=True)
@@ -86,14 +86,14 @@ def move_document(document: Document, file: FileContent, *, collection: Collecti
         Document.objects.filter(pk=displaced).update(
             source_uri=document.source_uri, file_path=document.file_path
         )
-    # Tags of its old place stay: nobody knows which of them a rule gave.
+    # Tags of the old path stay: rules and users may have added them.
     moved = Document.objects.defer("raw_text", "outline").get(pk=document.pk)
     add_tags([moved.pk], tags_by_rules(moved))
     return True
 
 
 def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
-    """Return the hash of what decides how a file is cut, embedded and tagged."""
+    """Return the hash of the settings that decide how a file is chunked, embedded and tagged."""
     names = [field.name for field in Collection._meta.concrete_fields]
     deciding = [name for name in names if name.startswith("chunk_") or name == "embedding_model"]
     settings = {name: getattr(collection, name) for name in deciding}
@@ -101,31 +101,29 @@ def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
     return sha256(said.encode()).hexdigest()
 
 
-# Files that are listed at a time; progress is shown between.
+# Files that are listed between two progress updates.
 DEFAULT_BATCH_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class SyncOptions:
-    """How files are brought in.
+    """Options of a sync.
 
     Attributes:
-        paths: Files and folders, absolute, with no link in them.
-        root: The allowed folder that they lie in; below it no link is followed. Empty where
-            somebody named them at the terminal: then none is followed below each of them.
-        mirror: Documents of files that are gone from the folder are removed, and a file that
-            was renamed keeps its document.
-        force: Files are taken in again even if nothing has changed.
-        source: The label of the documents.
-        tags: Put on every document besides its own.
+        paths: Files and folders, absolute, without symbolic links.
+        root: The allowed folder above them; links are not followed below it. Empty for commands:
+            then links are not followed below each path.
+        mirror: Delete documents of missing files; a renamed file keeps its document.
+        force: Ingest unchanged files again.
+        source: Label of the documents.
+        tags: Additional tags of every document.
         batch_size: Files that are listed at a time.
-        include: Patterns of the files that are wanted; see ``Selection``.
-        exclude: Patterns of files and folders that are not.
-        quiet_s: Nobody has asked for it, a change of the folder has: files that changed within so
-            many seconds wait, and a mirrored folder that is bare, which one that is not mounted
-            is too, removes nothing. 0: somebody has asked.
-        mounts: Where something was mounted the last time; where nothing is now, the documents
-            below stay.
+        include: Patterns of files to ingest; see ``Selection``.
+        exclude: Patterns of files and folders to skip.
+        quiet_s: For a sync that a change of the folder starts: files that changed within so many
+            seconds wait, and an empty folder, which may be unmounted, deletes nothing. 0: the sync
+            was requested.
+        mounts: Mount points at the last sync; below those that are missing, documents stay.
         apply_routing: Rules choose the collection of new files that are meant for the default one.
             False for a folder: its files are looked up in the collection that mirrors it.
     """
@@ -156,7 +154,7 @@ class SyncOptions:
         return Path(self.root) if self.root else None
 
     def root_of(self, path: Path) -> Path:
-        """Return the folder from which on no link is followed to a file of ``paths``."""
+        """Return the folder below which links are not followed, for a file of ``paths``."""
         above = (folder for folder in path.parents if str(folder) in self.paths)
         return self.allowed_root or next(above, path.parent)
 
@@ -164,10 +162,10 @@ class SyncOptions:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
         # Jobs from before 0.2 call ``apply_routing`` ``place``.
-        renamed = {"apply_routing" if name == "place" else name: kept[name] for name in kept}
-        lists = {name: tuple(value) for name, value in kept.items() if isinstance(value, list)}
+        renamed = {"apply_routing" if name == "place" else name: stored[name] for name in stored}
+        lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
         return cls(**{**renamed, **lists})
 
 
@@ -178,39 +176,39 @@ def sync_file(
     options: SyncOptions,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> ItemResult:
-    """Bring a file in under its absolute path as ``source_uri``.
+    """Ingest a file with its absolute path as ``source_uri``.
 
-    A file whose bytes and settings are those of last time is not even loaded.
+    A file with unchanged bytes and settings is not loaded.
 
     Raises:
-        PkbError: It cannot be taken in; its document says so.
-        OSError: It cannot be read; its document says so.
+        PkbError: It cannot be ingested; its document stores the reason.
+        OSError: It cannot be read; its document stores the reason.
     """
     try:
         file = _read(path, collection, options)
     except FileStillChanging:
-        # A version from before stays; the sync that follows takes the new one in.
+        # The old version stays; the next sync ingests the new one.
         return ItemResult(Outcome.WAITING)
     fingerprint = ingest_fingerprint(collection, tags=options.tags)
     settled = None if options.force else _settle(file, fingerprint, collection, options)
     if settled is not None:
         return settled
-    # Seen by people from here on, while it is loaded and embedded.
+    # From here on, lists show the document as processing.
     mark_processing(file, collection=collection, source=options.source)
     try:
         return _ingest(file, fingerprint, collection, options, on_embedding)
-    # Nothing is left where the failure could be noted.
+    # There is no collection to store the failure in.
     except CollectionNotFound:
         raise
     except (PkbError, OSError) as exc:
-        # A model may be back the next time, or room be there; the same bytes stay what they are.
+        # These errors may be temporary; others would recur for the same bytes.
         known = {} if isinstance(exc, BackendError | NoRoomLeft) else {"file_hash": file.file_hash}
-        _note_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
+        _store_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
         raise
 
 
 def _read(path: Path, collection: Collection, options: SyncOptions) -> FileContent:
-    """Read a file; if it cannot be read, its document says so."""
+    """Read a file; on failure, store the reason with its document."""
     try:
         return read_with_includes(
             path,
@@ -225,11 +223,11 @@ def _read(path: Path, collection: Collection, options: SyncOptions) -> FileConte
         mark_gone(path, collection_id=collection.pk, reason=error_reason(exc))
         raise
     except (PkbError, OSError) as exc:
-        _note_failure(path, exc, collection, options)
+        _store_failure(path, exc, collection, options)
         raise
 
 
-def _note_failure(
+def _store_failure(
     path: Path,
     error: PkbError | OSError,
     collection: Collection,
@@ -250,7 +248,7 @@ def _note_failure(
 def _settle(
     file: FileContent, fingerprint: str, collection: Collection, options: SyncOptions
 ) -> ItemResult | None:
-    """Return what came of a file that need not be loaded, else None."""
+    """Return the result of a file that need not be loaded, else None."""
     known = _at_path(file, collection)
     result = known_result(file.file_hash, known, fingerprint)
     if result is not None and result.outcome == Outcome.UNCHANGED:
@@ -289,7 +287,7 @@ def _ingest(
             collection=collection,
             attributes=attributes,
             apply_routing=options.apply_routing,
-            # A placeholder has no version that could be replaced.
+            # A placeholder has no version to replace.
             replacing=known if known is not None and known.content_sha256 else None,
             on_embedding=on_embedding,
         )
@@ -297,42 +295,42 @@ def _ingest(
         return _as_duplicate(file, exc.document_id, collection, options)
     if stored.collection != collection.qualified_name:
         drop_placeholder(file.path, collection=collection)
-    return ItemResult.of_stored(stored)
+    return ItemResult.from_stored(stored)
 
 
 def _as_duplicate(
     file: FileContent, document_id: str, collection: Collection, options: SyncOptions
 ) -> ItemResult:
-    """The content is stored under another path: this path has no document of its own."""
+    """Return the result of a file whose content another document has; delete its own document."""
     drop_placeholder(file.path, collection=collection)
     outdated = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
     if options.mirror:
         outdated.delete()
     else:
-        # What this path held before stays stored, as it was.
+        # The old version of this path stays.
         outdated.update(status=Document.Status.COMPLETED)
     return ItemResult(Outcome.UNCHANGED, document_id, reason=duplicate_message(document_id))
 
 
 def duplicate_message(document_id: str) -> str:
-    """Say why a file has no document of its own."""
+    """Return the reason why a file has no document."""
     return f"The same content is stored as document {document_id}."
 
 
 def failed_result(error: PkbError | OSError) -> ItemResult:
-    """Return what came of a file that could not be taken in."""
+    """Return the result of a file that could not be ingested."""
     is_refused = isinstance(error, PkbError) and error.status < 500  # noqa: PLR2004
     outcome = Outcome.REFUSED if is_refused else Outcome.FAILED
     return ItemResult(outcome, reason=error_reason(error))
 
 
 def known_result(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
-    """Return what is known to come of a file without loading it; None if it is to be taken in."""
+    """Return the result of a file with unchanged bytes and settings; None if it must be loaded."""
     if known is None or (known.file_hash, known.settings_sha256) != (file_hash, fingerprint):
         return None
     if known.status == Document.Status.COMPLETED:
         return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
     if known.status == Document.Status.FAILED:
-        # Only of what would be refused again the hash is known.
+        # The hash is stored only for files that would be rejected again.
         return ItemResult(Outcome.REFUSED, str(known.pk), reason=known.error)
     return None

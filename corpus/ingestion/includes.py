@@ -1,8 +1,7 @@
-"""Files that say which others belong into them: ``{include}`` of MyST, ``.. include::`` of reST.
+"""Include files in others: ``{include}`` of MyST, ``.. include::`` of reStructuredText.
 
-What is included lies below the same folder, is opened like any file of it, and stands in the text
-in place of the lines that name it. The hash of such a file is made of all of them, so that a change
-of one is a change of it.
+An included file must be in the same root. Its text replaces the directive. The hash of the
+including file covers all included files, so that it changes with them.
 """
 
 import os
@@ -18,22 +17,22 @@ from corpus.loaders.charset import decode
 from corpus.loaders.formats.markdown import split_front_matter
 from corpus.loaders.formats.plain import unified
 
-# As deep as includes go into each other, and as many as there are in all.
+# Maximum depth and number of includes.
 MAX_DEPTH = 10
 MAX_INCLUDES = 1_000
 
 _FENCE = re.compile(r"\A[ ]{0,3}(`{3,}|~{3,}|:{3,})[ ]*(?:\{include\}[ \t]+(\S.*))?")
 _DIRECTIVE = re.compile(r"\A\.\. include::[ \t]+(\S.*)")
 _OPTION = re.compile(r"\A[ \t]*:([a-z-]+):[ \t]*(.*)")
-# With them it is shown as it is, and is no part of the text.
+# With these options, the file is shown as a listing and is not part of the text.
 _LITERAL = frozenset(("literal", "code", "parser"))
-# Of other schemes, of the program's own folder, or from a root that only the program knows.
+# URLs, files of the program's own folder, and paths from a root that only the program knows.
 _ELSEWHERE = re.compile(r"\A(?:/|<|~|[a-z]+://)", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Include:
-    """The lines ``start:end`` of a text, which are to be those of a file.
+    """An include directive in the lines ``start:end`` of a text.
 
     Attributes:
         options: Such as ``start-after``.
@@ -48,9 +47,9 @@ class Include:
 def read_with_includes(
     path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0
 ) -> FileContent:
-    """Read a file with what it includes; arguments and errors are those of ``read_file``.
+    """Read a file with its includes; arguments and errors are those of ``read_file``.
 
-    What is not there, not below ``root``, hidden or too much stays named and is not included.
+    Directives of files that are missing, hidden, too large or not below ``root`` stay as they are.
     """
     file = read_file(path, root=root, max_bytes=max_bytes, quiet_s=quiet_s)
     find = _FINDERS.get(registry.MEDIA_TYPE_OF_EXTENSION.get(path.suffix.lower()[1:], ""))
@@ -59,7 +58,7 @@ def read_with_includes(
     reader = _Reader(path.parent, root, find, left_bytes=max_bytes - len(file.content))
     try:
         text = reader.expand(unified(decode(file.content)), path, ())
-    except PkbError:  # it is no text, and its loader says so
+    except PkbError:  # not a text; its loader reports it
         return file
     if not reader.hashes:
         return file
@@ -67,10 +66,10 @@ def read_with_includes(
 
 
 class _Reader:
-    """Reads files that others include, each once.
+    """Reads included files, each once.
 
     Attributes:
-        hashes: Of the files read, by their paths from the first one's folder.
+        hashes: Hashes of the files, by their paths relative to the first file's folder.
     """
 
     def __init__(self, folder: Path, root: Path, find: "Finder", *, left_bytes: int) -> None:
@@ -83,11 +82,11 @@ class _Reader:
         self._left = MAX_INCLUDES
 
     def expand(self, text: str, path: Path, above: tuple[Path, ...]) -> str:
-        """Put what is included in place of the lines that name it.
+        """Replace include directives by the included texts.
 
         Args:
-            path: Of the file with this text.
-            above: The files that include it, which it cannot include.
+            path: Path of the file with this text.
+            above: The files that include it, which it must not include.
         """
         lines = text.split("\n")
         pieces: list[str] = []
@@ -122,7 +121,7 @@ class _Reader:
         return None if any(part.startswith(".") for part in below) else target
 
     def _text(self, path: Path) -> str | None:
-        """The text of a file, without its front matter; None of what cannot be read."""
+        """Return the text of a file without front matter; None if it cannot be read."""
         if path not in self._texts:
             try:
                 file = read_file(path, root=self._root, max_bytes=max(self._left_bytes, 0))
@@ -135,7 +134,7 @@ class _Reader:
 
 
 def _part(text: str, options: dict[str, str]) -> str:
-    """What of a file is wanted."""
+    """Return the part of a text that the options select."""
     lines = text.split("\n")
     start, end = (_line(options.get(name, "")) for name in ("start-line", "end-line"))
     text = "\n".join(lines[slice(start, end)])
@@ -144,12 +143,12 @@ def _part(text: str, options: dict[str, str]) -> str:
     return text.partition(options.get("end-before") or "\0")[0].strip("\n")
 
 
-def _line(stated: str) -> int | None:
-    return int(stated) if re.fullmatch(r"-?\d{1,6}", stated) else None
+def _line(value: str) -> int | None:
+    return int(value) if re.fullmatch(r"-?\d{1,6}", value) else None
 
 
 def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
-    """The fences that include; none within another fence, where they are shown."""
+    """Yield include fences that are not inside of another fence."""
     fence = name = ""
     options: dict[str, str] = {}
     start = 0
@@ -167,7 +166,7 @@ def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
 
 
 def _find_in_rest(lines: list[str]) -> Iterator[Include]:
-    """The directives that include and stand at the margin; what is further in may be an example."""
+    """Yield include directives at the margin; an indented one may be an example."""
     for number, line in enumerate(lines):
         found = _DIRECTIVE.match(line)
         if not found:

@@ -29,31 +29,31 @@ from corpus.loaders.base import Block
 from corpus.models import Collection, Document
 from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
 
-# Characters that are sent for one that is kept: white space, and letters that are sent in parts,
-# may make up as much of a text. One of more is refused unread.
+# Most characters for each stored one: normalization removes white space and joins letter parts.
+# Longer texts are rejected before normalization.
 MOST_SHRINKING = 4
-# Pages that OCR reads within a request: some two minutes (docs/decisions/0039).
+# Scanned pages that OCR reads within a request: about two minutes (docs/decisions/0039).
 AWAITED_SCANS = 40
 
 
 def ingest_text(
     text: str, *, collection: Collection, attributes: Attributes, apply_routing: bool = False
 ) -> StoredDocument:
-    """Bring a text into a collection, in place of the version its ``source_uri`` had.
+    """Ingest a text; replace the stored version of its ``source_uri``.
 
     Args:
         apply_routing: Rules choose the collection of a new document of the default collection.
 
     Raises:
-        TextTooShort, TextTooLong: Out of the bounds set for ``text``, after normalization.
-        BinaryText: It is no text.
-        DuplicateDocument: The collection holds this content already.
-        NoRoomLeft: The collection's owner has as much as they may have.
-        BackendError: The embedder cannot even count tokens; nothing was written. Where it only
-            fails to encode, the document is stored and a job brings the vectors.
+        TextTooShort, TextTooLong: Its length after normalization is out of bounds.
+        BinaryText: It is not a text.
+        DuplicateDocument: The collection has this content already.
+        NoRoomLeft: The collection's owner has reached a quota.
+        BackendError: The embedder cannot count tokens; nothing was written. If it only fails to
+            embed, the document is stored and a job adds the vectors.
     """
     with _traced(collection):
-        # Before any work: what is sent may be as long as a body.
+        # Before any work: the text may be as long as a request body.
         _check_length(text, 0, MOST_SHRINKING * settings.PKB_MAX_INPUT_CHARS)
         with span(Step.NORMALIZE):
             normal, outline = join_blocks([Block(text)])
@@ -81,21 +81,21 @@ def ingest_file(
     replacing: Document | None = None,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
-    """Bring a file into a collection; what the file says of itself fills what was not given.
+    """Ingest a file; its own metadata fills the attributes that are not given.
 
     Args:
-        max_chars: Longest text, by default ``MAX_FILE_CHARS``.
-        keep: Its bytes are nowhere else: they stay here as long as this version.
+        max_chars: Maximum length of its text, by default ``PKB_MAX_FILE_CHARS``.
+        keep: Store the bytes as an upload, as long as this version exists.
         apply_routing: As ``ingest_text``.
-        is_awaited: A request waits: a file of over ``AWAITED_SCANS`` scanned pages is refused.
-        replacing: The document whose new version this is, be its content the same.
-        on_embedding: Called when the file is read and cut, before its chunks are embedded.
+        is_awaited: A request waits: reject files with more than ``AWAITED_SCANS`` scanned pages.
+        replacing: The document to replace, even with the same content.
+        on_embedding: Called before the chunks are embedded.
 
     Raises:
         UnsupportedMediaType: No loader reads it.
         UnreadableFile: It is broken, encrypted or hostile.
-        EmptyDocument: It holds no text.
-        TooLarge: More scanned pages than are read while a request waits.
+        EmptyDocument: It contains no text.
+        TooLarge: It has too many scanned pages for a request.
         TextTooLong, BinaryText, DuplicateDocument, NoRoomLeft, BackendError: As ``ingest_text``.
     """
     with _traced(collection):
@@ -108,7 +108,7 @@ def ingest_file(
             )
         with span(Step.NORMALIZE):
             normal, outline = join_blocks(loaded.blocks)
-        # A file may be as short as it is; a text that is sent has a least length.
+        # Texts have a minimum length, files do not.
         if not normal:
             raise EmptyDocument(f"{filename or 'The file'} holds no text.")
         _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)
@@ -129,7 +129,7 @@ def ingest_file(
 
 
 def reingest_document(document: Document) -> StoredDocument:
-    """Cut and embed a stored document anew, by its collection's settings of today.
+    """Chunk and embed a stored document again, by the current settings of its collection.
 
     Raises:
         BackendError: The embedder failed; the old chunks stay.
@@ -146,11 +146,11 @@ def reingest_document(document: Document) -> StoredDocument:
 
 
 def move_to_collection(document: Document, collection: Collection) -> None:
-    """Bring a document into another collection: it keeps its id, and is cut and embedded as there.
+    """Move a document to another collection; it keeps its id, and is chunked and embedded again.
 
     Raises:
-        DuplicateDocument: The other collection holds this content, or something of this address.
-        NoRoomLeft: Its owner has as much as they may have.
+        DuplicateDocument: The other collection has this content or URI already.
+        NoRoomLeft: Its owner has reached a quota.
         BackendError: The embedder failed; the document stays where it is.
     """
     if document.collection_id == collection.pk:
@@ -181,7 +181,7 @@ def _traced(collection: Collection) -> Iterator[None]:
 
 
 def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
-    """Return the bounds that the settings give a file; closer ones if a request waits for it."""
+    """Return the limits for a file from the settings; lower ones if a request waits."""
     limits = LoaderLimits(
         max_file_bytes=settings.PKB_MAX_FILE_BYTES,
         max_chars=settings.PKB_MAX_FILE_CHARS,
@@ -211,14 +211,14 @@ def _ingest(
     by_rules: bool = True,
     on_embedding: Callable[[], None] = lambda: None,
 ) -> StoredDocument:
-    """Embedding runs before the one transaction opens, so a slow model holds no lock."""
+    """Chunk and embed a text, then store it; a slow model holds no lock."""
     version = _cut(text, outline, attributes.title, collection=collection, replacing=replacing)
     if upload is not None:
         attributes = replace(attributes, kept_file=upload.expected_path)
     if apply_routing and (target := route_by_rules(version, collection, attributes)) is not None:
         collection = target
         version = _cut(text, outline, attributes.title, collection=collection)
-    # Before the work of embedding; what counts is what the transaction finds.
+    # Checked before embedding, and again in the transaction.
     check_document_quota(version, attributes, collection=collection, replacing=replacing)
     on_embedding()
     embedder = get_embedder(collection.embedding_model)
@@ -246,7 +246,7 @@ def _cut(
     collection: Collection,
     replacing: Document | None = None,
 ) -> Version:
-    """Raise DuplicateDocument before the work of cutting, where it is known by then."""
+    """Split a text into chunks; raise DuplicateDocument before that, if possible."""
     with span(Step.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
     reject_duplicate(collection, content_sha256, replacing=replacing)

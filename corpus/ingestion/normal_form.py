@@ -1,4 +1,4 @@
-"""Bring text into the one form that is stored and that all offsets refer to."""
+"""Normalize text; all offsets refer to the normalized form."""
 
 import re
 import struct
@@ -16,51 +16,51 @@ from corpus.errors import BinaryText
 from corpus.loaders.base import Block, OcrBox
 from corpus.loaders.formats.pdf.page import MAX_BOXES, Box
 
-# Places are whole ten-thousandths of the page's width.
+# Coordinates are in ten-thousandths of the page's width.
 _PARTS = 10_000
 # Start, length, four coordinates, height, percent.
 _RUN = struct.Struct("<IHHHHHHB")
 _MOST = 2**16 - 1
-# A mark on a line that climbs by more than this share of its height is made of several.
+# A highlight of a line that rises by more than this share of its height consists of several boxes.
 _STEP = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedRun:
-    """The part ``start:end`` of a text that OCR read from one place."""
+    """The part ``start:end`` of a text that OCR read from one box."""
 
     start: int
     end: int
-    place: OcrBox
+    box: OcrBox
 
 
-def runs_of(places: Sequence[OcrBox], piece: str, *, start: int) -> Iterator[ScannedRun]:
-    """Yield where runs are in a block that was normalized, by counting letters.
+def runs_of(boxes: Sequence[OcrBox], piece: str, *, start: int) -> Iterator[ScannedRun]:
+    """Yield the runs of a normalized block, by counting letters.
 
     Args:
-        places: Of the block's runs, in order.
-        piece: The block's text as it is stored.
-        start: Of the block in the document.
+        boxes: Boxes of the block's runs, in order.
+        piece: The normalized text of the block.
+        start: Start of the block in the document.
     """
-    if not places:
+    if not boxes:
         return
     letters = [at for at, character in enumerate(piece) for _ in fold_text(character)]
     first = 0
-    for place in places:
-        last = first + place.letter_count
+    for box in boxes:
+        last = first + box.letter_count
         if first < last <= len(letters):
-            yield ScannedRun(start + letters[first], start + letters[last - 1] + 1, place)
+            yield ScannedRun(start + letters[first], start + letters[last - 1] + 1, box)
         first = last
 
 
 def pack_runs(runs: Iterable[ScannedRun]) -> str:
-    """Return runs as text, 23 characters each."""
+    """Encode runs as text, 23 characters each."""
     packed = b"".join(
         _RUN.pack(
             run.start,
             min(run.end - run.start, _MOST),
-            *(min(max(number, 0), _MOST) for number in run.place[2:]),
-            round(run.place.confidence * 100),
+            *(min(max(number, 0), _MOST) for number in run.box[2:]),
+            round(run.box.confidence * 100),
         )
         for run in runs
     )
@@ -68,7 +68,7 @@ def pack_runs(runs: Iterable[ScannedRun]) -> str:
 
 
 def unpack_runs(packed: str) -> tuple[ScannedRun, ...]:
-    """Return what was packed; the places have no count of letters any more."""
+    """Decode packed runs; the boxes have no letter counts."""
     rows = _RUN.iter_unpack(b64decode(packed))
     return tuple(
         ScannedRun(start, start + length, OcrBox(0, percent / 100, *numbers))
@@ -82,49 +82,49 @@ def find_runs(runs: Iterable[ScannedRun], start: int, end: int) -> list[ScannedR
 
 
 def least_confidence(runs: Iterable[ScannedRun]) -> float | None:
-    """Return how sure OCR is where it is least sure; None where there is nothing of it."""
-    return min((run.place.confidence for run in runs), default=None)
+    """Return the lowest confidence of OCR; None without runs."""
+    return min((run.box.confidence for run in runs), default=None)
 
 
 def confidence_of(packed: str | None, start: int, end: int) -> float | None:
-    """Return how sure OCR is of characters ``start:end``; None where it did not read them."""
+    """Return the lowest confidence of OCR in ``start:end``; None if OCR did not read it."""
     return least_confidence(find_runs(unpack_runs(packed or ""), start, end))
 
 
 def boxes_of(runs: Iterable[ScannedRun], start: int, end: int, *, width: int) -> list[Box]:
-    """Return where characters ``start:end`` stand on a picture of their page.
+    """Return the boxes of characters ``start:end`` on a picture of their page.
 
     Args:
-        width: Of the picture, in pixels.
+        width: Width of the picture in pixels.
     """
     scale = width / _PARTS
     boxes: list[Box] = []
     for run in find_runs(runs, start, end):
         length = run.end - run.start
-        # Letters are about equally wide.
+        # Assumes letters of equal width.
         first = max(start - run.start, 0) / length
         last = min(end - run.start, length) / length
-        boxes += _boxes(run.place, first, last, scale)
+        boxes += _boxes(run.box, first, last, scale)
     return boxes[:MAX_BOXES]
 
 
-def _boxes(place: OcrBox, first: float, last: float, scale: float) -> Iterator[Box]:
-    """Boxes over a part of a line, from one share of it to another."""
-    across, down = place.x2 - place.x1, place.y2 - place.y1
+def _boxes(box: OcrBox, first: float, last: float, scale: float) -> Iterator[Box]:
+    """Yield boxes over a part of a line, from one share of its length to another."""
+    across, down = box.x2 - box.x1, box.y2 - box.y1
     lesser = min(abs(across), abs(down)) * (last - first)
-    count = min(max(ceil(lesser / max(place.height * _STEP, 1)), 1), MAX_BOXES)
+    count = min(max(ceil(lesser / max(box.height * _STEP, 1)), 1), MAX_BOXES)
     is_level = abs(across) >= abs(down)
-    thick = (0, place.height / 2) if is_level else (place.height / 2, 0)
+    thick = (0, box.height / 2) if is_level else (box.height / 2, 0)
     for step in range(count):
         ends = [first + (last - first) * at / count for at in (step, step + 1)]
-        xs = sorted(place.x1 + across * at for at in ends)
-        ys = sorted(place.y1 + down * at for at in ends)
+        xs = sorted(box.x1 + across * at for at in ends)
+        ys = sorted(box.y1 + down * at for at in ends)
         left, right = (xs[0] - thick[0]) * scale, (xs[1] + thick[0]) * scale
         top, bottom = (ys[0] - thick[1]) * scale, (ys[1] + thick[1]) * scale
         yield Box(round(left), round(top), max(round(right - left), 1), max(round(bottom - top), 1))
 
 
-# Controls that are dropped in silence may make up this share of a text; more means binary.
+# A text with a larger share of control characters is binary; fewer are dropped.
 MAX_CONTROL_SHARE = 0.01
 _NO_PAGE_IS_HIGHER = sys.maxsize
 BLOCK_SEPARATOR = "\n\n"
@@ -140,7 +140,7 @@ _GAPS = re.compile(r"\n{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading in a text: where it stands, its level from 1 to 6, and its words."""
+    """A heading at ``start:end`` of a text, with its level from 1 to 6 and its words."""
 
     start: int
     end: int
@@ -150,7 +150,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The part ``start:end`` of a text that goes by some words: a term with its definition."""
+    """The part ``start:end`` of a text that a label names, such as a term with its definition."""
 
     start: int
     end: int
@@ -159,14 +159,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Where the headings, labels and pages of a text are.
+    """The headings, labels, pages and scanned runs of a text.
 
     Attributes:
         headings: In order.
-        pages: ``(first character, page number)``, in order; empty where there are no pages. A
-            page comes again where a paragraph that goes on over its end stands before others of it.
-        labels: In order of start, an outer one before those inside it.
-        scanned: What OCR read, in order; empty where there was text.
+        pages: ``(first character, page number)``, in order; empty without pages. A page number
+            repeats if a paragraph that ends on the next page precedes others of this page.
+        labels: In order of start, outer before inner ones.
+        scanned: Runs that OCR read, in order.
     """
 
     headings: tuple[Heading, ...] = ()
@@ -174,13 +174,13 @@ class Outline:
     labels: tuple[Label, ...] = ()
     scanned: tuple[ScannedRun, ...] = ()
 
-    def page_at(self, place: int) -> int | None:
-        """Return the page that a character stands on; None where there are no pages."""
-        found = bisect_right(self.pages, (place, _NO_PAGE_IS_HIGHER))
+    def page_at(self, position: int) -> int | None:
+        """Return the page of a character; None without pages."""
+        found = bisect_right(self.pages, (position, _NO_PAGE_IS_HIGHER))
         return self.pages[found - 1][1] if found else None
 
     def spans_of_page(self, number: int, *, char_count: int) -> list[tuple[int, int]]:
-        """Return where the parts of a page's text begin and end; none for one without text."""
+        """Return the spans of a page's text; none for a page without text."""
         ends = [*(start for start, _ in self.pages[1:]), char_count]
         return [
             (start, end)
@@ -189,7 +189,7 @@ class Outline:
         ]
 
     def pages_of(self, start: int, end: int) -> list[int]:
-        """Return the pages that characters ``start:end`` stand on, in order."""
+        """Return the pages of characters ``start:end``, in order."""
         further = [page for first, page in self.pages if start < first < end]
         return sorted({page for page in (self.page_at(start), *further) if page is not None})
 
@@ -218,19 +218,19 @@ class Outline:
 def normalize_text(text: str) -> str:
     """Return ``text`` in Unicode form NFC, with plain spaces and line breaks.
 
-    Tabs and line breaks stay, other control characters go; lines lose trailing space, more
-    than one empty line becomes one, and the whole is trimmed; of more than 30 combining marks in a
-    row the rest goes. Doing it twice changes nothing.
-    Typographic quotes stay: a citation is to be found in the source letter by letter.
+    Tabs and line breaks stay, other control characters are removed. Lines lose trailing space,
+    several empty lines become one, the whole is trimmed, and combining marks after the 30th in a
+    row are removed. The function is idempotent. Typographic quotes stay, so that a citation can be
+    found in the source letter by letter.
 
     Raises:
         BinaryText: A NUL, an escape, a lone surrogate, or more than 1 % control characters.
     """
-    _refuse_binary([text])
+    _reject_binary([text])
     return _normal_form(text)
 
 
-def _refuse_binary(texts: Sequence[str]) -> None:
+def _reject_binary(texts: Sequence[str]) -> None:
     controls = 0
     for piece in chain.from_iterable(map(split_text, texts)):
         found = _BINARY.search(piece)
@@ -255,14 +255,14 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     """Normalize blocks and join them by one empty line.
 
     Returns:
-        The text, and where its headings, labels, pages and scanned runs are.
+        The text and its outline.
 
     Raises:
         BinaryText: As ``normalize_text``.
     """
     blocks = list(blocks)
-    # One stray control in a short block is not yet binary: the share is of the whole.
-    _refuse_binary([block.text for block in blocks])
+    # The share of control characters is that of the whole text, not of a short block.
+    _reject_binary([block.text for block in blocks])
     texts: list[str] = []
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
@@ -288,12 +288,12 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
 def _page_starts(
     block: Block, piece: str, start: int, before: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Yield where pages begin in a block that was normalized.
+    """Yield the starts of pages in a normalized block.
 
     Args:
-        piece: Its text as it is stored.
-        start: Of the block in the document.
-        before: The page that the text before it is on.
+        piece: The normalized text of the block.
+        start: Start of the block in the document.
+        before: The page of the text before it.
     """
     if block.page is not None and block.page != before:
         yield start, block.page
@@ -305,22 +305,22 @@ def _page_starts(
 
 
 class _Labels:
-    """Joins the parts of a text that neighbouring blocks under one label take up."""
+    """Joins neighboring blocks under the same label to one span."""
 
     def __init__(self) -> None:
         self._found: list[Label] = []
         self._open: list[Label] = []
 
-    def add(self, under: Sequence[str], start: int, end: int) -> None:
-        """Say under which labels, outermost first, the block ``start:end`` stands."""
+    def add(self, names: Sequence[str], start: int, end: int) -> None:
+        """Add the block ``start:end`` with the names of its labels, outermost first."""
         kept = 0
-        for label, text in zip(self._open, under, strict=False):
+        for label, text in zip(self._open, names, strict=False):
             if label.text != text:
                 break
             kept += 1
         self._found += self._open[kept:]
         held = [replace(label, end=end) for label in self._open[:kept]]
-        self._open = held + [Label(start, end, text) for text in under[kept:]]
+        self._open = held + [Label(start, end, text) for text in names[kept:]]
 
     def found(self) -> tuple[Label, ...]:
         labels = self._found + self._open
@@ -328,12 +328,12 @@ class _Labels:
 
 
 def clean_line(text: str) -> str:
-    """Return what a file says of itself in one line: what text may not hold is left out."""
+    """Return a text as one normalized line, without characters that cannot be stored."""
     return " ".join(_normal_form(_BINARY.sub("", text)).split())
 
 
 def clean_json(value: Any, *, depth: int = MAX_DEPTH) -> Any:
-    """Return a JSON value with clean texts and keys, as deep as is stored; the rest is null."""
+    """Return a JSON value with normalized texts and keys; what is too deep becomes null."""
     if isinstance(value, str):
         return _normal_form(_BINARY.sub("", value))
     if isinstance(value, dict) and depth:

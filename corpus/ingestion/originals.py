@@ -1,4 +1,4 @@
-"""The files that documents were made from, as long as they are what they were."""
+"""Original files of documents, if they are unchanged."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from corpus.loaders import registry
 from corpus.models import Document
 from corpus.roots.safe_open import SymlinkFound
 
-# Shown by a browser as what they are; whatever else is only downloaded. None can run anything.
+# Types that a browser may show, since they contain no code to run; others are only downloaded.
 _TEXTS = (
     registry.PLAIN, registry.MARKDOWN, registry.RESTRUCTUREDTEXT, registry.ASCIIDOC, registry.CSV,
     registry.TSV, registry.JSON, registry.JSON_LINES, registry.SUBTITLES, registry.CODE,
@@ -24,14 +24,14 @@ _UNFIT = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
 
 def read_original(document: Document) -> bytes:
-    """Return the bytes that the document was taken in from.
+    """Return the bytes that the document was read from.
 
-    What stands at its path today is told only if it is the same, byte by byte: another file there
-    was never taken in, and may not be for everyone.
+    The file at its path is returned only if its bytes are the same: another file was never
+    ingested, and may be private.
 
     Raises:
-        OriginalNotFound: It came as text, or its file is gone or closed to us.
-        OriginalChanged: The file is another one now.
+        OriginalNotFound: It was sent as text, or its file is missing or not readable.
+        OriginalChanged: The file has changed.
     """
     if not has_original(document):
         raise OriginalNotFound("No file is kept of the document; most such came as text.")
@@ -48,7 +48,7 @@ def read_original(document: Document) -> bytes:
 
 
 def _is_same(file: FileContent, document: Document) -> bool:
-    """Tell whether a file is the one of the document, and what it includes is what it was."""
+    """Return whether a file, with its includes, is that of the document."""
     if file.file_hash == document.file_hash:
         return True
     names = document.metadata.get("includes")
@@ -67,18 +67,18 @@ def _is_same(file: FileContent, document: Document) -> bool:
 
 
 def has_original(document: Document) -> bool:
-    """Tell whether the document came from a file, be that there or not."""
+    """Return whether the document was read from a file, even if that is missing now."""
     return bool((document.file_path or document.kept_file) and document.file_hash)
 
 
 def has_pages(document: Document) -> bool:
-    """Tell whether pages of its file can be drawn."""
+    """Return whether pages of its file can be rendered."""
     drawn = (registry.PDF, *registry.IMAGES)
     return has_original(document) and document.media_type in drawn
 
 
 def shown_type(document: Document, content: bytes) -> str:
-    """Return as which type a browser may show the file; ``DOWNLOADED`` if it may not."""
+    """Return the media type to serve the file with; ``DOWNLOADED`` if it must not be shown."""
     if document.media_type == registry.PDF and b"%PDF-" in content[:1024]:
         return registry.PDF
     if document.media_type not in _TEXTS:
@@ -91,7 +91,7 @@ def shown_type(document: Document, content: bytes) -> str:
 
 
 def original_name(document: Document) -> str:
-    """Return the file's name, fit for any file system."""
+    """Return the file's name with characters that every file system allows."""
     return _UNFIT.sub("_", _path_of(document).name).strip(". ") or "document"
 
 

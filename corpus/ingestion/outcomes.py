@@ -1,4 +1,4 @@
-"""What work on a file, a document or a collection came to."""
+"""Results of job items."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of it: of a file up to ``WAITING``, then of a page, of a document, of a map.
+    """The result of a file, page, document or map.
 
-    What was refused is at fault itself and would be refused again, what failed need not. A file
-    that waits is still being written. A page that was skipped has nothing that could be taken in.
+    ``REFUSED`` content would be rejected again; ``FAILED`` items may succeed later. A ``WAITING``
+    file is still being written. A ``SKIPPED`` page has no content to ingest.
     """
 
     ADDED = "added"
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """What became of one of them; ``reason`` says why, where it failed."""
+    """The result of an item; ``reason`` is set if it failed."""
 
     outcome: Outcome
     document_id: str = ""
@@ -44,7 +44,7 @@ class ItemResult:
     reason: str = ""
 
     @classmethod
-    def of_stored(cls, stored: StoredDocument) -> Self:
+    def from_stored(cls, stored: StoredDocument) -> Self:
         outcome = Outcome.ADDED if stored.is_new else Outcome.REPLACED
         return cls(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
 

@@ -1,4 +1,4 @@
-"""Documents of files before, and in place of, a version: pending, processing, failed."""
+"""Placeholder documents of files without a stored version: pending, processing or failed."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ Status = Document.Status
 
 
 def new_placeholder(path: Path, *, collection_id: int, source: str, **known: Any) -> Document:
-    """Return an unsaved document without a version; it stands for the file in lists."""
+    """Return an unsaved document without a version, for lists."""
     return Document(
         collection_id=collection_id,
         source_uri=path.as_uri(),
@@ -21,7 +21,7 @@ def new_placeholder(path: Path, *, collection_id: int, source: str, **known: Any
 
 
 def mark_processing(file: FileContent, *, collection: Collection, source: str) -> None:
-    """Show that the file is at work."""
+    """Set the status of the file's document to processing."""
     at_path = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
     if not at_path.update(status=Status.PROCESSING, error=""):
         placeholder = new_placeholder(
@@ -39,21 +39,21 @@ def mark_failed(
     file_hash: str = "",
     settings_sha256: str = "",
 ) -> None:
-    """Show that the file failed, and why; a version from before stays.
+    """Set the status of the file's document to failed, with the reason; an old version stays.
 
     Args:
-        file_hash: Where given, the same bytes would fail again, and are not tried again.
+        file_hash: Given if the same bytes would fail again; they are then not tried again.
     """
     placeholder = new_placeholder(path, collection_id=collection_id, source=source)
     known = {"error": reason, "file_hash": file_hash, "settings_sha256": settings_sha256}
-    show_failure(placeholder, **known)
+    store_failure(placeholder, **known)
 
 
-def show_failure(placeholder: Document, **known: Any) -> None:
-    """Show that what has the placeholder's address failed: its document, else the placeholder.
+def store_failure(placeholder: Document, **known: Any) -> None:
+    """Mark the document with the placeholder's URI as failed; without one, save the placeholder.
 
     Args:
-        known: Columns to be set; ``error`` is one of them.
+        known: Columns to set, among them ``error``.
     """
     at_address = Document.objects.filter(
         collection_id=placeholder.collection_id, source_uri=placeholder.source_uri
@@ -66,9 +66,9 @@ def show_failure(placeholder: Document, **known: Any) -> None:
 
 
 def mark_gone(path: Path, *, collection_id: int, reason: str) -> None:
-    """Let go of a file that was listed and is not there to be read: it may have been renamed.
+    """Delete the placeholder of a listed file that is missing; it may have been renamed.
 
-    A version from before stays what it is, and is found again by its bytes.
+    A stored version stays, so that the renamed file can be matched by its hash.
     """
     at_path = Document.objects.filter(collection_id=collection_id, source_uri=path.as_uri())
     at_path.filter(content_sha256="").delete()
@@ -77,6 +77,6 @@ def mark_gone(path: Path, *, collection_id: int, reason: str) -> None:
 
 
 def drop_placeholder(path: Path, *, collection: Collection) -> None:
-    """Remove the file's document if it never got a version."""
+    """Delete the file's document if it has no version."""
     at_path = Document.objects.filter(collection=collection, source_uri=path.as_uri())
     at_path.filter(content_sha256="").delete()

@@ -1,4 +1,4 @@
-"""Which files of a folder are wanted, by patterns; and what to call those that are not."""
+"""Select files of a folder by patterns; count the skipped ones by kind."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 
-# Folders of what was installed or made.
-MADE_FOLDERS = (
+# Folders of installed packages and build products.
+GENERATED_FOLDERS = (
     "node_modules", "bower_components", "__pycache__", "site-packages", "venv", "*.egg-info",
 )  # fmt: skip
-# Files that a loader reads and nobody asks: looks, drawings, and what tools write for themselves.
-# Pictures, too: most of those in a folder are what its pages show, and OCR takes seconds for each.
+# Files that a loader reads but nobody asks about: styles, drawings, lock files. Also pictures: most
+# are illustrations, and OCR takes seconds for each.
 DEFAULT_EXCLUDES = (
     "*.png", "*.jpg", "*.jpeg", "*.webp", "*.bmp",
     "*.svg", "*.css", "*.scss", "*.sass", "*.less", "*.min.js", "*.min.mjs",
     "package-lock.json", "npm-shrinkwrap.json", "composer.lock", "pnpm-lock.yaml",
 )  # fmt: skip
-# A longer ending is part of a name.
+# A longer suffix is part of the name.
 MAX_ENDING_CHARS = 8
-# Of more kinds a line would not tell.
+# Kinds that a message lists.
 MAX_KINDS = 20
 OTHER_KINDS = "other"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Patterns of ``fnmatch`` for paths below the folder that is taken in, or for names alone.
+    """Patterns of ``fnmatch`` for paths relative to the folder, or for names.
 
-    ``*`` matches ``/`` too, and letters match in either case.
+    ``*`` also matches ``/``. Case is ignored.
 
     Attributes:
-        include: If there are any, a file must match one; ``DEFAULT_EXCLUDES`` then do not count.
-        exclude: What matches one is passed over, of a folder all that is in it.
+        include: If given, a file must match one, and ``DEFAULT_EXCLUDES`` are ignored.
+        exclude: Matching files are skipped, and matching folders with all their files.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def enters(self, folder: PurePath) -> bool:
-        """Tell whether to look into a folder."""
-        return not _matches(folder, (*MADE_FOLDERS, *self.exclude))
+        """Return whether to read a folder."""
+        return not _matches(folder, (*GENERATED_FOLDERS, *self.exclude))
 
     def takes(self, file: PurePath) -> bool:
-        """Tell whether a file is wanted, if a loader reads it."""
+        """Return whether a file is selected, if a loader reads it."""
         if _matches(file, self.exclude):
             return False
         if self.include:
@@ -60,7 +60,7 @@ def _matches(relative: PurePath, patterns: Iterable[str]) -> bool:
 
 
 def file_kind(path: PurePath, *, is_folder: bool = False) -> str:
-    """Return what kind of file was passed over: its ending, else its name."""
+    """Return the kind of a skipped file: its suffix, else its name."""
     if is_folder:
         return f"{path.name}/"
     ending = path.suffix.lower().lstrip(".")
@@ -68,13 +68,13 @@ def file_kind(path: PurePath, *, is_folder: bool = False) -> str:
 
 
 def count_kinds(skipped: Counter[str]) -> dict[str, int]:
-    """Return kinds with their counts, the most frequent first; rare ones of many together."""
-    told = dict(skipped.most_common(MAX_KINDS))
-    left = skipped.total() - sum(told.values())
-    return {**told, OTHER_KINDS: left} if left else told
+    """Return counts by kind, the most frequent first; rare kinds are added up as ``other``."""
+    listed = dict(skipped.most_common(MAX_KINDS))
+    rest = skipped.total() - sum(listed.values())
+    return {**listed, OTHER_KINDS: rest} if rest else listed
 
 
 def skipped_message(kinds: dict[str, int]) -> str:
-    """Say ``8 skipped (png 5, gz 2, Makefile 1)``; nothing if there are none."""
+    """Return ``8 skipped (png 5, gz 2, Makefile 1)``; empty if there are none."""
     parts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
     return f"{sum(kinds.values())} skipped ({parts})" if kinds else ""

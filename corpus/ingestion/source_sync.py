@@ -1,4 +1,4 @@
-"""Bring in what another program holds: an entry of it with what it carries, as documents."""
+"""Ingest entries of a source, with their attachments, as documents."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,15 +25,14 @@ from corpus.ingestion.file_sync import duplicate_message
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.normal_form import clean_json
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import show_failure
+from corpus.ingestion.placeholders import store_failure
 from corpus.ingestion.store import Attributes, StoredDocument, clean_attribute, valid_tags
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
 from corpus.sources.base import EntryContent, EntryFile
 from corpus.times import is_storable_time
 
-# What is kept of the last time, among the document's metadata: the name of the source, the address
-# of the entry that it belongs to, and the version that was read.
+# Key in a document's metadata of its source, the URI of its entry, and the version that was read.
 MIRROR = "mirror"
 
 _TEXTLESS = (EmptyDocument, UnreadableFile, UnsupportedMediaType, BinaryText)
@@ -41,13 +40,13 @@ _TEXTLESS = (EmptyDocument, UnreadableFile, UnsupportedMediaType, BinaryText)
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """How the entries of a source are brought in.
+    """Options of ingesting the entries of a source.
 
     Attributes:
-        source: Its name, which is the documents' label, too.
+        source: Name of the source, also the documents' label.
         fingerprint: ``settings_sha256`` of the collection.
-        tags: Put on every document besides its own.
-        is_listed: Tells whether an entry is in the source, by its address.
+        tags: Additional tags of every document.
+        is_listed: Returns whether the source lists an entry, by its URI.
     """
 
     source: str
@@ -65,27 +64,28 @@ class Mirror:
 
 
 def documents_of(source: str, *, collection_id: int) -> DocumentQuerySet:
-    """Return the documents that were made of a source's entries, and of what these carry."""
+    """Return the documents of a source's entries and their attachments."""
     return Document.objects.filter(
         collection_id=collection_id, metadata__contains={MIRROR: {"source": source}}
     )
 
 
 def source_ref_of(metadata: Any) -> Mapping[str, str]:
-    """Return what a document keeps of its source; metadata may be anybody's."""
+    """Return the source, entry and version of a document; clients may have written the metadata."""
     kept = metadata.get(MIRROR) if isinstance(metadata, dict) else None
     source_ref = kept if isinstance(kept, dict) else {}
     return {name: str(source_ref.get(name, "")) for name in ("source", "entry", "version")}
 
 
 def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResult:
-    """Bring an entry in, in place of its last version.
+    """Ingest an entry and replace its last version.
 
-    What it carries comes first: once its own document has the version, all of it is in.
+    Attachments are ingested first: once the entry's document has the version, all is stored. An
+    attachment that cannot be ingested is left out, with the reason in the entry's metadata.
 
     Raises:
-        PkbError: It cannot be taken in. What it carries is left out instead, and it says why.
-        NoRoomLeft: As ``ingest_text``, also of what it carries.
+        PkbError: The entry cannot be ingested.
+        NoRoomLeft: As ``ingest_text``, also for attachments.
     """
     attached_files = [
         _attach(each, part, uri, mirror) for each, part in reading.attached_files.items()
@@ -107,10 +107,10 @@ def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResu
 
 
 def record_rejection(uri: str, reason: str, *, version: str, mirror: Mirror) -> None:
-    """Show that an entry was refused; the same version is not tried again."""
+    """Store that an entry was rejected; the same version is not tried again."""
     known = mirror.at(uri).only("metadata").first()
     placeholder = Document(collection=mirror.collection, source_uri=uri, source=mirror.source)
-    show_failure(
+    store_failure(
         placeholder,
         error=reason,
         settings_sha256=mirror.fingerprint,
@@ -124,7 +124,7 @@ def _as_text(part: EntryFile, text: str) -> EntryFile:
 
 
 def _attach(uri: str, part: EntryFile, owner: str, mirror: Mirror) -> dict[str, str]:
-    """Bring in what an entry carries; say where it is, or why it is left out."""
+    """Ingest an attachment; return its metadata, with its document or the error."""
     part = replace(part, metadata={**part.metadata, "attached_to": owner})
     try:
         result = _store(uri, part, mirror.source_ref(owner), mirror)
@@ -179,7 +179,7 @@ def _settle_duplicate(
     ingest: Callable[[Document | None], StoredDocument],
     mirror: Mirror,
 ) -> ItemResult:
-    """The content is stored under another address: it moves here if it is gone from there."""
+    """Return the result of duplicate content; take over its document if that entry is gone."""
     rows = Document.objects.select_related("collection").defer("raw_text", "outline")
     holder = rows.filter(pk=holder_id).first()
     mirror.at(uri).exclude(pk=holder_id).only("pk", "collection").delete()
@@ -190,7 +190,7 @@ def _settle_duplicate(
 
 
 def _drop_detached(uri: str, *, kept: Sequence[str], mirror: Mirror) -> None:
-    """Remove what an entry carries no more."""
+    """Delete the documents of attachments that an entry has no more."""
     of_entry = {MIRROR: {"source": mirror.source, "entry": uri}}
     found = Document.objects.filter(collection=mirror.collection, metadata__contains=of_entry)
     for document in found.exclude(source_uri__in=kept).only("pk", "collection", "source_uri"):
@@ -207,13 +207,13 @@ def _attributes(
         title=clean_attribute(part.title, "title"),
         tags=(*mirror.tags, *valid_tags(part.tags)),
         metadata=metadata,
-        user_created_at=_kept_moment(part.created_at),
-        last_modified=_kept_moment(part.modified_at),
+        user_created_at=_storable_time(part.created_at),
+        last_modified=_storable_time(part.modified_at),
         file_hash=sha256(part.content).hexdigest(),
         settings_sha256=mirror.fingerprint,
         size_bytes=len(part.content),
     )
 
 
-def _kept_moment(moment: datetime | None) -> datetime | None:
+def _storable_time(moment: datetime | None) -> datetime | None:
     return moment if moment and is_storable_time(moment) else None

@@ -1,4 +1,4 @@
-"""Write a document with its chunks, vectors and tags: the corpus's one transaction."""
+"""Store a document with its chunks, vectors and tags in one transaction."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,13 +32,13 @@ from corpus.times import is_storable_time
 from corpus.token_vectors import background_embedder
 from corpus.user_quotas import check_quota
 
-# As many as a request may name.
-MAX_STATED_TAGS = 100
+# The limit of a request.
+MAX_FILE_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """All but ``tags`` are columns of a document, of the same names."""
+    """Attributes of a document: its tags, and columns of the same names."""
 
     source_uri: str = ""
     source: str = ""
@@ -59,13 +59,13 @@ class Attributes:
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """Read those of a stored document."""
+        """Return the attributes of a stored document."""
         columns = {name: getattr(document, name) for name in ATTRIBUTE_NAMES - {"tags"}}
         return cls(**columns, tags=tuple(document.tags.values_list("name", flat=True)))
 
     @classmethod
     def of_file(cls, file: FileContent, **given: Any) -> Self:
-        """Say where the file is and what it holds, besides what is given."""
+        """Return the given attributes with the path, hash, time, size and includes of a file."""
         stated = {"includes": list(file.includes)} if file.includes else {}
         return cls(
             source_uri=file.path.as_uri(),
@@ -78,7 +78,7 @@ class Attributes:
         )
 
     def filled_from(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int = 0) -> Self:
-        """Fill what was not given with what a file says of itself."""
+        """Return the attributes, with empty ones filled from the metadata of a file."""
         page_count = loaded.metadata.get("page_count", 0)
         return replace(
             self,
@@ -94,7 +94,7 @@ class Attributes:
         )
 
     def write_to(self, document: Document) -> None:
-        """Set the columns, unsaved; tags are rows of their own."""
+        """Set the columns of a document without saving it; tags are stored separately."""
         for name in ATTRIBUTE_NAMES - {"tags"}:
             setattr(document, name, getattr(self, name))
         document.metadata = dict(self.metadata)
@@ -104,7 +104,7 @@ ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
 
 
 def _created_at(loaded: LoadedDocument) -> datetime | None:
-    """When the source says it was made: the first moment of that, in UTC if it names no zone."""
+    """Return the creation time in a file's metadata, in UTC if it has no zone."""
     moment = earliest_datetime(str(loaded.metadata.get("created", "")))
     if moment is None:
         return None
@@ -112,16 +112,16 @@ def _created_at(loaded: LoadedDocument) -> datetime | None:
     return known if is_storable_time(known) else None
 
 
-def clean_attribute(stated: str, column: str) -> str:
-    """What a file says of itself, cleaned like its text and cut to what the column holds."""
+def clean_attribute(value: str, column: str) -> str:
+    """Return a text of a file's metadata, normalized and cut to the length of the column."""
     most = Document._meta.get_field(column).max_length  # type: ignore[union-attr]
-    return clean_line(stated)[:most].rstrip()
+    return clean_line(value)[:most].rstrip()
 
 
-def valid_tags(stated: Iterable[str]) -> list[str]:
-    """The tags that can be tags: whole sentences are left out, and all but the first hundred."""
-    cleaned = map(clean_line, stated)
-    return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_STATED_TAGS]
+def valid_tags(names: Iterable[str]) -> list[str]:
+    """Return the first hundred names, normalized, that are short enough for a tag."""
+    cleaned = map(clean_line, names)
+    return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_FILE_TAGS]
 
 
 _SAME_CONTENT = """
@@ -130,13 +130,13 @@ SELECT id FROM corpus_document
    AND id IS DISTINCT FROM %s
  LIMIT 1
 """
-# Chunks are dated when they are made, a moment before this transaction ends.
+# Chunks get their time when they are created, some time before the commit.
 STORED_WITHIN_S = 600
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A text as it is stored: normalized, with its headings and pages, and cut."""
+    """A normalized text with its outline and chunks."""
 
     text: str
     outline: Outline
@@ -146,12 +146,12 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What an ingest left behind.
+    """The result of storing a document.
 
     Attributes:
-        is_new: False where it replaced a version.
-        embedded_count: Chunks that have a vector; a job of kind ``embed`` brings the rest.
-        encoded_count: Texts that the model was given for it.
+        is_new: False if it replaced a version.
+        embedded_count: Chunks with a vector; a job of kind ``embed`` adds the rest.
+        encoded_count: Texts that the model embedded for it.
     """
 
     document_id: str
@@ -174,14 +174,14 @@ class StoredDocument:
 def reject_duplicate(
     collection: Collection, content_sha256: str, *, replacing: Document | None = None
 ) -> None:
-    """Raise DuplicateDocument if the collection holds this content, but in ``replacing``."""
+    """Raise DuplicateDocument if another document than ``replacing`` has this content."""
     replaced = replacing.pk if replacing else None
     for (found,) in fetch_prepared(_SAME_CONTENT, [collection.pk, content_sha256, replaced]):
         raise DuplicateDocument(found)
 
 
 def reject_duplicate_uri(collection: Collection, source_uri: str) -> None:
-    """Raise DuplicateDocument if the collection holds something of this address."""
+    """Raise DuplicateDocument if the collection has a document with this URI."""
     same = Document.objects.filter(collection=collection, source_uri=source_uri)
     found = same.values_list("pk", flat=True).first() if source_uri else None
     if found is not None:
@@ -195,7 +195,7 @@ def check_document_quota(
     collection: Collection,
     replacing: Document | None = None,
 ) -> None:
-    """Raise NoRoomLeft if the document would take the collection's owner over a bound."""
+    """Raise NoRoomLeft if the document would exceed a quota of the collection's owner."""
     check_quota(
         collection,
         size_bytes=attributes.size_bytes or len(version.text.encode()),
@@ -214,21 +214,20 @@ def store_document(
     replacing: Document | None = None,
     by_rules: bool = True,
 ) -> StoredDocument:
-    """Store the document, in place of ``replacing`` or of the one with its ``source_uri``.
+    """Store the document; replace ``replacing`` or the document with its ``source_uri``.
 
-    ``replacing`` may be of another collection: it moves to this one. A chunk that is unchanged, and
-    of this collection, keeps its id and its vectors. A chunk that ``encoded`` has no vector
-    for is stored without; the document is then still ``processing``. It is as well where the
-    collection was given another model meanwhile.
+    ``replacing`` moves to this collection if it is in another one. An unchanged chunk of this
+    collection keeps its id and vectors. If chunks lack a vector, or the collection's model has
+    changed meanwhile, the document is stored as ``processing``.
 
     Args:
-        by_rules: It gets the tags of the rules that are about it, besides its own.
+        by_rules: Add the tags of matching rules.
 
     Raises:
-        DuplicateDocument: The collection holds this content in another document, or in the
-            one it would replace.
+        DuplicateDocument: The collection has this content in another document, or in the one
+            with the URI.
         CollectionNotFound: It was deleted in the meantime.
-        NoRoomLeft: Its owner has as much as they may have.
+        NoRoomLeft: Its owner has reached a quota.
     """
     model_now = Collection.objects.lock_model(collection.pk)
     if model_now is None:
@@ -237,13 +236,13 @@ def store_document(
     check_document_quota(version, attributes, collection=collection, replacing=existing)
     is_new = existing is None or not existing.content_sha256
     embedded_count = 0
-    # Where the collection changed its model meanwhile, these vectors are not those it asks for.
+    # If the collection's model has changed meanwhile, these vectors do not count.
     if encoded.model == model_now:
         embedded_count = sum(chunk.input_sha256 in encoded.vectors for chunk in version.chunks)
     with span(Step.WRITE_DOCUMENT):
         document = existing or Document(collection=collection)
         if document.kept_file and document.kept_file != attributes.kept_file:
-            # The file of the version before goes with it.
+            # Delete the upload of the replaced version.
             delete_uploads_on_commit(path_of(document.kept_file))
         attributes.write_to(document)
         _write_version(document, version)
@@ -262,7 +261,7 @@ def store_document(
             put_tags([document.pk], tags, collection_id=document.collection_id)
     drop_unused_words(words, collection_id=collection.pk)
     if background_embedder() is not None:
-        # Last: who ingests into the same collection for the first time waits for this commit.
+        # Last, since another first ingest into the collection waits for this commit.
         enqueue_token_vectors(collection.pk, since=time() - STORED_WITHIN_S)
     return StoredDocument(
         document_id=str(document.pk),
@@ -278,7 +277,7 @@ def store_document(
 def _find_replaced(
     version: Version, collection: Collection, source_uri: str, *, replacing: Document | None
 ) -> Document | None:
-    """Return the document that gives its place to a version, with nobody else at its names."""
+    """Lock the URI and content, and return the document that the version replaces, if any."""
     lock_names(collection, source_uri, version.content_sha256)
     existing = replacing or _existing(collection, source_uri)
     reject_duplicate(collection, version.content_sha256, replacing=replacing)
@@ -290,10 +289,10 @@ def _find_replaced(
 def route_by_rules(
     version: Version, collection: Collection, attributes: Attributes
 ) -> Collection | None:
-    """Return the collection that a rule has for what is bound for the default one; None: it stays.
+    """Return the collection that a rule gives to a new document of the default one, if any.
 
-    What has the address of a document there stays with it. Rules are about what is stored: it is
-    stored, without vectors, and taken back.
+    A new version of a document stays in its collection. Rules match stored documents: store this
+    one without vectors, and roll back.
     """
     if collection.name != DEFAULT_COLLECTION:
         return None
@@ -319,12 +318,12 @@ def route_by_rules(
 
 
 def tags_by_rules(document: Document) -> list[str]:
-    """Return the tags that rules give to a document, stored with its chunks."""
+    """Return the tags of the rules that match a stored document."""
     return [name for rule in matching_rules(document, active_rules()) for name in rule.tags]
 
 
 def _detach_from_collection(document: Document, collection: Collection) -> None:
-    """Let the document, unsaved, be of another collection; nothing of it is left in its own."""
+    """Move the document to another collection without saving it; delete its chunks."""
     reject_duplicate_uri(collection, document.source_uri)
     chunks = document.chunks.all()
     words = read_words(chunks.values_list("pk", flat=True))
@@ -334,8 +333,8 @@ def _detach_from_collection(document: Document, collection: Collection) -> None:
 
 
 def lock_names(collection: Collection, *names: str) -> None:
-    """Make writers of one address or one content wait for each other, until the commit."""
-    # In one order for all, so that two writers cannot wait for each other.
+    """Serialize writers of the same URI or content until the commit."""
+    # In one order, to prevent deadlocks.
     keys = sorted(
         int.from_bytes(sha256(f"{collection.pk}:{name}".encode()).digest()[:8], signed=True)
         for name in names
@@ -369,13 +368,13 @@ def _write_version(document: Document, version: Version) -> None:
 def _write_chunks(
     document: Document, chunks: Sequence[NewChunk], *, is_replaced: bool
 ) -> tuple[list[Chunk], list[str]]:
-    """Return the stored chunks in order, and the words of those that went.
+    """Return the stored chunks in order, and the words of the deleted ones.
 
-    Rows of unchanged text are kept and moved.
+    Rows of unchanged chunks are updated.
     """
     collection = document.collection
     kept: defaultdict[tuple[str, str], list[Chunk]] = defaultdict(list)
-    # The last first, as they are taken from the end: repeated texts stay in their order.
+    # In reverse, since they are popped from the end: repeated texts stay in order.
     rows_of_it = Chunk.objects.filter(document=document).order_by("-ordinal")
     for row in rows_of_it if is_replaced else ():
         kept[row.chunk_sha256, row.context].append(row)
@@ -402,12 +401,12 @@ def _write_chunks(
 
 
 def _delete_chunks(chunks: ChunkQuerySet) -> None:
-    """Delete chunks of a document that this transaction writes; others' answers let go of them."""
+    """Delete chunks as SYSTEM, so that other users' answers are updated as well."""
     with acting_as(SYSTEM):
         chunks.remove()
 
 
-# What may change of a chunk whose text and context do not.
+# Columns that may change while text and context stay.
 _POSITION_FIELDS = ["ordinal", "start_char", "end_char", "heading_path", "heading_level", "page"]
 
 
@@ -436,5 +435,5 @@ def _write_embeddings(
         for row, chunk in zip(stored, chunks, strict=True)
         if chunk.input_sha256 in encoded.vectors
     ]
-    # A kept chunk has its vector already: same input, same model.
+    # Unchanged chunks have their vectors already.
     Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)

@@ -1,7 +1,7 @@
-"""Files that were sent: each has a folder of its own, and stays as long as its document.
+"""Uploaded files: each has its own folder, and is stored as long as its document.
 
-A file is there before its row, and goes after it. What a process leaves behind that dies between
-the two, ``delete_orphaned_uploads`` removes.
+A file is written before its row, and deleted after it. ``delete_orphaned_uploads`` removes the
+files of processes that died in between.
 """
 
 import os
@@ -29,9 +29,9 @@ from corpus.roots.shown_paths import uploads_folder
 # File systems take names of 255 bytes.
 MAX_NAME_BYTES = 200
 MAX_ENDING_CHARS = 10
-# A file is without its row while that is written, which is minutes at the very most.
+# Age of a file without a row: writing the row takes minutes at most.
 ORPHAN_AGE_S = 3_600
-# Files of one statement: who is killed looks at so many again.
+# Files of one statement; after a kill, so many are checked again.
 DROPPED_AT_ONCE = 200
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 _PREFIX_CHARS = 8
@@ -39,12 +39,12 @@ _IN_FOLDER = r"/[0-9a-f]{32}/[^/]+$"
 
 
 def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
-    """Write a file that was sent, for its owner's eyes only.
+    """Save an uploaded file, readable only by the owner of the process.
 
-    A folder for each: files of one name do not replace each other.
+    Each file gets its own folder, so that files of the same name do not replace each other.
 
     Raises:
-        OSError: There is no room for it; nothing of it is left.
+        OSError: The disk is full; nothing is left of the file.
     """
     path = (
         uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}" / _fit_name(name)
@@ -54,11 +54,11 @@ def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
         path.parent.mkdir(mode=0o700)
         undo.callback(delete_upload, path)
         path.touch(mode=0o600)
-        with path.open("wb") as kept:
+        with path.open("wb") as file:
             for part in parts:
-                kept.write(part)
-            kept.flush()
-            os.fsync(kept.fileno())
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
         for folder in (path.parent, uploads_folder()):
             sync_to_disk(folder)
         undo.pop_all()
@@ -66,17 +66,17 @@ def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
 
 
 def delete_upload(path: str | Path) -> None:
-    """Remove a file that was sent; one that is from elsewhere stays."""
+    """Delete an uploaded file; other files stay."""
     path = Path(path)
-    # A path of a file of ``manage.py load`` may lead out again.
+    # A path in a file of ``manage.py load`` may contain "..".
     if path.parent.parent == uploads_folder() and ".." not in path.parts:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
 def delete_uploads_on_commit(*paths: str | Path) -> None:
-    """Let files that were sent go with the transaction that is open; those from elsewhere stay.
+    """Delete uploaded files when the open transaction commits; other files stay.
 
-    Where another host keeps them, that they are to go is written in this transaction.
+    If another host stores them, add rows for that host in this transaction.
     """
     sent = {Path(path) for path in paths if re.search(_IN_FOLDER, str(path))}
     if sent and Installation.objects.owns_files():
@@ -90,13 +90,13 @@ def delete_uploads_on_commit(*paths: str | Path) -> None:
 
 
 def delete_dropped_files(*, should_stop: Callable[[], bool]) -> bool:
-    """Remove the files whose documents other hosts have deleted; whether it came to the end.
+    """Delete the files whose documents other hosts have deleted; return whether all are done.
 
-    A row goes after its file: of who is killed between them the next finds it. One whose file
-    cannot be removed stays, too.
+    A row is deleted after its file, so that nothing is lost after a kill; the row of a file that
+    cannot be deleted stays.
     """
     if not Installation.objects.owns_files():
-        # Files were moved to another host, which looks at them.
+        # Another host stores the files by now.
         return True
     own, last = re.compile(_own_folders()), ""
     with acting_as(SYSTEM):
@@ -116,43 +116,43 @@ def delete_dropped_files(*, should_stop: Callable[[], bool]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that is to be kept with its document."""
+    """A file to store with its document."""
 
     content: bytes
     name: str
 
     @property
     def expected_path(self) -> str:
-        """What ``Document.kept_file`` will say, but for the name of the folder."""
+        """Return the later ``Document.kept_file``, except for the name of the folder."""
         return f"{'0' * 32}/{_fit_name(self.name)}"
 
 
 @contextmanager
-def saved_while_stored(sent: Upload) -> Iterator[str]:
-    """Keep a file, and remove it again if what is done meanwhile fails.
+def saved_while_stored(upload: Upload) -> Iterator[str]:
+    """Save a file; delete it if the block fails.
 
     Yields:
-        What ``Document.kept_file`` is to say.
+        The value of ``Document.kept_file``.
     """
     with ExitStack() as undo:
-        path = save_upload([sent.content], name=sent.name)
+        path = save_upload([upload.content], name=upload.name)
         undo.callback(delete_upload, path)
         try:
             yield str(path.relative_to(uploads_folder()))
         except (OperationalError, InterfaceError):
-            # Broken off at the commit, nobody knows whether the row is there.
+            # If the commit was interrupted, the row may exist.
             undo.pop_all()
             raise
         undo.pop_all()
 
 
 def path_of(kept_file: str) -> Path:
-    """Return where a document's ``kept_file`` lies."""
+    """Return the path of a document's ``kept_file``."""
     return uploads_folder() / kept_file
 
 
 def delete_orphaned_uploads(*, dry_run: bool = False) -> int:
-    """Remove files that were sent and that nothing will ever name; return how many."""
+    """Delete uploaded files without a document or job; return their number."""
     found = list(find_orphaned_uploads())
     for folder in [] if dry_run else found:
         shutil.rmtree(folder, ignore_errors=True)
@@ -160,21 +160,18 @@ def delete_orphaned_uploads(*, dry_run: bool = False) -> int:
 
 
 def find_orphaned_uploads() -> Iterator[Path]:
-    """Yield the folders of files that no document has and no job was made for.
-
-    Only of those that this database was sent.
-    """
+    """Yield the folders of this database's uploads that no document and no job has."""
     settled_before = time() - ORPHAN_AGE_S
-    # Before the rows are read: whatever is listed has its row by now, or never will.
+    # Listed before the rows are read: these folders have their row by now, or never will.
     folders = [each for each in _folders() if each.stat().st_mtime < settled_before]
     owned = _owned() if folders else set()
     yield from (folder for folder in folders if folder.name not in owned)
 
 
 def find_lost_uploads() -> Iterator[str]:
-    """Yield the ids of documents whose file is not among those that were sent any more."""
+    """Yield the ids of documents whose uploaded file is missing."""
     for key, path, named in _paths_by_document():
-        # Deleted or replaced since it was read, its file went with it.
+        # The document may have been deleted or replaced, with its file, since it was read.
         if not path.is_file() and Document.objects.filter(named, pk=key).exists():
             yield key
 
@@ -191,18 +188,18 @@ def _own_folders() -> str:
 
 
 def _folder_prefix() -> str:
-    """Return how the folders' names begin that this database makes.
+    """Return the prefix of the names of this database's folders.
 
-    A second one on the same folder, such as that of tests, thus removes nothing of it.
+    Another database with the same uploads folder, as in tests, deletes none of them.
     """
     with acting_as(SYSTEM):
-        # The first that was made, and is never deleted: the default one.
+        # The default collection is the first and is never deleted.
         born = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
     return sha256(born.isoformat().encode()).hexdigest()[:_PREFIX_CHARS]
 
 
 def _owned() -> set[str]:
-    """Return the folders' names that rows know, wherever ``PKB_DATA_DIR`` was when they came."""
+    """Return the names of folders that rows refer to, whatever ``PKB_DATA_DIR`` was."""
     kept = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
     taken_in = Document.objects.filter(file_path__regex=_IN_FOLDER)
     jobs = Job.objects.filter(kind=Job.Kind.SYNC).values_list("arguments__paths", flat=True)
@@ -215,7 +212,7 @@ def _owned() -> set[str]:
 
 
 def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
-    """Yield documents, where their file lies, and what they say as long as it is that one."""
+    """Yield the id of each document, the path of its file, and the condition that it is current."""
     kept = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
     for key, name in kept.iterator():
         yield str(key), path_of(name), Q(kept_file=name)
@@ -225,7 +222,7 @@ def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
 
 
 def _fit_name(name: str) -> str:
-    """Return the name as one that any file system takes, its ending kept."""
+    """Return the name with characters and a length that every file system allows."""
     fit = _UNFIT.sub("_", name).strip(". ") or "file"
     stem, dot, ending = fit.rpartition(".")
     if not dot or len(ending) > MAX_ENDING_CHARS:

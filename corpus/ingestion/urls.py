@@ -1,4 +1,4 @@
-"""Bring in what an address names, and what has become of it since."""
+"""Ingest the content of a URL, and update it later."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -14,9 +14,9 @@ from corpus.ingestion.store import Attributes, StoredDocument
 from corpus.models import Collection, Document
 from corpus.public_web import FetchResult, fetch
 
-# What is kept of the last time, among the document's metadata.
+# Key of the last response's validators in the document's metadata.
 FETCHED = "fetched"
-# Somebody waits for it, and no other request has the place meanwhile.
+# The request occupies a slot while it waits.
 FETCH_TIMEOUT_S = 10.0
 
 
@@ -28,18 +28,17 @@ def ingest_url(
     apply_routing: bool = False,
     is_awaited: bool = False,
 ) -> StoredDocument:
-    """Bring a page or file of the internet in, in place of the version its address had.
+    """Ingest a page or file from the internet; replace the stored version of the URL.
 
-    Where its server says that it has not changed, it is not even sent again; where its bytes are
-    those of last time, it is not loaded.
+    An unchanged file is not downloaded again if the server reports so, and never loaded again.
 
     Args:
         apply_routing, is_awaited: As ``ingest_file``.
 
     Raises:
-        DuplicateDocument: It is in already, and has not changed.
-        FetchingOff, NotFetched: As ``corpus.public_web.fetch``; it has ``FETCH_TIMEOUT_S``.
-        PkbError: It cannot be taken in, as ``ingest_file``.
+        DuplicateDocument: It is stored and has not changed.
+        FetchingOff, NotFetched: As ``corpus.public_web.fetch``, within ``FETCH_TIMEOUT_S``.
+        PkbError: It cannot be ingested, as ``ingest_file``.
     """
     url, _ = urldefrag(url.strip())
     before = find_by_url(url, collection=collection)
@@ -61,7 +60,7 @@ def ingest_url(
 
 
 def find_by_url(url: str, *, collection: Collection) -> Document | None:
-    """Return what was taken in from an address, whole."""
+    """Return the completed document of a URL, if there is one."""
     known = Document.objects.filter(
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
     )
@@ -78,7 +77,7 @@ def store_fetched(
     apply_routing: bool = False,
     is_awaited: bool = False,
 ) -> StoredDocument:
-    """Bring in what came from an address, in place of ``before``; None has not changed since.
+    """Ingest the response of a URL and replace ``before``; None means not modified.
 
     Raises:
         DuplicateDocument, PkbError: As ``ingest_url``.
@@ -86,8 +85,8 @@ def store_fetched(
     file_hash = hash_of(fetched) if fetched else ""
     if before and (fetched is None or file_hash == before.file_hash):
         raise DuplicateDocument(before.pk)
-    assert fetched is not None  # noqa: S101  (only what is known has not changed)
-    # The name of a page says how it is made, not what it is.
+    assert fetched is not None  # noqa: S101  (only a known URL is unmodified)
+    # The file name of a web page says nothing about its type.
     name = "" if is_page(fetched) else unquote(PurePosixPath(urlsplit(fetched.url).path).name)
     return ingest_file(
         fetched.content,
@@ -106,31 +105,31 @@ def store_fetched(
 
 
 def is_page(fetched: FetchResult) -> bool:
-    """Tell whether it is HTML, by what its server says."""
+    """Return whether the server declares HTML."""
     return fetched.media_type.lower().startswith(("text/html", "application/xhtml"))
 
 
 def hash_of(fetched: FetchResult) -> str:
-    """Return what tells whether it has changed where its server does not."""
+    """Return the SHA-256 of the content, to detect changes that the server does not report."""
     return sha256(fetched.content).hexdigest()
 
 
 def fetch_metadata(fetched: FetchResult) -> dict[str, str]:
-    """Return what is kept of it, by which it is asked for the next time."""
+    """Return the validators and the final URL, to store in the metadata."""
     return {
         "etag": fetched.etag, "last_modified": fetched.last_modified, "url": fetched.url,
     }  # fmt: skip
 
 
 class Validators(TypedDict):
-    """By what a server tells whether something has changed, as ``public_web.fetch`` takes it."""
+    """Validators of a conditional request, as arguments of ``public_web.fetch``."""
 
     etag: str
     last_modified: str
 
 
 def validators(before: Document | None) -> Validators:
-    """Return what its server said of a document the last time; metadata may be anybody's."""
+    """Return the validators of the last response; clients may have written the metadata."""
     kept = before.metadata.get(FETCHED) if before else None
     stated = kept if isinstance(kept, dict) else {}
     return {

@@ -1,4 +1,4 @@
-"""Make vectors, no text's twice; what cannot be made at once is brought by a job."""
+"""Embed chunks, each text once; a job adds the vectors that are missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 64
 TRIES = 3
-# After so many batches in a row the backend is taken to be down: no more is asked of it.
+# After so many failed batches in a row, the backend counts as down.
 FAILED_BATCHES_MAX = 2
 
 Vectors = dict[str, NDArray[np.float32]]
@@ -30,7 +30,7 @@ Vectors = dict[str, NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Vectors of ``model`` by ``input_sha256``, and for which of them it was asked."""
+    """Vectors of ``model`` by ``input_sha256``; ``fresh`` are those that were not stored before."""
 
     model: str
     vectors: Mapping[str, NDArray[np.float32]]
@@ -38,7 +38,7 @@ class Encoded:
 
 
 def encode_chunks(chunks: Sequence[NewChunk], *, embedder: Embedder) -> Encoded:
-    """Encode a document's chunks patiently; what the model fails on is left out."""
+    """Embed a document's chunks with retries; leave out batches that fail."""
     inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
     return encode(
         inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES, leave_out_failed=True
@@ -53,13 +53,13 @@ def encode(
     attempts: int,
     leave_out_failed: bool = False,
 ) -> Encoded:
-    """Return the vector of each input; what the model was given before is not encoded again.
+    """Return the vector of each input; reuse stored vectors of the same input.
 
     Args:
-        inputs: What the embedder is to be given, by its SHA-256.
-        batch_size: Most texts that the model is given at a time.
-        attempts: How often each batch is tried.
-        leave_out_failed: Go on without a batch that fails; two in a row end it.
+        inputs: Texts to embed, by their SHA-256.
+        batch_size: Maximum number of texts of a batch.
+        attempts: Attempts for each batch.
+        leave_out_failed: Skip failed batches; stop after two in a row.
 
     Raises:
         BackendError: The embedder failed, and ``leave_out_failed`` is not set.
@@ -68,7 +68,7 @@ def encode(
     missing = [digest for digest in inputs if digest not in vectors]
     fresh: Vectors = {}
     failed_in_a_row = 0
-    # Texts of one length together: a batch is padded to its longest.
+    # Sorted by length, since a batch is padded to its longest text.
     missing.sort(key=lambda digest: len(inputs[digest]))
     for start in range(0, len(missing), batch_size):
         batch = missing[start : start + batch_size]
@@ -95,7 +95,7 @@ def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[n
 
 
 def queue_completion(document_id: str, *, collection: Collection) -> Job:
-    """Have workers bring the vectors that a document lacks."""
+    """Queue a job that adds the missing vectors of a document."""
     waiting = Job.objects.unfinished().filter(kind=Job.Kind.EMBED, items__document_id=document_id)
     job = waiting.first()
     if job is None:
@@ -108,20 +108,20 @@ def queue_completion(document_id: str, *, collection: Collection) -> Job:
 
 
 def complete_document(document: Document) -> int:
-    """Bring the vectors a document lacks, batch by batch, each kept at once.
+    """Add the missing vectors of a document in batches, and mark it as completed.
 
     Returns:
-        How many texts were encoded.
+        The number of texts that were embedded.
 
     Raises:
-        BackendError: The embedder failed; what was brought so far stays.
+        BackendError: The embedder failed; the vectors added so far stay.
     """
     count = 0
     model = document.collection.embedding_model
     while True:
         count += add_missing_vectors(document, model=model)
         with transaction.atomic():
-            # Its collection does not change its model while this is open.
+            # The lock keeps the collection's model until the commit.
             now = Collection.objects.lock_model(document.collection_id)
             rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
             is_there = rows.only("id").exists()
@@ -133,13 +133,13 @@ def complete_document(document: Document) -> int:
 
 
 def add_missing_vectors(document: Document, *, model: str) -> int:
-    """Bring the vectors by ``model`` that a document lacks; nothing else of it changes.
+    """Add the missing vectors of ``model`` to a document; nothing else of it changes.
 
     Returns:
-        How many texts were encoded.
+        The number of texts that were embedded.
 
     Raises:
-        BackendError: The embedder failed; what was brought so far stays.
+        BackendError: The embedder failed; the vectors added so far stay.
     """
     embedder = get_embedder(model)
     lacking = document.chunks.lacking_vectors(model).defer("lexemes").order_by("ordinal")

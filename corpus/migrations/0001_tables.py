@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(choices=[('simple', 'simple'), ('arabic', 'arabic'), ('danish', 'danish'), ('dutch', 'dutch'), ('english', 'english'), ('finnish', 'finnish'), ('french', 'french'), ('german', 'german'), ('greek', 'greek'), ('hindi', 'hindi'), ('hungarian', 'hungarian'), ('indonesian', 'indonesian'), ('italian', 'italian'), ('lithuanian', 'lithuanian'), ('norwegian', 'norwegian'), ('portuguese', 'portuguese'), ('romanian', 'romanian'), ('russian', 'russian'), ('serbian', 'serbian'), ('spanish', 'spanish'), ('swedish', 'swedish'), ('tamil', 'tamil'), ('turkish', 'turkish')], default='english', help_text='by which words are stemmed for the lexical leg', max_length=20)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('owner', models.ForeignKey(blank=True, default=corpus.access.principal.current_user_id, help_text="none: it is the superusers'", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('owner', models.ForeignKey(blank=True, default=corpus.access.principal.current_user_id, help_text="without an owner, it belongs to the superusers", null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'ordering': ['created_at', 'id'],
@@ -239,7 +239,7 @@ class Migration(migrations.Migration):
             name='Grant',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('reader', 'reader: search, ask and read'), ('writer', 'writer: take in, change and delete documents too'), ('owner', 'owner: change and delete the collection and its grants too')], max_length=10)),
+                ('role', models.CharField(choices=[('reader', 'reader: search, ask and read'), ('writer', 'writer: also add, change and delete documents'), ('owner', 'owner: also change, share and delete the collection')], max_length=10)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('collection', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='grants', to='corpus.collection')),
                 ('group', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='auth.group')),

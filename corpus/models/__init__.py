@@ -1,4 +1,4 @@
-"""What the corpus stores: collections, documents, their chunks, the chunks' vectors, tags."""
+"""Models of collections, documents, chunks, vectors and tags."""
 
 import uuid
 from collections.abc import Sequence
@@ -86,9 +86,9 @@ PREVIEW_CHARS = 160
 
 
 def search_vector(*fields: str) -> CombinedExpression:
-    """Lexemes of the fields by the row's ``language``, and its ``ngrams`` as they are.
+    """Return the lexemes of the fields in the row's ``language``, and of its ``ngrams``.
 
-    A generated column takes constants only, so each configuration is named as one.
+    A generated column takes constants only, so each configuration is a constant.
     """
     stemmers = [When(language=name, then=SearchConfig(name)) for name in LANGUAGES]
     config = Case(*stemmers, default=SearchConfig(ENGLISH))
@@ -96,7 +96,7 @@ def search_vector(*fields: str) -> CombinedExpression:
 
 
 class Document(models.Model):
-    """A text as it was taken in; its chunks are slices of ``raw_text``."""
+    """An ingested document; its chunks are slices of ``raw_text``."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -149,7 +149,7 @@ class Document(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     tags = models.ManyToManyField(Tag, related_name="documents", blank=True)
 
-    # Lexemes that are counted of it, while it is being deleted.
+    # Its lexemes, while it is being deleted.
     words_counted: Sequence[str] = ()
 
     objects = DocumentQuerySet.as_manager()
@@ -177,7 +177,7 @@ class Document(models.Model):
                 condition=~Q(status="completed") | ~Q(content_sha256=""),
                 name="document_completed_has_content",
             ),
-            # Beyond them a row would be written, and every read of it would fail.
+            # Postgres stores times out of this range, but Python cannot read them.
             models.CheckConstraint(
                 condition=Q(user_created_at__range=(EARLIEST, LATEST))
                 & Q(last_modified__range=(EARLIEST, LATEST)),
@@ -188,7 +188,7 @@ class Document(models.Model):
             models.Index("collection", "created_at", "id", name="document_listing"),
             models.Index("created_at", "id", name="document_listing_of_all"),
             models.Index("ingested_at", condition=~Q(content_sha256=""), name="document_newest"),
-            # By which lists are sorted.
+            # Sort orders of lists.
             models.Index(Lower("title"), "id", name="document_by_title"),
             models.Index("media_type", "id", name="document_by_type"),
             models.Index("size_bytes", "id", name="document_by_size"),
@@ -206,7 +206,7 @@ class Document(models.Model):
 
     @property
     def name(self) -> str:
-        """What to call it: the title, else the last part of its address, else its id."""
+        """Return the title, else the last part of the URI, else the id."""
         return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or str(self.pk)
 
 
@@ -236,7 +236,7 @@ class Chunk(models.Model):
     page = models.PositiveIntegerField(null=True, blank=True)
     metadata = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    # A generated column sees its own row only, so the language stands here too.
+    # A generated column reads only its own row, so the language is copied here.
     language = models.CharField(max_length=20, default=ENGLISH, help_text="its collection's")
     ngrams = models.TextField(
         blank=True, default="", help_text="of text in scripts without spaces, for the lexical leg"
@@ -251,13 +251,13 @@ class Chunk(models.Model):
     objects = ChunkQuerySet.as_manager()
 
     class Meta:
-        # Not "document": that would be the documents' own order, for which all are sorted.
+        # Not "document": that would sort by the documents' own order.
         ordering = ["document_id", "ordinal"]
         constraints = [
             models.UniqueConstraint(
                 fields=["document", "ordinal"],
                 name="chunk_ordinal_unique_in_document",
-                # Chunks that stay are renumbered one after the other within a transaction.
+                # Within a transaction, unchanged chunks are renumbered one by one.
                 deferrable=models.Deferrable.DEFERRED,
             ),
             models.CheckConstraint(
@@ -279,7 +279,7 @@ class Chunk(models.Model):
 
 
 class ChunkTag(models.Model):
-    """A tag on a chunk; a document's tags are put on all its chunks."""
+    """A tag of a chunk; each chunk has the tags of its document."""
 
     chunk = models.ForeignKey(Chunk, models.CASCADE, related_name="chunk_tags", db_index=False)
     tag = models.ForeignKey(Tag, models.CASCADE, related_name="chunk_tags")
@@ -294,8 +294,8 @@ class ChunkTag(models.Model):
 class Embedding(models.Model):
     """A chunk's vector by one model.
 
-    The column has no fixed length, so that models of several dimensions live side by side;
-    each model has a partial index of its own (``corpus.vector_index``).
+    The column has no fixed length, so that it holds vectors of several dimensions; each model has
+    its own partial index (``corpus.vector_index``).
     """
 
     chunk = models.ForeignKey(Chunk, models.CASCADE, related_name="embeddings", db_index=False)
@@ -303,7 +303,7 @@ class Embedding(models.Model):
     model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField()
     input_sha256 = models.CharField(max_length=64, help_text="of the text as it was embedded, hex")
-    # In halves, so that it lies in the row itself (docs/decisions/0004).
+    # Half precision, so that Postgres stores it in the row itself (docs/decisions/0004).
     vector = HalfVectorField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -321,7 +321,7 @@ class Embedding(models.Model):
                 name="embedding_dimension_is_true",
             ),
         ]
-        # By which a text that was embedded before is found.
+        # Finds texts that were embedded before.
         indexes = [models.Index("model", "input_sha256", name="embedding_input")]
 
     def __str__(self) -> str:

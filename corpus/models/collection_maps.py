@@ -1,4 +1,4 @@
-"""Where the chunks of a collection lie."""
+"""The two-dimensional map of a collection."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class CollectionMap(models.Model):
-    """Where chunks of a collection lie in two dimensions; of their text it holds nothing."""
+    """Coordinates of the chunks of a collection in two dimensions, without their text."""
 
     collection = models.OneToOneField("corpus.Collection", models.CASCADE, related_name="map")
     model = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""Collections, and the tags of what is in them."""
+"""Collections and their tags."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from corpus.models.document_counts import ANY_TAG
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import LockableQuerySet
 
-# Of a collection as one reader sees it; once anything of it changes no version is ever the same.
+# Identifies the content of a collection as one reader sees it; a change gives a new version.
 Version = frozenset[UUID]
 
 
@@ -49,10 +49,10 @@ class CollectionChangeQuerySet(models.QuerySet["CollectionChange"]):
 
 
 class CollectionChange(models.Model):
-    """A transaction that changed what a collection answers; written by triggers.
+    """A transaction that changed the content of a collection; written by triggers.
 
-    Each takes the place of those committed before it that nobody else is replacing, so that there
-    are few, and no writer waits for another. All that a reader sees are the collection's version.
+    Each replaces earlier committed rows that no other transaction is replacing, so that there are
+    few rows and writers do not wait. The rows that a reader sees are the collection's version.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -65,69 +65,69 @@ class CollectionChange(models.Model):
         return f"{self.id} of {self.collection_id}"
 
 
-_MODEL_KEPT = "SELECT embedding_model FROM corpus_collection WHERE id = %s FOR KEY SHARE"
+_LOCK_MODEL = "SELECT embedding_model FROM corpus_collection WHERE id = %s FOR KEY SHARE"
 
 
 class CollectionQuerySet(LockableQuerySet["Collection"]):
-    def find(self, address: str) -> Collection | None:
-        """Return the collection that a name, or a name and its owner's, means for who acts.
+    def find(self, name: str) -> Collection | None:
+        """Return the collection of a qualified name; None if the principal sees none.
 
-        A bare name means one's own, else one without an owner; never somebody else's, who could
-        name one so that others' texts go there. ``handbook@ida`` is Ida's, ``handbook@`` one
-        without an owner.
+        A name without ``@`` means the principal's own collection, else one without an owner. It
+        never means another user's, who could otherwise choose a name to receive foreign texts.
+        ``handbook@ida`` is Ida's, ``handbook@`` has no owner.
         """
-        name, at, owner = address.partition("@")
-        rows = self.filter(name=name) if is_storable(address) else self.none()
+        bare_name, at, owner = name.partition("@")
+        rows = self.filter(name=bare_name) if is_storable(name) else self.none()
         if owner:
             return rows.filter(owner__username=owner).first()
         own = Q(owner=None) if at else Q(owner=None) | Q(owner=current_user_id())
         return rows.filter(own).order_by(F("owner").asc(nulls_last=True)).first()
 
     def writable(self) -> Self:
-        """Keep collections that who acts may change the documents of."""
+        """Keep collections whose documents the principal may change."""
         return self.filter(_is_among("pkb_writable"))
 
     def owned(self) -> Self:
-        """Keep collections that who acts may change, delete and grant."""
+        """Keep collections that the principal may change, delete and share."""
         return self.filter(_is_among("pkb_owned"))
 
     def with_role(self) -> Self:
-        """Annotate ``role``, one of ``Grant.Role``: that of who acts."""
+        """Annotate ``role``, the principal's ``Grant.Role``."""
         owner = When(_is_among("pkb_owned"), then=Value("owner"))
         writer = When(_is_among("pkb_writable"), then=Value("writer"))
         return self.annotate(role=Case(owner, writer, default=Value("reader")))
 
-    def get_writable(self, address: str) -> Collection:
-        """Return the collection that ``find`` finds, if its documents may be changed.
+    def get_writable(self, name: str) -> Collection:
+        """Return the collection that ``find`` finds, if the principal may change its documents.
 
         Raises:
-            CollectionNotFound: There is none, or none that who acts may see.
-            NotAllowed: They may read it only.
+            CollectionNotFound: The principal sees none.
+            NotAllowed: The principal may only read it.
         """
-        collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).get_named(address)
+        collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).get_named(name)
         if not collection.is_writable:
-            raise NotAllowed(f"You may read the collection {address!r}, but not change it.")
+            raise NotAllowed(f"You may read the collection {name!r}, but not change it.")
         return cast("Collection", collection)
 
-    def get_named(self, address: str) -> Collection:
+    def get_named(self, name: str) -> Collection:
         """Return the collection that ``find`` finds.
 
         Raises:
-            CollectionNotFound: There is none, or none that who acts may see.
+            CollectionNotFound: The principal sees none.
         """
-        collection = self.find(address)
+        collection = self.find(name)
         if collection is None:
-            raise CollectionNotFound(f"There is no collection {address!r}.")
+            raise CollectionNotFound(f"There is no collection {name!r}.")
         return collection
 
     def lock_model(self, collection_id: int) -> str | None:
-        """Return the model of today, which stays until the transaction ends; None if it is gone."""
-        found = fetch_prepared(_MODEL_KEPT, [collection_id])
+        """Lock the collection's embedding model until the transaction ends, and return its name."""
+        found = fetch_prepared(_LOCK_MODEL, [collection_id])
         return str(found[0][0]) if found else None
 
     def with_counts(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
-        # Both are counted as they are written.
+        # Triggers maintain both counts.
         documents = _rows_of("DocumentCount").filter(tag_id=ANY_TAG)
         counts = _rows_of("TermCount").filter(lexeme=TOTAL)
         return self.annotate(
@@ -138,13 +138,15 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
 class TagQuerySet(LockableQuerySet["Tag"]):
     def names_in_use(self) -> models.QuerySet[Tag, str]:
-        """Return the names of tags that a document carries, each once, in order."""
+        """Return the distinct names of tags that documents have, in order."""
         used = self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
         return used.order_by("name").values_list("name", flat=True).distinct()
 
     def counts_by_name(self) -> Any:
         """Return ``name``, ``document_count`` and ``chunk_count`` over all collections."""
-        own = self.alias(own_documents=_kept("document_count"), own_chunks=_kept("chunk_count"))
+        own = self.alias(
+            own_documents=_tag_count("document_count"), own_chunks=_tag_count("chunk_count")
+        )
         return (
             own.values("name")
             .annotate(document_count=Sum("own_documents"), chunk_count=Sum("own_chunks"))
@@ -154,50 +156,49 @@ class TagQuerySet(LockableQuerySet["Tag"]):
     def with_counts(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         return self.annotate(
-            document_count=_kept("document_count"), chunk_count=_kept("chunk_count")
+            document_count=_tag_count("document_count"), chunk_count=_tag_count("chunk_count")
         )
 
 
 def _rows_of(model: str) -> Any:
-    """The models name these query sets, so they cannot be imported here."""
+    """Return all rows of a model, which cannot be imported here: it imports this module."""
     return apps.get_model("corpus", model)._default_manager.all()
 
 
 def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
-    """Add up the rows whose ``key`` is that of the row outside; 0 where there are none.
+    """Aggregate the rows whose ``key`` is the outer row's; 0 if there are none.
 
-    One look-up for each row that is shown: a join would first make all of them, and of two joins
-    the product.
+    A subquery runs once for each row that is returned; a join would read all rows first.
     """
     own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
-    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_WHOLE)
+    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_INTEGER)
 
 
-def _kept(column: str) -> Coalesce:
-    """Add up what was counted of a tag as it was written."""
+def _tag_count(column: str) -> Coalesce:
+    """Return the count of a tag that triggers maintain."""
     counts = _rows_of("DocumentCount").filter(collection_id=OuterRef("collection_id"))
     return _total(Sum(column), counts, "tag_id")
 
 
 def _is_among(function: str) -> Q:
-    """Tell whether the row is a collection that the function of Postgres names."""
+    """Return the condition that the SQL function lists the row's collection."""
     if current_principal().sees_all:
         return Q(pk__isnull=False)
     return Q(IsAnyOf(F("pk"), Func(template=f"(SELECT {function}())::bigint[]")))
 
 
-_WHOLE = models.BigIntegerField()
+_INTEGER = models.BigIntegerField()
 
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
-# What a request calls one: its name, or with its owner's where it is another user's.
+# In requests: the name, followed by @ and the owner's name for another user's collection.
 MAX_QUALIFIED_NAME_CHARS = 251
 QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
 DEFAULT_COLLECTION = "default"
 
 
 class Collection(models.Model):
-    """A named index: documents that are searched together, by one embedding model."""
+    """A named set of documents that are searched together, with one embedding model."""
 
     class Distance(models.TextChoices):
         COSINE = "cosine"
@@ -222,13 +223,13 @@ class Collection(models.Model):
         blank=True,
         default=current_user_id,
         related_name="+",
-        help_text="none: it is the superusers'",
+        help_text="without an owner, it belongs to the superusers",
     )
     is_public = models.BooleanField(default=False, help_text="every user may read it")
     description = models.TextField(blank=True, default="")
     embedding_model = models.CharField(max_length=200)
     dimension = models.PositiveIntegerField(help_text="length of a vector")
-    # Both are empty, or both name what a rollback goes back to.
+    # Both are empty, or both describe the model that a rollback restores.
     previous_model = models.CharField(
         max_length=200, blank=True, default="", help_text="its vectors are kept, to go back to"
     )
@@ -284,7 +285,7 @@ class Collection(models.Model):
 
     @property
     def qualified_name(self) -> str:
-        """What it is called by who acts: with its owner's name where it is not theirs."""
+        """Return the name; for another user's collection, with ``@`` and the owner's name."""
         principal = current_principal()
         if self.owner_id is None:
             is_own = principal.sees_all or principal.is_superuser
@@ -294,7 +295,7 @@ class Collection(models.Model):
 
 
 class Tag(models.Model):
-    """A label of a collection's documents, trimmed and in lower case."""
+    """A tag of a collection's documents, trimmed and in lower case."""
 
     collection = models.ForeignKey(
         Collection, models.CASCADE, related_name="own_tags", db_index=False

@@ -1,10 +1,10 @@
 from django.db import connection, models, transaction
 
-# Instead of a tag: all documents that are stored, whatever they carry.
+# In place of a tag id: all stored documents, with or without tags.
 ANY_TAG = 0
 
-# What is added up is what this statement itself took away: rows that are appended meanwhile stay.
-_ADD_UP = """
+# The statement adds up only the rows that it deletes: rows that are appended meanwhile stay.
+_SUM_UP = """
 WITH appended AS (
   DELETE FROM corpus_documentcount c USING (
     SELECT collection_id, tag_id FROM corpus_documentcount
@@ -16,14 +16,14 @@ INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_c
 SELECT collection_id, tag_id, sum(document_count), sum(chunk_count) FROM appended
  GROUP BY collection_id, tag_id HAVING sum(document_count) <> 0 OR sum(chunk_count) <> 0
 """
-# Of two at a time each would add up what it sees of the other's rows; and who deletes a collection
-# or a tag has some of the rows until that is committed.
+# Two concurrent runs would add up each other's rows, and a transaction that deletes a collection
+# or a tag locks some rows until its commit.
 _ONE_AT_A_TIME = "SELECT pg_try_advisory_xact_lock(0x706b625f6463)"
 _WAIT = "SELECT pg_advisory_xact_lock(0x706b625f6463)"
 
 
 class DocumentCount(models.Model):
-    """Documents and chunks that carry a tag, added up over its rows; written by triggers.
+    """Counts of documents and chunks with a tag: the sum of its rows. Triggers write them.
 
     The rows of ``ANY_TAG`` count the documents of a collection that have a text, and no chunks.
     """
@@ -42,20 +42,20 @@ class DocumentCount(models.Model):
 
 
 def compact_document_counts() -> int:
-    """Add up the rows of each tag; what is appended meanwhile stays beside the sum.
+    """Replace the rows of each tag by their sum; rows that are appended meanwhile stay.
 
     Returns:
-        The rows that were written; none while others add up, or forget.
+        The number of rows written; 0 while another transaction changes the counts.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
         if cursor.fetchone() == (False,):
             return 0
-        cursor.execute(_ADD_UP)
+        cursor.execute(_SUM_UP)
         return int(cursor.rowcount)
 
 
 def lock_document_counts() -> None:
-    """Keep others from adding up, forgetting or mending them until the transaction ends."""
+    """Lock the counts against other compactions, deletions and repairs until the commit."""
     with connection.cursor() as cursor:
         cursor.execute(_WAIT)

@@ -1,4 +1,4 @@
-"""Documents in the order of a column, a page at a time, by keys instead of counted rows."""
+"""Keyset pagination of documents, in the order of a column."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from corpus.models import Document
     from corpus.querysets import DocumentQuerySet
 
-# Each with the id has an index.
+# Each has an index together with the id.
 SORTS: Mapping[str, Combinable] = {
     "name": Lower("title"),
     "type": F("media_type"),
@@ -31,13 +31,13 @@ SORTS: Mapping[str, Combinable] = {
     "added": F("created_at"),
     "state": F("status"),
 }
-# Of larger lists it is only said that they have more.
+# Larger lists are only shown to have more.
 COUNT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins or ends: the sorted value of a document, and its id."""
+    """Where a page begins or ends: the sort value of a document and its id."""
 
     value: str | int | datetime
     document_id: UUID
@@ -50,10 +50,10 @@ class Cursor:
 
     @classmethod
     def decode(cls, cursor: str, *, sort: str) -> Self:
-        """Read what ``encode`` wrote.
+        """Decode a cursor that ``encode`` wrote.
 
         Raises:
-            InvalidInput: It is not of a list in this order.
+            InvalidInput: It is not a cursor of a list in this order.
         """
         try:
             value, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
@@ -79,7 +79,7 @@ def _checked(value: Any, sort: str) -> str | int | datetime:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """Some documents of a list; ``previous`` and ``next`` are cursors, or empty."""
+    """A page of a list; ``previous`` and ``next`` are cursors, or empty."""
 
     documents: list[Document]
     previous: str = ""
@@ -95,11 +95,11 @@ def fetch_page(
     after: str = "",
     before: str = "",
 ) -> DocumentPage:
-    """Return the documents that follow or precede a place in a list.
+    """Return the documents after or before a cursor.
 
     Args:
         sort: One of ``SORTS``.
-        after, before: Cursors of a page of this list; ``after`` counts where both are given.
+        after, before: Cursors of this list; ``after`` wins if both are given.
 
     Raises:
         InvalidInput: A cursor is of another list.
@@ -125,7 +125,7 @@ def fetch_page(
 
 
 def count_up_to_limit(rows: DocumentQuerySet) -> int:
-    """Count documents up to ``COUNT_LIMIT`` and one."""
+    """Count documents up to ``COUNT_LIMIT`` + 1."""
     return rows.order_by()[: COUNT_LIMIT + 1].count()
 
 
@@ -134,7 +134,7 @@ def _cursor_at(document: Any) -> Cursor:
 
 
 def _beyond(cursor: Cursor, sort: str, *, upwards: bool) -> Func:
-    """``(column, id) > (value, id)``: one condition of the index, whatever many are equal."""
+    """Return ``(column, id) > (value, id)`` as one condition, which the index answers."""
     here = Func(SORTS[sort], F("pk"), template="(%(expressions)s)")
     there = Func(Value(cursor.value), Value(cursor.document_id), template="(%(expressions)s)")
     return Func(

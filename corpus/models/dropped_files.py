@@ -1,13 +1,13 @@
-"""Which files that were sent are to go, where the host that keeps them has still to be told."""
+"""Uploaded files that the host which stores them has still to delete."""
 
 from django.db import models
 
 
 class DroppedFile(models.Model):
-    """A file whose document another host has deleted; in the transaction that deleted that.
+    """An uploaded file whose document another host has deleted, in the same transaction.
 
     Attributes:
-        folder: The name of its folder below the uploads: drawn at random, it says nothing.
+        folder: The random name of its folder below the uploads.
     """
 
     folder = models.CharField(max_length=32, primary_key=True)

@@ -1,4 +1,4 @@
-"""Who else may do what with a collection."""
+"""Shared access to collections."""
 
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -8,18 +8,18 @@ from django.utils import timezone
 
 
 class Grant(models.Model):
-    """What a user, or all of a group, may do with a collection that is not theirs.
+    """The role of a user or group in a collection of another owner.
 
-    Policies of Postgres read these rows (``pkb_granted``), so that none is kept in memory: one that
-    is taken back holds for the next statement. Owners alone write them, by a policy.
+    The policies of Postgres read these rows (``pkb_granted``) at each statement, so that a revoked
+    grant ends at once. A policy lets only owners write them.
     """
 
     class Role(models.TextChoices):
-        """Each may what those before it may."""
+        """Each role includes those before it."""
 
         READER = "reader", "reader: search, ask and read"
-        WRITER = "writer", "writer: take in, change and delete documents too"
-        OWNER = "owner", "owner: change and delete the collection and its grants too"
+        WRITER = "writer", "writer: also add, change and delete documents"
+        OWNER = "owner", "owner: also change, share and delete the collection"
 
     collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="grants")
     user = models.ForeignKey(
@@ -47,10 +47,10 @@ class Grant(models.Model):
 
 
 class CollectionAccess(models.Model):
-    """What policies must know of a collection before they may show its row; kept by a trigger.
+    """A copy of the columns of a collection that the policies read; written by a trigger.
 
-    They read it and ``Grant``, which everybody so may: of what a collection is called or holds
-    neither tells anything. The role that serves may not write it; the trigger is the owner's.
+    Every role may read it and ``Grant``: neither contains a name or content. The serving role may
+    not write it; the trigger runs as the tables' owner.
     """
 
     # No foreign key: the trigger removes it with its collection.

@@ -1,4 +1,4 @@
-"""What was answered to requests that may come a second time."""
+"""Stored responses of requests with an ``Idempotency-Key``."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -13,13 +13,13 @@ from corpus.models.ownership import BoundModel
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):
     def naming(self, documents: Iterable[UUID]) -> Self:
-        """Keep requests that were answered with one of these documents."""
+        """Keep requests whose response names one of these documents."""
         keys = [str(key) for key in documents]
         return self.alias(named=KT("body__document_id")).filter(named__in=keys)
 
 
 class IdempotentRequest(BoundModel):
-    """The answer given to a request that named an ``Idempotency-Key``."""
+    """The response to a request with an ``Idempotency-Key``."""
 
     key = models.CharField(max_length=255)
     request_sha256 = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""What the processes of one database have in common, wherever they run."""
+"""State that all processes of one database share, on whichever host they run."""
 
 from collections.abc import Callable, Container
 
@@ -25,10 +25,10 @@ _SALT = "pkb.installation"
 
 class InstallationQuerySet(models.QuerySet["Installation"]):
     def register_key(self) -> bool:
-        """Keep whose secret key is in use from now on; whether it is that of the process before.
+        """Store a digest of the secret key; return False if the last process had another key.
 
-        Sessions, logins at a provider that have begun, and tombstones are sealed by it: by another
-        one a second web process knows nobody, and what it deletes cannot be looked for.
+        Sessions, pending provider logins and tombstones depend on the key: a web process with
+        another key accepts no session, and leftovers of what it deletes cannot be found.
         """
         own = salted_hmac(_SALT, "", algorithm="sha256").hexdigest()
         with acting_as(SYSTEM):
@@ -38,39 +38,39 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
         return known in {None, "", own}
 
     def owns_files(self) -> bool:
-        """Tell whether files are kept on this host; of a new installation, on whichever."""
+        """Return whether this host stores the files; True on any host of a new installation."""
         with acting_as(SYSTEM):
             home = self.values_list("home", flat=True).first()
         try:
             return not home or home == read_marker()
         except OSError:
-            # A mark that cannot be read is of files that cannot be.
+            # If the marker is unreadable, so are the files.
             return False
 
     def require_files_here(self) -> None:
-        """Refuse what keeps a file, or begins a job that reads some, where nobody would look.
+        """Reject storing or reading files on a host that does not store them.
 
         Raises:
-            PathIngestionOff: Files are kept on another host.
+            PathIngestionOff: Another host stores the files.
         """
         if not self.owns_files():
             raise PathIngestionOff(FILES_ON_OTHER_HOST)
 
     def claim_files(self, *, force: bool = False) -> bool:
-        """Let files be kept on this host unless they are on another; whether they are here.
+        """Make this host store the files unless another does; return whether it does.
 
         Args:
-            force: Whatever was before.
+            force: Take over from another host.
 
         Raises:
-            OSError: It is to be so, and nothing can be written.
+            OSError: ``force`` is set and the marker cannot be written.
         """
         try:
             own = ensure_marker()
         except OSError:
             if force:
                 raise
-            # Where nothing can be written no file is kept.
+            # A host that cannot write stores no files.
             return self.owns_files()
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
@@ -80,29 +80,28 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
         return self.owns_files()
 
     def home_workers(self) -> set[int]:
-        """Return the ids of the workers that were started where the files are kept."""
+        """Return the ids of the workers that were started on the host with the files."""
         with acting_as(SYSTEM):
             return {key for keys in self.values_list("home_workers", flat=True) for key in keys}
 
     def add_home_worker(self, worker_id: int, *, read_known: Callable[[], Container[int]]) -> None:
-        """Keep the id of one more; of those of before only what is known yet."""
+        """Add a worker id; drop ids that the queue does not know any more."""
         with acting_as(SYSTEM), transaction.atomic():
             self.get_or_create(pk=1)
             [row] = self.select_for_update()
-            known = read_known()  # others may have begun before the row was had
+            known = read_known()  # other workers may have started before the row was locked
             row.home_workers = [*(key for key in row.home_workers if key in known), worker_id]
             row.save(update_fields=["home_workers"])
 
 
 class Installation(models.Model):
-    """The one row by which a process finds out whether it belongs here.
+    """The single row that describes the installation.
 
     Attributes:
-        key_digest: Of the secret key of the process that was started last; empty: none was.
-        home: The mark of the host that has the files that were sent, and those that are synced;
-            empty: none was started yet.
-        home_workers: What the queue calls the workers that were started there, those that
-            have ended since among them.
+        key_digest: Of the secret key of the last process that started; empty before the first.
+        home: The marker of the host with the uploaded and synced files; empty before the first
+            process.
+        home_workers: Queue ids of the workers that were started there, also of ended ones.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)

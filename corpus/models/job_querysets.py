@@ -1,4 +1,4 @@
-"""Reads over jobs, and the one statement by which an item is claimed."""
+"""Query sets of jobs and job items."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from django.db import connection, models
 if TYPE_CHECKING:
     from corpus.models.jobs import Job, JobItem  # noqa: F401
 
-# First half of the two-part key of the advisory lock that each live runner holds.
+# First half of the key of the advisory lock that each running runner holds.
 RUNNER_LOCKS = 0x706B62
 
 # Items of a job that a list of jobs shows.
 ITEMS_SHOWN = 20
 
-# What a dead runner had claimed is free again: its lock went with its connection.
+# Items of a dead runner can be claimed: its lock ended with its connection.
 _CLAIM = """
 UPDATE corpus_jobitem SET attempts = attempts + 1, runner = %(runner)s, stage = 'parsing'
  WHERE id = (
@@ -40,16 +40,16 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(status__in=self.model.UNFINISHED)
 
     def about_documents(self) -> Self:
-        """Keep jobs that take files in or change documents."""
+        """Keep jobs that add or change documents."""
         return self.exclude(kind="map")
 
     def since(self, moment: datetime) -> Self:
-        """Keep jobs that run, or were run by workers and ended after ``moment``."""
+        """Keep unfinished jobs, and background jobs that ended after ``moment``."""
         unfinished = models.Q(status__in=self.model.UNFINISHED)
         return self.filter(unfinished | models.Q(finished_at__gt=moment, is_background=True))
 
     def with_items(self) -> Self:
-        """Bring along collections and, as ``shown_items``, the first items, failed ones first."""
+        """Prefetch collections and, as ``shown_items``, the first items, failed ones first."""
         items = apps.get_model("corpus", "JobItem")._default_manager.troubled_first()[:ITEMS_SHOWN]
         shown = models.Prefetch("items", items, to_attr="shown_items")
         return self.select_related("collection__owner").prefetch_related(shown)
@@ -57,7 +57,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
 class JobItemQuerySet(models.QuerySet["JobItem"]):
     def troubled_first(self) -> Self:
-        """Order failed items before what is at work, that before the rest."""
+        """Order by failed, pending and other items."""
         weight = models.Case(
             models.When(status__in=["failed", "quarantined"], then=0),
             models.When(status="pending", then=1),
@@ -70,7 +70,7 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         return self.filter(status="pending")
 
     def at_work(self) -> Self:
-        """Keep items that somebody began and did not end, the longest begun first."""
+        """Keep pending items that were begun, in order."""
         begun = self.pending().exclude(stage="queued")
         return begun.order_by("id")
 
@@ -79,14 +79,13 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         return self.filter(status__in=["failed", "quarantined"])
 
     def reached(self, item_id: int, stage: str) -> None:
-        """Show how far an item is."""
+        """Set the stage of an item."""
         self.filter(pk=item_id).update(stage=stage)
 
     def claim(self, job_id: UUID, *, runner: int) -> JobItem | None:
-        """Begin an item of a running job that no live runner has; None where there is none.
+        """Claim a pending item of a running job; None if there is none.
 
-        Items that were never begun come first. The claim is committed at once, unless a
-        transaction is open.
+        Items of dead runners are claimed as well; items with fewer attempts come first.
         """
         with connection.cursor() as cursor:
             cursor.execute(_CLAIM, {"job": job_id, "runner": runner, "locks": RUNNER_LOCKS})

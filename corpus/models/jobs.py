@@ -1,4 +1,4 @@
-"""What is done in the background: jobs, and the files or documents each consists of."""
+"""Background jobs and their items."""
 
 import uuid
 from typing import Any, Self
@@ -18,10 +18,10 @@ ERRORS_KEPT = 100
 
 
 class Job(models.Model):
-    """A piece of background work; its items are claimed one by one.
+    """A background job; runners claim its items one by one.
 
-    Who runs a job holds a session lock of Postgres on it, which ends with the process, however
-    that ends: a job that is not finished and that nobody holds was left behind.
+    The process that runs a job holds an advisory session lock on it, which ends with the process:
+    an unfinished job without a lock is abandoned.
     """
 
     class Kind(models.TextChoices):
@@ -52,7 +52,7 @@ class Job(models.Model):
         ENDED = "ended"
 
     UNFINISHED = (Status.QUEUED, Status.RUNNING)
-    # They read files and folders of the host that has them, or what its PKB_SOURCES names.
+    # They read files of the host that stores them, or sources of its PKB_SOURCES.
     READING_FILES = (Kind.SYNC, Kind.SOURCE)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -132,7 +132,7 @@ class Job(models.Model):
         return self.status in self.UNFINISHED
 
     def add_error(self, reason: str, item: "JobItem | None" = None) -> None:
-        """Add to the errors that are shown with the job, unsaved; the items keep them all."""
+        """Add an error to the job without saving it; items store their own reasons."""
         error = {"path": item.path if item else "", "reason": reason}
         if item and item.document_id and not item.path:
             error["document_id"] = str(item.document_id)
@@ -144,8 +144,8 @@ class JobItem(models.Model):
     """One file, page or document of a job, or its collection.
 
     Attributes:
-        key: The path of a file, what names a page, the id of a document, the name of a collection.
-        document_id: The document that is meant; of a file, the one that came of it.
+        key: A file path, page key, document id or collection name; unique in the job.
+        document_id: The document of the item; for a file, the document that it became.
     """
 
     class Status(models.TextChoices):
@@ -180,7 +180,7 @@ class JobItem(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            # A path may be longer than what an index takes.
+            # A path may be too long for an index.
             models.UniqueConstraint("job", MD5("key"), name="job_item_key_unique_in_job"),
             models.CheckConstraint(
                 condition=Q(status="pending", ended_at=None)
@@ -206,9 +206,9 @@ class JobItem(models.Model):
         return cls(job=job, key=path, path=path)
 
     @classmethod
-    def of_page(cls, address: str, *, key: str, job: Job) -> Self:
+    def of_page(cls, url: str, *, key: str, job: Job) -> Self:
         """Return an unsaved item."""
-        return cls(job=job, key=key, path=address)
+        return cls(job=job, key=key, path=url)
 
     @classmethod
     def of_document(cls, document_id: uuid.UUID, *, job: Job) -> Self:
@@ -217,12 +217,12 @@ class JobItem(models.Model):
 
     @property
     def name(self) -> str:
-        """The last part of a path, else the key."""
+        """Return the last part of the path, else the key."""
         return self.path.rstrip("/").rsplit("/", 1)[-1] or self.key
 
     @property
     def state(self) -> str:
-        """queued, parsing, embedding, ready or failed."""
+        """Return queued, parsing, embedding, ready or failed."""
         if self.status == self.Status.PENDING:
             return self.stage
         return "ready" if self.status == self.Status.DONE else "failed"

@@ -1,4 +1,4 @@
-"""Whose a row is."""
+"""Abstract models of rows that belong to a user."""
 
 from django.conf import settings
 from django.db import models
@@ -7,10 +7,10 @@ from corpus.access.principal import current_restricted_key_id, current_user_id
 
 
 class OwnedModel(models.Model):
-    """A row of one user, whom nobody else sees it.
+    """A row that only its user sees.
 
     Attributes:
-        made_by: None: a command's, or no login was asked for; it is the superusers'.
+        made_by: None for commands and without a login; superusers then see the row.
     """
 
     made_by = models.ForeignKey(
@@ -28,10 +28,10 @@ class OwnedModel(models.Model):
 
 
 class BoundModel(OwnedModel):
-    """A row of one user that says nothing of its collection.
+    """A row of one user that names no collection.
 
     Attributes:
-        made_with: The key, if it is bound to collections, which sees what was made with it alone.
+        made_with: The key, if it is restricted to collections; it then sees only its own rows.
     """
 
     made_with = models.BigIntegerField(

@@ -1,4 +1,4 @@
-"""Rules that tag what comes in."""
+"""Rules that tag and route new documents."""
 
 import uuid
 
@@ -9,16 +9,15 @@ from django.utils import timezone
 
 
 class Rule(models.Model):
-    """What a document is to be like, and what is then done with it.
+    """Conditions on a document, and the tags and collection that it then gets.
 
-    All conditions that are given must hold; lists are of words or phrases, each of which must be
-    there.
+    All given conditions must hold; of a list, every word or phrase must occur.
 
     Attributes:
-        path: A pattern of the path or address that clients see, or of its last parts.
-        sender: A pattern of who sent it, of a mail.
-        collection: Where a new document goes that was bound for the default one; empty: it stays.
-        is_set: ``PKB_RULES`` names it, and it goes when that does not any more.
+        path: A pattern of the path or URI that clients see, or of its last parts.
+        sender: A pattern of the sender of a mail.
+        collection: For new documents of the default collection; empty: they stay there.
+        is_set: It comes from ``PKB_RULES``, and is deleted when that does not contain it.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

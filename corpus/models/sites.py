@@ -1,4 +1,4 @@
-"""Sites, and single pages, that are kept in step with what they are today."""
+"""Websites and single pages that pkb keeps in sync."""
 
 import uuid
 from typing import Any
@@ -11,33 +11,33 @@ from django.utils import timezone
 
 class SiteQuerySet(models.QuerySet["Site"]):
     def due(self) -> "QuerySet[Site]":
-        """Keep those whose time for a refresh has come."""
+        """Keep sites that are due for a refresh."""
         return self.filter(due_at__lte=timezone.now())
 
     def remaining_delay_s(self, host: str) -> float:
-        """Return how many seconds a host is still to be left in peace."""
+        """Return the seconds until the next request to a host is allowed."""
         latest = self.filter(host=host).aggregate(at=Max("rests_until"))["at"]
         return max((latest - timezone.now()).total_seconds(), 0.0) if latest else 0.0
 
 
 class Site(models.Model):
-    """A site that a collection has pages of, or one page.
+    """A website, or a single page, of a collection.
 
     Attributes:
-        address: Where it begins; of a whole site, what lies in its folder belongs to it.
-        is_whole: Its links and sitemaps are followed; else it is that one page.
-        depth: How many links away from the first page others may be.
-        max_pages: How many addresses are asked for at most, each time.
-        every_hours: Between two refreshes; without, somebody asks for each.
-        due_at: When the next one is to begin.
-        host: Of the address; one request at a time is made of it.
-        rests_until: Before then nothing more is asked of the host.
-        delay_s: Between two requests, as the settings and the site say.
-        robots: The site's robots.txt, as it was read for the last job.
-        opened_by: The job that has read that and the sitemaps.
-        job: The last one.
-        request_count: Of the last job, and so ``received_bytes``.
-        failure_count: Requests in a row that were not answered.
+        address: The URL of the first page; pages below its folder belong to the site.
+        is_whole: Links and sitemaps are followed; else the site is this one page.
+        depth: Maximum number of links from the first page.
+        max_pages: Maximum number of URLs requested by each job.
+        every_hours: Hours between two refreshes; None: only on request.
+        due_at: When the next refresh begins.
+        host: Host of the URL; it gets one request at a time.
+        rests_until: Earliest time of the next request to the host.
+        delay_s: Seconds between two requests, by the settings and the site's robots.txt.
+        robots: The site's robots.txt, as the last job read it.
+        opened_by: The job that has read robots.txt and the sitemaps.
+        job: The last job.
+        request_count, received_bytes: Of the last job.
+        failure_count: Consecutive requests without a response.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -65,7 +65,7 @@ class Site(models.Model):
     class Meta:
         ordering = ["created_at", "id"]
         constraints = [
-            # An address may be longer than what an index takes.
+            # A URL may be too long for an index.
             models.UniqueConstraint("collection", MD5("address"), name="site_once"),
         ]
         indexes = [
@@ -78,16 +78,16 @@ class Site(models.Model):
 
 
 class SitePage(models.Model):
-    """An address of a site, and what is known of it.
+    """A URL of a site.
 
     Attributes:
-        digest: SHA-256 of what addresses have in common that name the same page.
-        depth: How many links it is away from the first page, as far as is known.
-        links: Tidy addresses of the site that it leads to.
-        moved_to: Where it leads to for good, by its server.
-        listed_by: The last job that has it among its items, or passed it over.
-        read_by: The last job that knows its links; none does where they are not known.
-        document: What was taken in from it; it goes with that.
+        digest: SHA-256 of the normalized URL.
+        depth: Number of links from the first page, as far as known.
+        links: Normalized URLs of the site that the page links to.
+        moved_to: The target of a permanent redirect.
+        listed_by: The last job that listed or skipped the page.
+        read_by: The last job that read its links; None if they are unknown.
+        document: The document of the page; deleting it deletes this row.
     """
 
     site = models.ForeignKey(Site, models.CASCADE, related_name="pages", db_index=False)

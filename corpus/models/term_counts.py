@@ -2,7 +2,7 @@ from django.db import models
 
 
 class TermCount(models.Model):
-    """Chunks of a collection that hold a word, added up over its rows; written by triggers.
+    """Counts of chunks that contain a word: the sum of its rows. Triggers write them.
 
     The row of the empty lexeme counts all chunks, and their tokens.
     """

@@ -1,4 +1,4 @@
-"""The vectors of chunks' tokens, as a reranker of late interaction compares them."""
+"""Token vectors of chunks, for the late-interaction reranker."""
 
 from django.contrib.postgres.indexes import HashIndex
 from django.db import models
@@ -8,13 +8,13 @@ from corpus.querysets import TokenVectorsQuerySet
 
 
 class TokenVectors(models.Model):
-    """A vector a token of a chunk, of the text as it is ranked: the document's title before it.
+    """One vector for each token of a chunk's text with the document's title before it.
 
-    A change of the title deletes them (a trigger). They are in no collection but their chunk's.
+    A trigger deletes them when the title changes.
 
     Attributes:
-        model: What encoded and packed them (``TokenEmbedder.packed_name``).
-        packed: Stored out of the row and uncompressed: it cannot be compressed.
+        model: The model and packing (``TokenEmbedder.packed_name``).
+        packed: Stored out of the row and uncompressed, since it does not compress.
     """
 
     chunk = models.ForeignKey(
@@ -34,7 +34,7 @@ class TokenVectors(models.Model):
                 condition=Q(token_count__gt=0), name="token_vectors_are_of_tokens"
             ),
         ]
-        # By which a text that was encoded before is found.
+        # Finds texts that were encoded before.
         indexes = [HashIndex(fields=["input_sha256"], name="token_vectors_input")]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What is kept of a deleted text: enough to look for what is left of it, not to read it."""
+"""Keyed hashes of deleted texts, to search for leftovers."""
 
 from datetime import timedelta
 from typing import Self
@@ -10,19 +10,19 @@ from django.utils import timezone
 
 class TombstoneQuerySet(models.QuerySet["Tombstone"]):
     def expired(self) -> Self:
-        """Keep what is older than ``PKB_TOMBSTONE_DAYS``."""
+        """Keep tombstones that are older than ``PKB_TOMBSTONE_DAYS``."""
         oldest = timezone.now() - timedelta(days=settings.PKB_TOMBSTONE_DAYS)
         return self.filter(erased_at__lt=oldest)
 
 
 class Tombstone(models.Model):
-    """Keyed hashes of a text that was deleted, by which left-overs are found.
+    """Keyed hashes of a deleted text, by which leftovers are found.
 
     Attributes:
         content_sha256: Of the text.
-        seal: The keyed hash of ``content_sha256``; by another key nothing would be found.
-        width: Words of a shingle: fewer than usual for a text that has no more.
-        hashes: 8 bytes for each shingle that is kept, sorted.
+        seal: The keyed hash of ``content_sha256``, to detect a changed key.
+        width: Words of a shingle; fewer than usual for a short text.
+        hashes: 8 bytes for each stored shingle, sorted.
     """
 
     content_sha256 = models.CharField(max_length=64, db_index=True)

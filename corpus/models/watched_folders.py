@@ -1,4 +1,4 @@
-"""Folders whose changes start a sync of them."""
+"""Folders that pkb keeps in sync."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from django.utils import timezone
 
 
 class WatchedFolder(models.Model):
-    """A folder that a collection mirrors as it changes, while a worker runs.
+    """A folder that a worker keeps in sync with a collection.
 
     Attributes:
-        path: Absolute, with no link in it.
-        root: The allowed folder that it lies in, where somebody named it over HTTP.
-        is_set: ``PKB_WATCH`` names it, and it goes when that does not any more.
-        state: As the worker saw it last.
-        mounts: Where something was mounted in it when it was synced; what is not there any more
-            counts as unmounted, not as deleted.
-        job: The sync that was started last.
+        path: Absolute, without symbolic links.
+        root: The allowed folder above it, if it was added over HTTP.
+        is_set: It comes from ``PKB_WATCH``, and is deleted when that does not contain it.
+        state: As the worker last saw it.
+        mounts: Mount points below it at the last sync; files of one that is missing count as
+            unmounted, not as deleted.
+        job: The last sync.
     """
 
     class State(models.TextChoices):
@@ -38,7 +38,7 @@ class WatchedFolder(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            # A path may be longer than what an index takes.
+            # A path may be too long for an index.
             models.UniqueConstraint("collection", MD5("path"), name="watched_folder_once"),
         ]
 

@@ -1,4 +1,4 @@
-"""What of the tables only their owner may do."""
+"""Connections as the tables' owner, snapshots and the replica."""
 
-# The tag of checks that ask what the role may do by which a process connects.
+# The tag of system checks about the privileges of the connecting role.
 ROLE_CHECKS = "database_role"

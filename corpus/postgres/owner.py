@@ -1,4 +1,4 @@
-"""Be the owner of the tables for a moment: the role that serves owns nothing."""
+"""Connect as the tables' owner; the serving role owns nothing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,23 +7,23 @@ from django.db import DEFAULT_DB_ALIAS, connections
 
 
 def application_role() -> str:
-    """Return the role by which this process connects unless it says otherwise."""
+    """Return the role that this process connects as by default."""
     return str(connections.settings[DEFAULT_DB_ALIAS]["USER"])
 
 
 @contextmanager
 def as_owner() -> Iterator[None]:
-    """Let ``connection`` of this thread be one of the tables' owner: DATABASES names it ``OWNER``.
+    """Make this thread's ``connection`` one of the tables' owner, ``OWNER`` in DATABASES.
 
-    Nothing changes where none is named, where it is the owner's already, or in a transaction,
-    which is of one connection.
+    Do nothing if there is no ``OWNER``, if it is connected already, or in a transaction, which
+    belongs to one connection.
     """
     serving = connections[DEFAULT_DB_ALIAS]
     owner = serving.settings_dict.get("OWNER") or serving.settings_dict
     if owner["USER"] == serving.settings_dict["USER"] or serving.in_atomic_block:
         yield
         return
-    # The pool is one for each alias, and its connections are the application's.
+    # The pool of the alias has connections of the application's role.
     options = {k: v for k, v in serving.settings_dict["OPTIONS"].items() if k != "pool"}
     settings = {**serving.settings_dict, **owner, "OPTIONS": options}
     owning = type(serving)(settings, DEFAULT_DB_ALIAS)

@@ -1,4 +1,4 @@
-"""Short statements that every document asks: planned once a connection, not each time."""
+"""Prepared statements, planned once for each connection."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -8,17 +8,17 @@ from django.db.backends.postgresql.base import ServerBindingCursor
 
 
 def fetch_prepared(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that is short to run and long to plan.
+    """Return the rows of a statement that takes longer to plan than to run.
 
-    Its text is the same at each call: what changes are ``values``, which go to the server beside
-    it. There each has the type that the statement gives it.
+    The text must be the same at each call. ``values`` are bound by the server, with the types
+    that the statement gives them.
     """
     with connection.cursor() as cursor:
-        # To make the one that is replaced has told the server who acts.
+        # Creating the replaced cursor has set the principal on the server.
         raw = connection.connection
         cursor.cursor = cast("Any", ServerBindingCursor)(raw)
-        # For this statement alone: the driver would keep the text of a hundred others, with the
-        # documents in it, to count how often each is asked.
+        # For this statement only: otherwise the driver stores a hundred statements, with document
+        # texts in them, to count their use.
         raw.prepare_threshold = 0
         try:
             cursor.execute(statement, values)

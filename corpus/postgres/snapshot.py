@@ -1,8 +1,7 @@
-"""Read one snapshot, or evidence from a replica that has all the primary has acknowledged.
+"""Read in one snapshot, from a replica if it has everything that the primary has acknowledged.
 
-``connection`` is the replica's meanwhile, so that statements of the ORM and SQL of our own follow,
-and rows come as any others do: what is done with them afterwards is done on the primary
-(docs/decisions/0045).
+Meanwhile ``connection`` is the replica's, so that the ORM and plain SQL use it; later statements
+on the same rows run on the primary (docs/decisions/0045).
 """
 
 from collections import Counter
@@ -36,10 +35,9 @@ from corpus.postgres.standby import (
 
 @contextmanager
 def one_snapshot() -> Iterator[None]:
-    """Let all statements read what was committed when the first of them began.
+    """Run all statements in one snapshot, as of the first of them; in a transaction do nothing.
 
-    Within a transaction they see what that sees. Models are not asked in here: what was deleted
-    meanwhile is kept by Postgres for as long as this goes on.
+    Call no models in here: Postgres cannot remove deleted rows while the snapshot is open.
     """
     if connection.in_atomic_block:
         yield
@@ -47,7 +45,7 @@ def one_snapshot() -> Iterator[None]:
     connection.ensure_connection()
     opened: Any = connection.connection
     usual = opened.isolation_level
-    # It is said with BEGIN: no statement can come before it.
+    # psycopg sends it with BEGIN, before any statement.
     opened.isolation_level = IsolationLevel.REPEATABLE_READ
     try:
         with transaction.atomic():
@@ -60,19 +58,19 @@ def one_snapshot() -> Iterator[None]:
 log = structlog.get_logger(__name__)
 Evidence = TypeVar("Evidence")
 
-# After an error the primary is read for so long.
+# Seconds without the replica after an error.
 PAUSE_S = 10.0
 
 
 class _Pause:
-    """When the replica may be asked again, and why not before."""
+    """When the replica may be used again, and why it is paused."""
 
     ends: float = 0.0
     reason: Reason = Reason.UNREACHABLE
 
 
 class _ReplicaNotUsed(Exception):
-    """The primary is to be read."""
+    """The primary has to be read."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason)
@@ -84,17 +82,16 @@ _counts: Counter[Reason | None] = Counter()
 
 
 def read_in_snapshot(read: Callable[[], Evidence]) -> Evidence:
-    """Return what ``read`` finds in one snapshot, which has all that was acknowledged until now.
+    """Return the result of ``read`` in one snapshot with everything acknowledged until now.
 
-    It is the replica's, if there is one and it is as new; else, or where it fails, ``read`` is
-    called on the primary, whatever it has read by then. What took too long there is not begun
-    anew: it would take as long again.
+    Use the replica if there is one and it is up to date. If it is not, or fails, call ``read`` on
+    the primary. A statement that timed out on the replica is not repeated.
 
     Args:
-        read: Writes nothing, and asks no model.
+        read: Must not write, nor call a model.
 
     Raises:
-        OperationalError: A statement took too long, as it would on the primary.
+        OperationalError: A statement took too long.
     """
     if REPLICA in connections and not connection.in_atomic_block:
         try:
@@ -106,24 +103,24 @@ def read_in_snapshot(read: Callable[[], Evidence]) -> Evidence:
 
 
 def count_reads() -> Mapping[Reason | None, int]:
-    """Return how often evidence was read since this process began, by why not from the replica.
+    """Count the reads of this process by the reason why they did not use the replica.
 
-    None counts what was read from it.
+    None counts reads from the replica.
     """
     with _counting:
         return dict(_counts)
 
 
 def pause_reason() -> Reason | None:
-    """Return why the replica is not asked now; None if it is."""
+    """Return why the replica is paused; None if it is not."""
     return _Pause.reason if monotonic() < _Pause.ends else None
 
 
 def _read_replica(read: Callable[[], Evidence]) -> Evidence:
-    """Return what ``read`` finds on the replica.
+    """Return the result of ``read`` on the replica.
 
     Raises:
-        _ReplicaNotUsed: It is not to be read, or failed.
+        _ReplicaNotUsed: It is paused, behind or failed.
     """
     if (paused := pause_reason()) is not None:
         raise _ReplicaNotUsed(paused)
@@ -134,7 +131,7 @@ def _read_replica(read: Callable[[], Evidence]) -> Evidence:
             raise _ReplicaNotUsed(Reason.BEHIND)
         if standing.reason is not None:
             raise _begin_pause(standing.reason, standing.detail)
-        with _in_place_of_primary(), one_snapshot():
+        with _replica_as_default(), one_snapshot():
             evidence = read()
     except (DatabaseError, InterfaceError) as exc:
         pause = _begin_pause(classify_error(exc), str(exc))
@@ -143,14 +140,14 @@ def _read_replica(read: Callable[[], Evidence]) -> Evidence:
             raise
         raise pause from exc
     finally:
-        # The pool has it; a thread that goes on to a model needs it no more.
+        # Back to the pool: the thread may call a model next.
         connections[REPLICA].close()
     _count(None)
     return evidence
 
 
 def _read_needed() -> Position:
-    """Return what the replica is to have.
+    """Return the position that the replica must have reached.
 
     Raises:
         _ReplicaNotUsed: The primary does not answer; this is no fault of the replica.
@@ -174,7 +171,7 @@ def _count(reason: Reason | None) -> None:
 
 
 @contextmanager
-def _in_place_of_primary() -> Iterator[None]:
+def _replica_as_default() -> Iterator[None]:
     primary = connections[DEFAULT_DB_ALIAS]
     connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
     try:

@@ -1,4 +1,4 @@
-"""How the standby stands to its primary: whether it is one, and what of the log it has replayed."""
+"""Check whether the replica is a standby of the primary and how far it has replayed its log."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,19 +9,19 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, connections
 
 REPLICA = "replica"
-# A standby beside the primary has a commit after a millisecond or two.
+# A standby nearby replays a commit after one or two milliseconds.
 POLL_S = 0.002
-# A commit is acknowledged when it is flushed, unless the server is told otherwise. What is inserted
-# and not flushed yet, as a read leaves it that tidies a page, is sent to no standby.
+# By default a commit is acknowledged when it is flushed. Records that are inserted but not flushed,
+# such as those of a read that prunes a page, are not sent to a standby.
 _NEEDED = """
 SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
        ELSE pg_current_wal_flush_lsn() END::text,
        system_identifier, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8), clock_timestamp()
   FROM pg_control_system()
 """
-# A server of others, one that was promoted, and one that follows what the primary was before it was
-# restored have positions that say nothing of ours; a role that gets around policies would show
-# everybody everything. After a restore it is found to follow with its next checkpoint.
+# Another system, a promoted server, or a standby of the primary before a restore has positions that
+# cannot be compared; a role that bypasses policies would show every row to everyone. After a
+# restore, the standby counts as following from its next checkpoint on.
 _STANDING = """
 SELECT pg_is_in_recovery(), s.system_identifier = %s,
        upper(lpad(to_hex(c.timeline_id), 8, '0')) = %s, NOT (rolsuper OR rolbypassrls),
@@ -29,12 +29,12 @@ SELECT pg_is_in_recovery(), s.system_identifier = %s,
        %s - pg_last_xact_replay_timestamp()
   FROM pg_control_system() s, pg_control_checkpoint() c, pg_roles WHERE rolname = current_user
 """
-# The server ends or starts, or there was never a connection, which has no code.
+# The server shuts down or starts; a failed connection has no code.
 _LOST = ("08", "57P")
 
 
 class Reason(StrEnum):
-    """Why the primary is read in the standby's place."""
+    """Why the primary is read instead of the standby."""
 
     UNREACHABLE = "unreachable"
     BEHIND = "behind"
@@ -42,13 +42,13 @@ class Reason(StrEnum):
     OTHER_SYSTEM = "other_system"
     OTHER_TIMELINE = "other_timeline"
     UNSAFE_ROLE = "unsafe_role"
-    # A statement was refused, as one is that conflicts with what is replayed.
+    # A statement failed, for example by a conflict with replay.
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Up to where the primary's log had been flushed at a moment, and which log that is."""
+    """The flushed position of the primary's log at a time, and the identity of that log."""
 
     lsn: str
     system: int
@@ -58,15 +58,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class StandbyState:
-    """How the standby stands to a position of the primary.
+    """The standby compared with a position of the primary.
 
     Attributes:
-        reason: Why it is not to be read; None: it has all.
-        detail: What the server said of it, if anything.
-        behind_bytes: Of the log up to there, what it has not replayed; None where that says
-            nothing.
-        behind: How old the newest commit was that it has, while it lacked one: it has been
-            behind for no longer. None where it has replayed none since it started.
+        reason: Why it must not be read; None if it is up to date.
+        detail: The server's error message, if any.
+        behind_bytes: Bytes of the log up to the position that it has not replayed; None if
+            unknown.
+        behind: Age of its newest commit while it lacks one, an upper bound of its delay; None if
+            it has replayed none since it started.
     """
 
     reason: Reason | None
@@ -76,16 +76,16 @@ class StandbyState:
 
 
 def read_position() -> Position:
-    """Return up to where everything has been acknowledged, of the primary."""
+    """Return the position up to which the primary has acknowledged commits."""
     with connection.cursor() as cursor:
         cursor.execute(_NEEDED)
         return Position(*cursor.fetchone())
 
 
 def check_standby(needed: Position) -> StandbyState:
-    """Return how the standby stands to a position; it is waited for for a moment.
+    """Compare the standby with a position; wait up to ``PKB_REPLICA_WAIT_MS`` for it.
 
-    The position is to be older than the snapshot that is read then.
+    Read the position before the snapshot begins.
     """
     ends = monotonic() + settings.PKB_REPLICA_WAIT_MS / 1000
     try:
@@ -107,7 +107,7 @@ def _ask_once(needed: Position) -> StandbyState:
             return StandbyState(reason)
     if behind_bytes is not None and behind_bytes <= 0:
         return StandbyState(None, behind_bytes=0, behind=timedelta(0))
-    # The last commit may have come after the position that it was compared with.
+    # The last commit may be newer than the position.
     newest = None if behind is None else max(behind, timedelta(0))
     return StandbyState(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
 
@@ -117,6 +117,6 @@ _WRONG = (Reason.NOT_A_STANDBY, Reason.OTHER_SYSTEM, Reason.OTHER_TIMELINE, Reas
 
 
 def classify_error(error: Exception) -> Reason:
-    """Return why the standby was not read, by the error that came of it."""
+    """Return the reason of an error of the standby."""
     code = getattr(error.__cause__, "sqlstate", None)
     return Reason.UNREACHABLE if code is None or code.startswith(_LOST) else Reason.FAILED

@@ -1,5 +1,5 @@
-"""Folders of this machine whose files may be taken in.
+"""Folders of the server whose files may be ingested.
 
-``descent`` opens what lies below one, ``allowed`` says which may be named over HTTP, ``names`` says
-what of a path is shown, ``file_systems`` what is mounted.
+``safe_open`` opens files below a root, ``allowed`` resolves paths of requests, ``shown_paths``
+shortens them for clients, ``file_systems`` lists mounts, ``host_marker`` identifies the host.
 """

@@ -1,4 +1,4 @@
-"""Which files and folders may be named over HTTP."""
+"""Resolve paths that requests may name."""
 
 import stat
 from collections.abc import Iterator
@@ -14,48 +14,47 @@ from corpus.roots.shown_paths import root_names, uploads_folder
 
 @dataclass(frozen=True, slots=True)
 class AllowedPath:
-    """A file or folder below an allowed root; both are absolute, with no link in them."""
+    """A file or folder below an allowed root; both absolute, without symbolic links."""
 
     path: Path
     root: Path
 
 
 def is_allowed(root: Path) -> bool:
-    """Tell whether files below the folder may be taken in for somebody who asks over HTTP."""
+    """Return whether requests may ingest files below the folder."""
     return root in settings.PKB_INGEST_ROOTS or root == uploads_folder()
 
 
 def find_allowed(given: str, *, folder: bool) -> AllowedPath:
-    """Return a file or folder that is named over HTTP.
+    """Return the file or folder that a request names.
 
     Args:
-        given: Relative to an allowed root, absolute below one, or as paths are shown, with the
-            root's name before it.
-        folder: Whether a folder is meant; else a regular file.
+        given: Relative to an allowed root, absolute below one, or as shown, after the root's
+            name.
+        folder: Look for a folder, else for a regular file.
 
     Raises:
         PathIngestionOff: No root is allowed.
-        PathNotFound: There is nothing of that kind there; what is refused, hidden or behind a link
-            is told in the same words as what is absent.
+        PathNotFound: There is none; a forbidden, hidden or linked path gives the same message.
     """
     roots: list[Path] = settings.PKB_INGEST_ROOTS
     if not roots:
         raise PathIngestionOff("PKB_INGEST_ROOTS names no folder.")
     is_wanted = stat.S_ISDIR if folder else stat.S_ISREG
-    for found in _meant_by(given, roots):
+    for found in _candidates(given, roots):
         if is_wanted(_read_mode(found)):
             return found
     raise PathNotFound(f"There is no such {'folder' if folder else 'file'} below an allowed root.")
 
 
 def find_root(name: str) -> AllowedPath | None:
-    """Return the root that is shown under this name."""
+    """Return the root with this shown name."""
     root = root_names().get(name)
     return AllowedPath(root, root) if root else None
 
 
-def _meant_by(given: str, roots: list[Path]) -> Iterator[AllowedPath]:
-    """Yield what a path may mean in the order in which it is looked for, there or not."""
+def _candidates(given: str, roots: list[Path]) -> Iterator[AllowedPath]:
+    """Yield the paths that ``given`` may mean, in the order of lookup."""
     pure = PurePosixPath(given)
     if "\0" in given or not given.strip():
         return
@@ -67,13 +66,13 @@ def _meant_by(given: str, roots: list[Path]) -> Iterator[AllowedPath]:
         if named is not None:
             below.append((named, PurePosixPath(*pure.parts[1:])))
     for root, path in below:
-        # Hidden names and the folder above begin alike.
+        # Rejects hidden names and "..".
         if not any(part.startswith(".") for part in path.parts):
             yield AllowedPath(root / path, root)
 
 
 def _read_mode(found: AllowedPath) -> int:
-    """The type of what is there; 0 for nothing."""
+    """Return the mode of the file; 0 if there is none."""
     try:
         return read_mode(found.path, root=found.root)
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""By what a host is known to have the files of an installation: a mark in its folder of uploads.
+"""A marker file in the uploads folder, which identifies the host that stores the files.
 
-Hosts that share that folder have one mark, and are one host as far as files go.
+Hosts that share the folder share the marker and count as one host.
 """
 
 import uuid
@@ -11,12 +11,12 @@ from corpus.roots.shown_paths import uploads_folder
 
 
 def marker_folder() -> Path:
-    """Return where the mark is; no file that was sent is in a folder of that name."""
+    """Return the folder of the marker; no uploaded file has a folder of this name."""
     return uploads_folder() / "host"
 
 
 def read_marker() -> str:
-    """Return this host's mark; empty where it has none.
+    """Return this host's marker; empty if it has none.
 
     Raises:
         OSError: It cannot be read.
@@ -28,10 +28,10 @@ def read_marker() -> str:
 
 
 def ensure_marker() -> str:
-    """Return this host's mark, made if it has none; who starts at the same time makes no other.
+    """Return this host's marker; create it once if it has none.
 
     Raises:
-        OSError: The folder of uploads cannot be written.
+        OSError: The uploads folder cannot be written.
     """
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     write_once(marker_folder() / "mark", _write_marker)

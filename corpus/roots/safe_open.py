@@ -1,8 +1,7 @@
-"""Open what lies below a folder, name by name, and follow no symbolic link.
+"""Open files below a root, name by name, without following symbolic links.
 
-Each name is looked up in the descriptor of the folder before it. Who may write below the root can
-so put a link in place of a folder or a file at any time: it is not followed, and what was checked
-is what is read.
+Each name is opened relative to the descriptor of its folder. A link that somebody swaps in at any
+time is therefore not followed, and the file that was checked is the file that is read.
 """
 
 import errno
@@ -13,35 +12,35 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-# Who goes through a folder need not be allowed to list it.
+# Passing through a folder does not need permission to list it.
 _THROUGH = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW
-# A pipe would be waited for, and a terminal taken over.
+# Opening must not wait for a pipe, nor acquire a terminal.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 OUTSIDE = "It lies outside of the folder that may be read."
 
 
 class SymlinkFound(OSError):
-    """A symbolic link stands where a folder or a file was looked for."""
+    """The path, or a folder above it, is a symbolic link."""
 
 
 def open_folder(path: Path, *, root: Path) -> int:
-    """Return a descriptor by which the folder can be listed; the caller closes it.
+    """Return a descriptor to list the folder; the caller closes it.
 
     Args:
         path: ``root`` or below it.
-        root: Absolute, with no link in it.
+        root: Absolute, without symbolic links.
 
     Raises:
-        SymlinkFound: A link is in the way, from ``root`` on.
-        OSError: It is not there, no folder, closed to us, or not below ``root``.
+        SymlinkFound: A part of the path from ``root`` on is a link.
+        OSError: It is missing, not a folder, not permitted, or not below ``root``.
     """
     with _folder_of(path, root) as (folder, name):
         return _open(name, _FOLDER, folder)
 
 
 def open_file(path: Path, *, root: Path) -> int:
-    """Return a descriptor of what is there, of whatever type; the caller closes it.
+    """Return a descriptor of a file of any type; the caller closes it.
 
     Raises:
         OSError: As ``open_folder``.
@@ -51,7 +50,7 @@ def open_file(path: Path, *, root: Path) -> int:
 
 
 def read_mode(path: Path, *, root: Path) -> int:
-    """Return the type and rights of what is there; of a link its own.
+    """Return the mode (type and permissions) of a file, or of a link itself.
 
     Raises:
         OSError: As ``open_folder``.
@@ -61,7 +60,7 @@ def read_mode(path: Path, *, root: Path) -> int:
 
 
 def is_folder(path: Path, *, root: Path) -> bool:
-    """Tell whether a folder can be seen there."""
+    """Return whether the path is a folder."""
     try:
         return stat.S_ISDIR(read_mode(path, root=root))
     except OSError:
@@ -70,9 +69,9 @@ def is_folder(path: Path, *, root: Path) -> bool:
 
 @contextmanager
 def _folder_of(path: Path, root: Path) -> Iterator[tuple[int, str]]:
-    """Hold the folder that the path's last name is looked up in."""
+    """Open the parent folder; yield its descriptor and the last name of the path."""
     if not path.is_relative_to(root):
-        # Not as if it were gone, for which documents are removed.
+        # Not FileNotFoundError, for which a sync deletes documents.
         raise PermissionError(errno.EACCES, OUTSIDE)
     *folders, name = path.relative_to(root).parts or (".",)
     if ".." in (*folders, name):

@@ -1,7 +1,7 @@
-"""What of a path clients see: its name from its root on, never where that root is.
+"""Show paths to clients relative to their root, without the root's location.
 
-A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload as ``uploads/...``. Of one
-below no root, which somebody took in at the terminal, only its own name is shown.
+A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload as ``uploads/...``. Of a file
+below no root, which a command ingested, only the name is shown.
 """
 
 import os
@@ -20,35 +20,35 @@ _UNNAMED = "root"
 
 
 def uploads_folder() -> Path:
-    """Return the folder that uploaded files are kept in."""
+    """Return the folder of uploaded files."""
     return Path(settings.DATA_DIR) / "uploads"
 
 
 def root_names() -> dict[str, Path]:
-    """Return the roots that may be named over HTTP, by the names they are shown under."""
+    """Return the roots that requests may name, by their shown names."""
     return {name: root for root, name in _named().items() if root in settings.PKB_INGEST_ROOTS}
 
 
 def shown_path(path: str) -> str:
-    """Return a path as clients see it; an address in another program is none, and stays."""
+    """Return a path as clients see it; leave URIs of other programs unchanged."""
     return _shorten(path, _paths()) if path.startswith("/") else path
 
 
 def shown_uri(source_uri: str, *, file_path: str) -> str:
-    """Return a document's address as clients see it; one that they gave it is as they gave it."""
+    """Return a document's URI as clients see it; leave URIs that clients gave unchanged."""
     if not (file_path and source_uri.startswith(_FILE_URI)):
         return source_uri
-    return _shorten(source_uri, _addresses())
+    return _shorten(source_uri, _uris())
 
 
 def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
-    """Return the condition that a column of a document compares so with a value.
+    """Return the lookup condition of a document's column.
 
-    What is shown of ``file_path`` and ``source_uri`` is what is compared: else one could ask for
-    the rest of them, letter by letter.
+    ``file_path`` and ``source_uri`` are compared as shown: otherwise a client could find out the
+    hidden part letter by letter.
 
     Args:
-        of: What leads from a row to its document.
+        of: The lookup prefix from a row to its document.
     """
     if column not in {"file_path", "source_uri"}:
         return Q(**{f"{of}{column}__{lookup}": value})
@@ -58,7 +58,7 @@ def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
 
 
 def shown_column(column: str, *, of: str = "") -> Case:
-    """What is shown of ``file_path`` or ``source_uri``, in SQL."""
+    """Return the SQL expression of ``file_path`` or ``source_uri`` as shown."""
     name = f"{of}{column}"
     is_given = Q(**{f"{of}file_path": ""}) | ~Q(**{f"{of}source_uri__startswith": _FILE_URI})
     kept = [When(is_given, then=F(name))] if column == "source_uri" else []
@@ -67,7 +67,7 @@ def shown_column(column: str, *, of: str = "") -> Case:
             **{f"{name}__startswith": prefix},
             then=Concat(Value(f"{shown}/"), Substr(name, len(prefix) + 1)),
         )
-        for prefix, shown in (_paths() if column == "file_path" else _addresses())
+        for prefix, shown in (_paths() if column == "file_path" else _uris())
     ]
     last = Func(F(name), Value("/"), Value(-1), function="split_part")
     return Case(*kept, *below, default=last, output_field=TextField())
@@ -88,7 +88,7 @@ def _named() -> dict[Path, str]:
 
 @lru_cache(maxsize=8)
 def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
-    """Name each by its last part; the second of a name gets a number."""
+    """Name each root by its last part; add a number to duplicates."""
     names: dict[Path, str] = {}
     for root in dict.fromkeys(roots):
         name = stem = root.name.encode(errors="replace").decode() or _UNNAMED
@@ -101,11 +101,11 @@ def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
 
 
 def _paths() -> list[tuple[str, str]]:
-    """What to take off a path and put before the rest, the deepest root first."""
+    """Return pairs of path prefix and shown name, the deepest root first."""
     named = sorted(_named().items(), key=lambda each: len(each[0].parts), reverse=True)
     return [(f"{str(root).rstrip('/')}/", name) for root, name in named]
 
 
-def _addresses() -> list[tuple[str, str]]:
-    """The same for addresses of files."""
+def _uris() -> list[tuple[str, str]]:
+    """Return the same pairs for ``file://`` URIs."""
     return [(f"file://{quote(os.fsencode(path))}", quote(name)) for path, name in _paths()]

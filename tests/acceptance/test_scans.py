@@ -49,8 +49,7 @@ def make_unsure(document: Document, sure: float) -> None:
     """Have OCR be as sure of the whole document."""
     outline = Outline.from_json(document.outline)
     runs = [
-        type(run)(run.start, run.end, run.place._replace(confidence=sure))
-        for run in outline.scanned
+        type(run)(run.start, run.end, run.box._replace(confidence=sure)) for run in outline.scanned
     ]
     document.outline = Outline(outline.headings, outline.pages, (), tuple(runs)).to_json()
     document.metadata["ocr"] |= {"unsure_pages": [1], "unread_pages": [2, 3]}

@@ -179,7 +179,7 @@ def test_runs_are_kept_as_a_short_text() -> None:
     assert [(run.start, run.end) for run in again.scanned] == [
         (run.start, run.end) for run in outline.scanned
     ]
-    assert again.scanned[0].place[1:] == LEVEL[1:]
+    assert again.scanned[0].box[1:] == LEVEL[1:]
     assert "scanned" not in join_blocks([Block(text)])[1].to_json()
     assert unpack_runs("") == ()
 
@@ -187,7 +187,7 @@ def test_runs_are_kept_as_a_short_text() -> None:
 def test_a_place_off_the_page_is_kept_at_its_edge() -> None:
     _, outline = join_blocks([Block("Nine", places=(OcrBox(4, 0.5, -7, 0, 10**6, 0, 9),))])
     (run,) = unpack_runs(pack_runs(outline.scanned))
-    assert (run.place.x1, run.place.x2) == (0, 65_535)
+    assert (run.box.x1, run.box.x2) == (0, 65_535)
 
 
 def test_the_box_of_a_part_of_a_line_is_that_part_of_its_box() -> None:

@@ -1,1 +1,1 @@
-"""Taking folders in by two steps, `load` and `embed`, with a file of chunks between."""
+"""Ingest folders in two steps, `load` and `embed`, with a file of chunks between them."""

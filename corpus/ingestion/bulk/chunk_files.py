@@ -1,4 +1,4 @@
-"""Chunks between two steps: a JSON file that ``manage.py load`` writes and ``embed`` reads."""
+"""Chunk files: JSON that ``manage.py load`` writes and ``embed`` reads."""
 
 import json
 import os
@@ -79,9 +79,9 @@ class ChunkEntry(_Entry):
 
 
 class OutlineEntry(_Entry):
-    """``[start, end, level, words]`` of headings, ``[start, number]`` of pages, and labels.
+    """An outline: ``[start, end, level, words]`` of headings, ``[start, number]`` of pages.
 
-    A label is ``[start, end, words]``; ``scanned`` are the packed runs that OCR read.
+    Labels are ``[start, end, words]``; ``scanned`` contains the packed runs that OCR read.
     """
 
     headings: tuple[tuple[NonNegativeInt, NonNegativeInt, Level, str], ...] = ()
@@ -98,9 +98,9 @@ class OutlineEntry(_Entry):
 
 
 class DocumentEntry(_Entry):
-    """A file that was loaded and cut; the bounds are those of ``corpus.models.Document``.
+    """A loaded and chunked file, with the bounds of ``corpus.models.Document``.
 
-    Its fields up to ``text`` are those of ``Attributes`` which a file itself decides.
+    The fields before ``text`` are the ``Attributes`` that come from the file itself.
     """
 
     source_uri: str = Field(min_length=1, max_length=2048)
@@ -134,10 +134,10 @@ class DocumentEntry(_Entry):
         )
 
     def to_attributes(self, *, source: str, settings_sha256: str) -> Attributes:
-        """Return what it says besides its text, with what it does not say."""
+        """Return its attributes, with ``source`` and ``settings_sha256``."""
         shared = type(self).model_fields.keys() & ATTRIBUTE_NAMES
-        said: dict[str, Any] = {name: getattr(self, name) for name in shared}
-        return Attributes(**said, source=source, settings_sha256=settings_sha256)
+        values: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        return Attributes(**values, source=source, settings_sha256=settings_sha256)
 
     def to_version(self) -> Version:
         return Version(
@@ -149,18 +149,18 @@ class DocumentEntry(_Entry):
 
 
 class FailedEntry(_Entry):
-    """A file that could not be loaded, and why."""
+    """A file that could not be loaded, with the reason."""
 
     path: str = Field(min_length=1, max_length=4096)
     reason: str
 
 
 class Header(_Entry):
-    """How the chunks of a file were made.
+    """The settings that the chunks were made with.
 
     Attributes:
-        tags: Put on every document besides its own.
-        settings_sha256: Of the collection's settings and ``tags``; see ``fingerprints``.
+        tags: Additional tags of every document.
+        settings_sha256: Of the collection's settings and ``tags``; see ``ingest_fingerprint``.
     """
 
     version: Literal[1]
@@ -178,9 +178,9 @@ class ChunkFile(Header):
 def write_chunk_file(
     path: Path, *, header: Header, entries: Iterable[DocumentEntry | FailedEntry]
 ) -> Iterator[DocumentEntry | FailedEntry]:
-    """Write entries as they come, one document a line, and yield each after it is written.
+    """Write entries, one document in each line, and yield each after it is written.
 
-    The file appears under its name when all are written; what was there before stays till then.
+    The file gets its name when all are written; an older file stays until then.
     """
     partial = path.with_name(f"{path.name}.part")
     failed: list[FailedEntry] = []
@@ -196,8 +196,8 @@ def write_chunk_file(
                     file.write(f"{separator}{entry.model_dump_json()}")
                     separator = ",\n  "
                 yield entry
-            said = [entry.model_dump() for entry in failed]
-            file.write(f'\n ],\n "failed": {json.dumps(said, ensure_ascii=False)}\n}}\n')
+            failures = [entry.model_dump() for entry in failed]
+            file.write(f'\n ],\n "failed": {json.dumps(failures, ensure_ascii=False)}\n}}\n')
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
@@ -206,33 +206,33 @@ def write_chunk_file(
 
 
 def read_chunk_file(path: Path) -> ChunkFile:
-    """Read a file whole and check that every chunk is the span it names.
+    """Read a file and check that every chunk matches its span of the text.
 
     Raises:
-        UnreadableFile: It is no such file, or it was altered; the message says where.
-        OSError: It is not there or not readable.
+        UnreadableFile: It is not a chunk file, or it was altered; the message says where.
+        OSError: It is missing or not readable.
     """
     try:
         read = ChunkFile.model_validate_json(path.read_bytes())
     except ValidationError as exc:
         raise UnreadableFile(f"{path} is no file of chunks: {first_error(exc)}") from exc
-    _refuse_twice(path, [entry.source_uri for entry in read.documents])
-    _refuse_twice(path, [entry.file_path for entry in read.documents])
+    _reject_duplicates(path, [entry.source_uri for entry in read.documents])
+    _reject_duplicates(path, [entry.file_path for entry in read.documents])
     for entry in read.documents:
-        wrong = _what_is_wrong(entry)
+        wrong = _first_mismatch(entry)
         if wrong:
             raise UnreadableFile(f"{path} was altered: {entry.source_uri}: {wrong}")
     return read
 
 
 def first_error(error: ValidationError) -> str:
-    """Say in one line what is wrong first, and where."""
+    """Return the first validation error in one line, with its location."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
-def _refuse_twice(path: Path, names: Sequence[str]) -> None:
+def _reject_duplicates(path: Path, names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -240,8 +240,8 @@ def _refuse_twice(path: Path, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _what_is_wrong(entry: DocumentEntry) -> str:
-    """Say how a document differs from what was written, or nothing."""
+def _first_mismatch(entry: DocumentEntry) -> str:
+    """Return how a document differs from its hashes and spans; empty if it does not."""
     if sha256(entry.text.encode()).hexdigest() != entry.content_sha256:
         return "content_sha256 is not that of its text."
     if not _is_normal(entry.text):

@@ -1,4 +1,4 @@
-"""Encode chunks that were cut elsewhere, and store them with their documents."""
+"""Embed the chunks of a chunk file, and store them with their documents."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ SOURCE = "pipeline"
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A document that is to be stored, and the version it replaces."""
+    """A document to store, and the one that it replaces."""
 
     entry: DocumentEntry
     version: Version
@@ -30,16 +30,16 @@ class _Pending:
 def store_entries(
     entries: Iterable[DocumentEntry], *, collection: Collection, fingerprint: str, batch_size: int
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
-    """Bring documents in, each in one transaction; what is in already is left as it is.
+    """Store documents, each in one transaction; skip unchanged ones.
 
-    Doing it again changes nothing and encodes nothing. Broken off, it can be begun again.
+    A repeated or interrupted run can be started again.
 
     Args:
-        fingerprint: ``settings_sha256`` of how the chunks were made.
-        batch_size: Most texts that the model is given at a time; short documents share a batch.
+        fingerprint: ``settings_sha256`` of the chunk file.
+        batch_size: Maximum texts of a batch; short documents share a batch.
 
     Raises:
-        BackendError: The embedder failed; what was yielded before is stored.
+        BackendError: The embedder failed; the documents yielded before are stored.
         CollectionNotFound: It was deleted in the meantime.
     """
     embedder = get_embedder(collection.embedding_model)
@@ -79,7 +79,7 @@ def _look_up(
 def _as_duplicate(
     entry: DocumentEntry, error: DuplicateDocument, collection: Collection
 ) -> ItemResult:
-    """The content is stored under another path: this path has no document of its own."""
+    """Return the result of content that another document has."""
     drop_placeholder(Path(entry.file_path), collection=collection)
     return ItemResult(Outcome.UNCHANGED, error.document_id, reason=str(error))
 
@@ -96,7 +96,7 @@ def _store(
     encoded = encode(inputs, embedder=embedder, batch_size=batch_size, attempts=1)
     left = encoded.fresh
     for pending in waiting:
-        # What two documents share counts for the first.
+        # Texts of two documents count for the first.
         mine = left & {chunk.input_sha256 for chunk in pending.version.chunks}
         left -= mine
         result = _store_one(pending, collection, fingerprint, replace(encoded, fresh=mine))
@@ -120,4 +120,4 @@ def _store_one(
                 queue_completion(stored.document_id, collection=collection)
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
-    return ItemResult.of_stored(stored)
+    return ItemResult.from_stored(stored)

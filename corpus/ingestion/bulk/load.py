@@ -1,4 +1,4 @@
-"""Load files and cut them into chunks without storing anything."""
+"""Load files and split them into chunks without storing anything."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -22,7 +22,7 @@ from corpus.models import Collection
 def cut_files(
     files: Iterable[FoundFile], *, root: Path, collection: Collection, tags: tuple[str, ...]
 ) -> Iterator[DocumentEntry | FailedEntry]:
-    """Yield what became of each file below ``root``; a failed one does not stop the rest."""
+    """Yield the entry of each file below ``root``; a failed file does not stop the rest."""
     for found in files:
         try:
             if found.error is not None:
@@ -35,13 +35,13 @@ def cut_files(
 def cut_file(
     path: Path, *, root: Path, collection: Collection, tags: tuple[str, ...]
 ) -> DocumentEntry:
-    """Load, normalize and cut one file by the collection's settings.
+    """Load, normalize and chunk one file by the collection's settings.
 
     Args:
-        root: A folder above; from it on no link is followed.
+        root: A folder above it; links are not followed below it.
 
     Raises:
-        PkbError: It cannot be taken in, as ``ingest_file``.
+        PkbError: It cannot be ingested, as ``ingest_file``.
         OSError: It cannot be read.
     """
     limits = loader_limits()

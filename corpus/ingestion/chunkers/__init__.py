@@ -1,4 +1,4 @@
-"""Cut a text into chunks; each way to cut is a file here, behind one signature."""
+"""Chunking strategies, one module each."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from corpus.ingestion.normal_form import Outline
 
 
 class Chunker(Protocol):
-    """Cuts a text into spans that fit, in order; every visible character is in one."""
+    """Split a text into spans within the budget, in order; every visible character is in one."""
 
     def __call__(self, text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-        """Cut ``text``; ``budget`` tells what a chunk under given headings may hold."""
+        """Split ``text``; ``budget`` returns the budget of a chunk under the given headings."""
         ...
 
 
 def split_by_kind(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-    """Keep the structure of a text that has headings or labels; make sentence windows of others."""
+    """Split by structure if the text has headings or labels, else by sentences."""
     split = split_structure if outline.headings or outline.labels else split_sentences
     return split(text, outline=outline, budget=budget)
 
@@ -41,15 +41,15 @@ __all__ = ["ChunkingRule", "Span", "split_text"]
 
 @dataclass(frozen=True, slots=True)
 class ChunkingRule:
-    """How to cut.
+    """Chunking settings.
 
     Attributes:
         strategy: A name of ``CHUNKERS``.
-        size: Most units of a chunk.
-        overlap: Most units that a chunk shares with the one before it in the same passage; at
-            most half of ``size``.
-        overlap_sentences: Sentences that it shares where ``overlap`` is 0; for the strategies
-            that know sentences.
+        size: Maximum units of a chunk.
+        overlap: Maximum units that a chunk shares with the previous one; at most half of
+            ``size``.
+        overlap_sentences: Sentences that it shares if ``overlap`` is 0, for strategies that split
+            by sentences.
     """
 
     strategy: str
@@ -67,13 +67,13 @@ def split_text(
     embedder_counter: LengthCounter,
     embedder_limit: Callable[[HeadingPath], int],
 ) -> list[Span]:
-    """Cut ``text`` into spans that neither ``rule`` nor the embedder finds too long.
+    """Split ``text`` into spans within the limits of ``rule`` and the embedder.
 
-    Every character that is no white space is in a span.
+    Every character that is not white space is in a span.
 
     Args:
-        counter: Measures in the unit of the rule.
-        embedder_limit: Most tokens of the embedder that text under these headings may have.
+        counter: Counts units of the rule.
+        embedder_limit: Returns the maximum embedder tokens of a text under these headings.
 
     Returns:
         Spans in order of start; none for a text of white space.

@@ -1,4 +1,4 @@
-"""Measure slices of a text: in tokens, in characters, and against what a chunk may hold."""
+"""Count tokens or characters of slices of a text; check them against a chunk's budget."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 SpanPair = tuple[int, int]
-# A word without end (base64, a minified script) counts as one token each so many characters.
+# A very long word (base64, minified code) counts as one token for so many characters.
 MAX_CHARS_PER_TOKEN = 12
-# A piece of fewer tokens says too little by itself: it goes along with what follows.
+# A shorter piece is joined with the next one.
 SMALL_TOKENS = 32
 
 
 class LengthCounter(Protocol):
-    """Measures slices of one text in one unit."""
+    """Count the units of slices of one text."""
 
     def count(self, start: int, end: int) -> int:
         """Return the length of ``start:end``."""
@@ -33,7 +33,7 @@ class LengthCounter(Protocol):
 
 
 class CharacterCounter:
-    """Counts characters."""
+    """Count characters."""
 
     def count(self, start: int, end: int) -> int:
         return end - start
@@ -49,7 +49,7 @@ class CharacterCounter:
 
 
 class TokenCounter:
-    """Counts tokens of any slice of one text, from the spans of all its tokens."""
+    """Count tokens of slices of one text, from the spans of all its tokens."""
 
     def __init__(
         self, spans: Sequence[SpanPair], count_text: Callable[[str], int] | None = None
@@ -59,7 +59,7 @@ class TokenCounter:
         self._count_text = count_text or _count_words
 
     def count(self, start: int, end: int) -> int:
-        """Return how many tokens lie, wholly or in part, in ``start:end``."""
+        """Return the number of tokens that overlap ``start:end``."""
         tokens = bisect_left(self._starts, end) - bisect_right(self._ends, start)
         return max(tokens, _least_tokens(end - start))
 
@@ -97,15 +97,15 @@ def _count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ChunkBudget:
-    """What one chunk may hold, and what it may share with the chunk before it.
+    """Maximum size and overlap of a chunk.
 
     Attributes:
-        counter: Measures in the unit that was asked for.
-        size: Most units of a chunk.
-        overlap: Most units that neighbours share; at most half of ``size``.
-        overlap_sentences: Sentences that neighbours share where ``overlap`` is 0.
-        embedder_counter: Measures in tokens of the embedder.
-        embedder_limit: Most of these, whatever ``size`` is.
+        counter: Counts the configured unit.
+        size: Maximum units of a chunk.
+        overlap: Maximum units that neighbors share; at most half of ``size``.
+        overlap_sentences: Sentences that neighbors share if ``overlap`` is 0.
+        embedder_counter: Counts tokens of the embedder.
+        embedder_limit: Maximum embedder tokens of a chunk.
     """
 
     counter: LengthCounter
@@ -125,28 +125,28 @@ class ChunkBudget:
         return self.embedder_counter.count(start, end) >= SMALL_TOKENS
 
     def cut(self, start: int, end: int) -> int:
-        """Return the greatest end in ``start:end`` that fits; the next character at least."""
+        """Return the greatest end in ``start:end`` that fits, at least one character."""
         return min(
             self.counter.cut(start, end, self.size),
             self.embedder_counter.cut(start, end, self.embedder_limit),
         )
 
     def back(self, start: int, end: int) -> int:
-        """Return the least start in ``start:end`` from which all up to ``end`` fits."""
+        """Return the least start such that the text up to ``end`` fits."""
         return max(
             self.counter.back(start, end, self.size),
             self.embedder_counter.back(start, end, self.embedder_limit),
         )
 
     def overlap_back(self, start: int, end: int) -> int:
-        """Return the least start in ``start:end`` that a next chunk may share up to ``end``."""
+        """Return the least start of the text up to ``end`` that the next chunk may share."""
         return max(
             self.counter.back(start, end, self.overlap),
             self.embedder_counter.back(start, end, self.embedder_limit // 2),
         )
 
     def count_text(self, text: str) -> int:
-        """Return the length of a text in units, more where the embedder would be full first."""
+        """Return the length of a text in units, scaled up if the embedder limit is tighter."""
         asked = self.counter.count_text(text)
         if self.embedder_counter is self.counter:
             return -(-asked * self.size // min(self.size, self.embedder_limit))
@@ -155,7 +155,7 @@ class ChunkBudget:
 
     @property
     def without_overlap(self) -> "ChunkBudget":
-        """The budget that is left beside the overlap."""
+        """Return the budget without the overlap."""
         tokens = self.embedder_limit
         if self.overlap:
             asked = self.overlap if self.embedder_counter is self.counter else tokens

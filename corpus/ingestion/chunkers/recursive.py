@@ -15,14 +15,14 @@ from corpus.ingestion.chunkers.sections import (
 from corpus.ingestion.normal_form import Outline
 from corpus.sentences import trim_spans
 
-# From coarse to fine; after the last one any place will do.
+# From coarse to fine; after the last one, split anywhere.
 SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
 def split_recursively(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-    """Split at empty lines, what is too long at line ends, then sentences, words, anywhere.
+    """Split at empty lines; split longer pieces at lines, sentences, words, then anywhere.
 
-    The pieces are then packed as full as they go.
+    The pieces are then packed into full chunks.
     """
     sections = find_sections(text, outline)
     tightest = smallest_budget(sections, budget)
@@ -43,7 +43,7 @@ def _split(text: str, span: SpanPair, budget: ChunkBudget, depth: int = 0) -> It
 
 
 def _between(text: str, span: SpanPair, separator: str) -> Iterator[SpanPair]:
-    """Cut after each separator."""
+    """Split after each separator."""
     start, end = span
     while (found := text.find(separator, start, end)) >= 0:
         yield start, found + len(separator)

@@ -1,4 +1,4 @@
-"""What names the places of a text: each heading, and each label, with the part it stands for."""
+"""Scopes of headings and labels: the parts of a text that they name."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from corpus.ingestion.chunkers.sections import HeadingPath
 from corpus.ingestion.normal_form import Heading, Outline
 
-# Of the headings below a section's own, and of its labels, the innermost so many name a chunk.
-MOST_NAMES = 3
+# Maximum number of inner headings and labels in a chunk's path.
+MAX_NAMES = 3
 
 
-# When something was said, which its text does not tell.
+# The time of a transcript line, which its text does not contain.
 _TIME = re.compile(r"\A\d\d:\d\d:\d\d\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The half-open part ``start:end`` of a text that is under a name, the name included.
+    """The half-open part ``start:end`` of a text under a name, including the name.
 
     Attributes:
-        level: Of a heading; None of a label.
+        level: Level of a heading; None for a label.
     """
 
     start: int
@@ -30,10 +30,10 @@ class Scope:
 
 
 def find_scopes(outline: Outline, length: int) -> list[Scope]:
-    """Return the scopes of a text of ``length`` characters by their start, outer ones first.
+    """Return the scopes of a text of ``length`` characters by start, outer ones first.
 
-    A heading holds to the next one of its level or a higher one; one that is a label, too, no
-    further than that: a question does not name what follows its answer.
+    The scope of a heading ends at the next heading of its level or a higher one; that of a heading
+    which is also a label, such as a question, ends with the label.
     """
     ends = {(label.start, label.text): label.end for label in outline.labels}
     headings = (
@@ -56,7 +56,7 @@ def _heading_scopes(headings: Sequence[Heading], length: int) -> Iterator[Scope]
 
 
 class OpenScopes:
-    """Tells which scopes a position is in, for places in ascending order."""
+    """Find the scopes of positions, which must be in ascending order."""
 
     def __init__(self, scopes: Sequence[Scope]) -> None:
         self._scopes = scopes
@@ -64,9 +64,9 @@ class OpenScopes:
         self._open: list[Scope] = []
 
     def at(self, position: int) -> list[Scope]:
-        """Return the scopes that begin before ``position`` and end behind it.
+        """Return the scopes that begin before ``position`` and end after it.
 
-        Of those that begin there, only times: what else begins says its own name.
+        Scopes that begin there count only for times: other names are in the text itself.
         """
         while self._next < len(self._scopes) and self._begins(self._scopes[self._next], position):
             self._open.append(self._scopes[self._next])
@@ -81,16 +81,16 @@ class OpenScopes:
 def path_under(
     path: HeadingPath, scopes: Sequence[Scope], *, since: int
 ) -> tuple[HeadingPath, int | None]:
-    """Return the path of a section and, below it, what else names a position in the section.
+    """Return the path of a section, extended by the names of a position's scopes.
 
     Args:
-        scopes: Those that the position is in.
-        since: Where the section begins.
+        scopes: Scopes of the position.
+        since: Start of the section.
 
     Returns:
-        The path, and the level of the last heading below the section's, None without any.
+        The path, and the level of the last inner heading, None without one.
     """
     below = [each for each in scopes if each.start >= since and each.text not in path]
     levels = [each.level for each in below if each.level is not None]
     names = tuple(dict.fromkeys(each.text for each in below))
-    return path + names[-MOST_NAMES:], levels[-1] if levels else None
+    return path + names[-MAX_NAMES:], levels[-1] if levels else None

@@ -1,4 +1,4 @@
-"""Cut a text into sections and blocks, and pack their pieces into chunks as full as may be."""
+"""Split a text into sections and blocks, and pack their pieces into full chunks."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -22,12 +22,12 @@ _LAID_OUT = re.compile(r"^(?:[ \t]*\||[ ]{4}|\t)[^\n]*\n?", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The half-open slice ``start:end`` of a text, in characters, and what stands above it.
+    """The half-open slice ``start:end`` of a text, in characters, with its headings.
 
     Attributes:
-        heading_path: The headings it is under, outermost first.
-        heading_level: Level of the innermost of them, or None.
-        page: Where it begins, or None where the text has no pages.
+        heading_path: The headings above it, outermost first.
+        heading_level: Level of the innermost heading, or None.
+        page: The page of its start, or None without pages.
     """
 
     start: int
@@ -39,7 +39,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is under one heading of level 1 to 3, its heading included."""
+    """The text under a heading of level 1 to 3, with the heading."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class TextBlock:
     """A paragraph, a heading, a table or a listing; trimmed.
 
     Attributes:
-        by_line: Cut between lines where it must be cut: a table or a listing.
+        by_line: Split between lines, if needed: a table or a listing.
     """
 
     start: int
@@ -61,7 +61,7 @@ class TextBlock:
 
 
 def find_sections(text: str, outline: Outline) -> list[Section]:
-    """Cut a text at its headings of level 1 to 3; what precedes the first is a section too."""
+    """Split a text at headings of level 1 to 3; text before the first is a section too."""
     cuts = [h for h in outline.headings if h.level <= SECTION_LEVEL]
     sections: list[Section] = []
     if not cuts or text[: cuts[0].start].strip():
@@ -78,7 +78,7 @@ def find_sections(text: str, outline: Outline) -> list[Section]:
 
 
 def merge_small_sections(sections: Iterable[Section], counter: LengthCounter) -> Iterator[Section]:
-    """Let a small section grow into its own child, or the next one under the same parent."""
+    """Merge each small section with its first child or its next sibling."""
     pending: Section | None = None
     for section in sections:
         if pending and _may_merge(pending, section, counter):
@@ -99,7 +99,7 @@ def _may_merge(first: Section, second: Section, counter: LengthCounter) -> bool:
 
 
 def _joined(first: Section, second: Section) -> Section:
-    """A heading with little of its own gives way to its child; siblings to their parent."""
+    """Merge two sections under the child's path, or siblings under their parent's."""
     if second.path[: len(first.path)] == first.path:
         return Section(first.start, second.end, second.path, second.level)
     return Section(first.start, second.end, first.path[:-1])
@@ -108,7 +108,7 @@ def _joined(first: Section, second: Section) -> Section:
 def attach_headings(
     pieces: Iterable[SpanPair], sections: Sequence[Section], outline: Outline
 ) -> Iterator[Span]:
-    """Say of each piece what stands above its beginning."""
+    """Yield each piece with its section's headings and its page."""
     for start, end in pieces:
         at = bisect_right(sections, start, key=lambda section: section.start) - 1
         above = sections[max(at, 0)]
@@ -121,12 +121,12 @@ def page_at(outline: Outline, start: int) -> int | None:
 
 
 def smallest_budget(sections: Iterable[Section], budget: BudgetUnder) -> ChunkBudget:
-    """Return the budget of the section whose headings leave the least."""
+    """Return the smallest budget of the sections, that of the longest headings."""
     return min((budget(section.path) for section in sections), key=lambda r: r.embedder_limit)
 
 
 def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:
-    """Find what empty lines divide in ``start:end``; a fenced listing is one block."""
+    """Yield the blocks of ``start:end`` between empty lines; a fenced listing is one block."""
     unclosed: set[str] = set()
     while start < end:
         block_end, by_line = _listing_end(text, start, end, unclosed), True
@@ -141,10 +141,10 @@ def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:
 
 
 def _listing_end(text: str, start: int, end: int, unclosed: set[str]) -> int | None:
-    """Return where the fenced listing that begins here ends, if one does.
+    """Return the end of the fenced listing that begins at ``start``, if there is one.
 
     Args:
-        unclosed: Fences that nothing closes from here on: not looked for again.
+        unclosed: Fences without an end after ``start``, which are not searched again.
     """
     opening = _FENCE.match(text, start, end)
     if opening is None or opening.group(1) in unclosed:
@@ -159,7 +159,7 @@ def _listing_end(text: str, start: int, end: int, unclosed: set[str]) -> int | N
 
 
 def _is_laid_out(block: str) -> bool:
-    """Tell a table, or an indented listing: its line breaks carry meaning."""
+    """Return whether a block is a table or an indented listing."""
     return sum(len(m.group()) for m in _LAID_OUT.finditer(block)) >= 0.8 * len(block)
 
 
@@ -175,17 +175,17 @@ def pack(
     block_ends: Mapping[int, int] = MappingProxyType({}),
     budget: ChunkBudget,
 ) -> Iterator[SpanPair]:
-    """Join neighbouring pieces while they fit; each chunk begins inside the one before it.
+    """Join neighboring pieces while they fit, with overlap between chunks.
 
-    It begins up to ``budget.overlap`` units before the end of that one, at a boundary where one
-    is near enough, else at a word, and only as far back as its first new piece still fits.
+    A chunk begins up to ``budget.overlap`` units before the end of the previous one, at a sentence
+    boundary if one is near enough, else at a word, if its first new piece still fits.
 
     Args:
-        pieces: In order, each of which fits.
-        boundaries: Where sentences begin, in order.
-        block_ends: The end of each block, a paragraph say, by its beginning. A block that does
-            not fit as a whole begins a chunk, so that a change in one block leaves the chunks
-            of those behind it as they are; no sentence is shared there.
+        pieces: In order; each fits the budget.
+        boundaries: Starts of sentences, in order.
+        block_ends: The end of each block, such as a paragraph, by its start. A block that does
+            not fit as a whole begins a chunk, without shared sentences, so that a change in one block
+            leaves later chunks unchanged.
     """
     begin, last_end = -1, -1
     for start, end in pieces:
@@ -208,14 +208,14 @@ def pack(
 def _begin_inside(
     text: str, before: SpanPair, piece: SpanPair, boundaries: Sequence[int], budget: ChunkBudget
 ) -> int:
-    """Return where the chunk that goes on with ``piece`` begins."""
+    """Return the start of the chunk whose first new piece is ``piece``."""
     least = max(before[0] + 1, budget.back(before[0], piece[1]))
     if budget.overlap:
         least = max(least, budget.overlap_back(before[0], before[1]))
         return _first_boundary(boundaries, least, before[1]) or (
             _first_word(text, least, before[1]) or piece[0]
         )
-    # The beginning of as many sentences before its end as are shared.
+    # The start of the shared sentences before its end.
     ahead = bisect_left(boundaries, before[1]) - budget.overlap_sentences
     least = max(least, boundaries[ahead] if 0 <= ahead < len(boundaries) else 0)
     return _first_boundary(boundaries, least, before[1]) or piece[0]
@@ -232,7 +232,7 @@ def _first_word(text: str, least: int, end: int) -> int | None:
 
 
 def widen(text: str, pieces: Sequence[SpanPair], *, budget: ChunkBudget) -> Iterator[SpanPair]:
-    """Let each piece begin up to ``budget.overlap`` units earlier, at a word."""
+    """Extend each piece by up to ``budget.overlap`` units before its start, to a word."""
     begin, last_end = -1, -1
     for start, end in pieces:
         if begin >= 0 and budget.overlap:
@@ -245,7 +245,7 @@ def widen(text: str, pieces: Sequence[SpanPair], *, budget: ChunkBudget) -> Iter
 
 
 def find_units(text: str, block: TextBlock, budget: ChunkBudget) -> Iterator[SpanPair]:
-    """Return the sentences of a block, or its lines; one that does not fit is cut."""
+    """Yield the sentences or lines of a block; split those that do not fit."""
     if block.by_line:
         spans = [m.span() for m in _LINE.finditer(text, block.start, block.end)]
     else:
@@ -259,7 +259,7 @@ def find_units(text: str, block: TextBlock, budget: ChunkBudget) -> Iterator[Spa
 
 
 def cut_hard(text: str, span: SpanPair, budget: ChunkBudget) -> Iterator[SpanPair]:
-    """Cut between words, and inside of a word only where it does not fit by itself."""
+    """Split between words; split a word only if it does not fit by itself."""
     start, end = span
     while not budget.fits(start, end):
         cut = budget.cut(start, end)

@@ -1,4 +1,4 @@
-"""Split where a text's own layout and punctuation say, by semchunk."""
+"""Split a text by its layout and punctuation with semchunk."""
 
 import re
 from collections.abc import Iterator
@@ -17,12 +17,12 @@ from corpus.ingestion.chunkers.sections import (
 from corpus.ingestion.normal_form import Outline
 from corpus.sentences import trim_spans
 
-# semchunk goes one call deeper for each different length of a run of white space.
+# semchunk recurses once for each different length of a run of white space.
 _LONG_GAP = re.compile(r"\s{64,}")
 
 
 def split_semantically(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-    """Split by semchunk into pieces that leave budget for the overlap, then widen them."""
+    """Split by semchunk into pieces that leave room for the overlap, then extend them."""
     sections = find_sections(text, outline)
     tightest = smallest_budget(sections, budget)
     inner = tightest.without_overlap
@@ -36,7 +36,7 @@ def split_semantically(text: str, *, outline: Outline, budget: BudgetUnder) -> I
 
 
 def _split(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
-    from semchunk.semchunk import chunk  # noqa: PLC0415  (only where a collection asks for it)
+    from semchunk.semchunk import chunk  # noqa: PLC0415  (only for collections with this strategy)
 
     longest = budget.size * MAX_CHARS_PER_TOKEN
 

@@ -1,4 +1,4 @@
-"""Windows of whole sentences."""
+"""Split a text into windows of whole sentences."""
 
 from collections.abc import Iterator
 
@@ -17,10 +17,10 @@ from corpus.ingestion.normal_form import Outline
 
 
 def split_sentences(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-    """Pack sentences, over the ends of paragraphs and sections while whole paragraphs fit.
+    """Pack sentences into chunks, across paragraphs and sections if whole paragraphs fit.
 
-    Lines of tables and listings count as sentences; a sentence that does not fit is cut
-    between words.
+    Lines of tables and listings count as sentences. A sentence that does not fit is split between
+    words.
     """
     sections = find_sections(text, outline)
     tightest = smallest_budget(sections, budget)

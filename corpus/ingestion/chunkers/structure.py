@@ -1,4 +1,4 @@
-"""Whole paragraphs, tables and listings, never across a heading of level 1 to 3."""
+"""Split a text into paragraphs, tables and listings, never across headings of level 1 to 3."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from corpus.ingestion.normal_form import Outline
 
 
 def split_structure(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
-    """Pack the blocks of each section; a block that does not fit is cut between sentences.
+    """Pack the blocks of each section; split a block that does not fit between sentences.
 
-    Small sections are merged first (``merge_small_sections``). Tables and listings are cut
-    between lines, and only where they do not fit. A heading stays with what it stands above,
-    and what is under a deep heading or a label is not parted from it where it fits. A chunk that
-    begins behind the heading or label it is under is named by it.
+    Small sections are merged first (``merge_small_sections``). Tables and listings are split
+    between lines, and only if they do not fit. A heading stays with the text below it; the text
+    under a deep heading or a label stays together if it fits. The path of a chunk contains the
+    headings and labels before its start.
     """
     scopes = find_scopes(outline, len(text))
     ends = {scope.start: scope.end for scope in reversed(scopes)}
@@ -39,7 +39,7 @@ def split_structure(text: str, *, outline: Outline, budget: BudgetUnder) -> Iter
 
 
 def _smallest_budget(section: Section, scopes: Sequence[Scope], budget: BudgetUnder) -> ChunkBudget:
-    """Return the budget under the names of the section that leave the least."""
+    """Return the smallest budget under the headings and labels of a section."""
     first, last = (
         bisect_left(scopes, position, key=lambda scope: scope.start)
         for position in (section.start, section.end)
@@ -60,17 +60,17 @@ def _split_section(
     pieces: list[SpanPair] = []
     block_ends: dict[int, int] = {}
     boundaries: list[int] = []
-    name_start = -1
+    heading_start = -1
     for block in find_blocks(text, section.start, section.end):
         units = list(find_units(text, block, budget))
         boundaries += [start for start, _ in units]
         found = [(block.start, block.end)] if budget.fits(block.start, block.end) else units
-        if name_start >= 0 and budget.fits(name_start, found[0][1]):
+        if heading_start >= 0 and budget.fits(heading_start, found[0][1]):
             pieces.pop()
-            found[0] = name_start, found[0][1]
+            found[0] = heading_start, found[0][1]
         pieces += found
         begin = found[0][0]
         block_ends[begin] = max(block.end, min(ends.get(begin, 0), section.end))
-        names_next = block.end < ends.get(block.start, 0)
-        name_start = found[-1][0] if names_next else -1
+        is_heading = block.end < ends.get(block.start, 0)
+        heading_start = found[-1][0] if is_heading else -1
     return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, budget=budget)
