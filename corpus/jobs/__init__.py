@@ -1,1 +1,1 @@
-"""Background work: jobs and their items, who runs them, and what each kind does."""
+"""Background jobs: their kinds, items and runners."""

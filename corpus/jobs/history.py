@@ -1,4 +1,4 @@
-"""Jobs that come again and again: how many of them are kept."""
+"""Delete old jobs of recurring syncs."""
 
 from django.db.models import Exists, OuterRef
 
@@ -6,18 +6,19 @@ from corpus.ingestion.outcomes import Outcome
 from corpus.models import Job, JobItem
 from corpus.models.job_querysets import JobQuerySet
 
-# Of one folder, source or site.
+# Jobs of one folder, source or site.
 JOBS_KEPT = 20
 _NO_CHANGE = (Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.SKIPPED)
 
 
 def delete_old_jobs(jobs: JobQuerySet) -> None:
-    """Remove ended jobs that nobody will look for: each has an item for every file or page.
+    """Delete ended jobs except for the newest ``JOBS_KEPT``.
 
-    The newest ``JOBS_KEPT`` stay; of those that changed nothing only those that failed do.
+    Jobs that succeeded and changed nothing are always deleted, since each has an item for every
+    file or page.
 
     Args:
-        jobs: Those of one folder, source or site, newest first.
+        jobs: Jobs of one folder, source or site, newest first.
     """
     items = JobItem.objects.filter(job=OuterRef("pk"))
     changed = Exists(items.exclude(outcome__in=_NO_CHANGE))

@@ -1,4 +1,4 @@
-"""What jobs keep of a document: paths and reasons, which go with it."""
+"""Erase paths and reasons of deleted documents from jobs."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from corpus.models import Job, JobItem
 _ERASED_KEY = "erased:"
 _GONE = "The document was deleted."
 
-_FORGET_ERRORS = """
+_ERASE_ERRORS = """
 UPDATE corpus_job SET errors = (
     SELECT coalesce(jsonb_agg(error ORDER BY place), '[]')
       FROM jsonb_array_elements(errors) WITH ORDINALITY AS listed(error, place)
@@ -21,8 +21,8 @@ UPDATE corpus_job SET errors = (
     SELECT FROM jsonb_array_elements(errors) error
      WHERE error->>'path' = ANY(%(names)s) OR error->>'document_id' = ANY(%(names)s))
 """
-# A file that was sent is named by the job that was made for it, wherever a rule put it.
-_FORGET_UPLOAD = """
+# The job of an upload names the file, whichever collection a rule chose.
+_ERASE_UPLOAD = """
 UPDATE corpus_job SET arguments = jsonb_set(arguments, '{paths}', (arguments->'paths') - %(path)s)
  WHERE (collection_id = %(collection)s OR arguments->>'source' = 'upload')
    AND kind = 'sync' AND is_listed AND arguments->'paths' @> to_jsonb(%(path)s::text)
@@ -30,13 +30,13 @@ UPDATE corpus_job SET arguments = jsonb_set(arguments, '{paths}', (arguments->'p
 
 
 def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None:
-    """Blank what jobs that took the document in, or failed to, say of it.
+    """Erase the document's paths and reasons from the items and errors of jobs.
 
-    Items that have not ended stay: they are work to be done. So do the failures of a job that
-    runs: it is what it will tell when it ends. Counts stay what they were.
+    Pending items stay, since they are still to run. Failures of a running job stay until it ends.
+    Counts do not change.
 
     Args:
-        path: Of the document's file, or empty.
+        path: Path of the document's file, or empty.
     """
     of_path = JobItem.objects.alias(hashed=MD5("key")).filter(
         job__collection=collection_id, hashed=MD5(Value(path))
@@ -51,18 +51,18 @@ def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None
     _blank(JobItem.objects.filter(pk__in=[key for key, _, _ in found]))
     with connection.cursor() as cursor:
         jobs = list({job_id for _, job_id, _ in found})
-        cursor.execute(_FORGET_ERRORS, {"jobs": jobs, "names": names})
+        cursor.execute(_ERASE_ERRORS, {"jobs": jobs, "names": names})
         if path:
-            cursor.execute(_FORGET_UPLOAD, {"path": path, "collection": collection_id})
+            cursor.execute(_ERASE_UPLOAD, {"path": path, "collection": collection_id})
 
 
 def _ended(items: QuerySet[JobItem]) -> QuerySet[JobItem]:
-    is_told_later = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
-    return items.exclude(Q(status=JobItem.Status.PENDING) | is_told_later)
+    is_still_reported = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
+    return items.exclude(Q(status=JobItem.Status.PENDING) | is_still_reported)
 
 
 def _blank(items: QuerySet[JobItem]) -> None:
-    # A key is unique in its job.
+    # Keys are unique in a job.
     key = Concat(Value(_ERASED_KEY), Cast("pk", CharField()))
     items.exclude(path="").update(key=key, path="")
     has_failed = Q(status__in=["failed", "quarantined"])
@@ -71,7 +71,7 @@ def _blank(items: QuerySet[JobItem]) -> None:
 
 
 def blank_item(item: JobItem) -> None:
-    """Blank, unsaved, an item whose document was deleted before it ended."""
+    """Erase the path and reason of an unsaved item whose document was deleted meanwhile."""
     if item.path:
         item.key, item.path = f"{_ERASED_KEY}{item.pk}", ""
     item.reason = _GONE if item.reason else ""

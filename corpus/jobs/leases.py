@@ -1,4 +1,4 @@
-"""Who runs what: session locks of Postgres, which end with the process that took them."""
+"""Job locks, runners and claims: session locks of Postgres, which end with their process."""
 
 import secrets
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from corpus.jobs.kinds import kind_of
 from corpus.models import Document, Job, JobItem
 from corpus.models.job_querysets import RUNNER_LOCKS
 
-# A file that kills its worker so often is put aside; two may be bad luck.
+# A file that kills its worker so often is quarantined; twice may be an accident.
 MAX_ATTEMPTS = 3
 
 
 @contextmanager
 def job_lock(job_id: UUID) -> Iterator[bool]:
-    """Be the one who looks after a job; yields False where somebody else does."""
+    """Lock a job for this process; yield False if another process holds the lock."""
     key = int.from_bytes(job_id.bytes[:8], signed=True)
     is_mine = bool(_ask("SELECT pg_try_advisory_lock(%s)", key))
     try:
@@ -33,7 +33,7 @@ def job_lock(job_id: UUID) -> Iterator[bool]:
 
 @contextmanager
 def register_runner() -> Iterator[int]:
-    """Be one who claims items; yields its number, known to the others while this lives."""
+    """Register as a runner and yield its number; the lock ends with the session."""
     number = secrets.randbelow(2**31 - 1) + 1
     _ask("SELECT pg_advisory_lock(%s, %s)", RUNNER_LOCKS, number)
     try:
@@ -49,7 +49,7 @@ def _ask(query: str, *values: int) -> object:
 
 
 def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
-    """Begin the next item; one that was begun too often without an end is put aside."""
+    """Claim the next item; quarantine items that were begun too often."""
     while (item := JobItem.objects.claim(job_id, runner=number)) is not None:
         if item.attempts <= MAX_ATTEMPTS:
             return item
@@ -60,14 +60,14 @@ def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
 
 @transaction.atomic
 def give_up_item(item: JobItem, status: JobItem.Status, *, reason: str) -> None:
-    """End an item that did not come to its end by itself."""
+    """End an item that failed without a result."""
     kind_of(item.job).give_up(item, reason)
     end_item(item, ItemResult(Outcome.FAILED, str(item.document_id or ""), reason=reason), status)
 
 
 @transaction.atomic
 def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = None) -> None:
-    """Write down what became of an item, and count it for its job."""
+    """Store the result of an item, and update the counts of its job."""
     item.status = status or (JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE)
     item.outcome = result.outcome
     item.reason = result.reason
@@ -76,7 +76,7 @@ def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = 
     item.encoded_count = result.encoded_count
     item.ended_at = timezone.now()
     job = Job.objects.select_for_update(no_key=True).filter(pk=item.job_id).first()
-    # Its collection may be gone meanwhile, and the job with it; or another ended it first.
+    # The job may be deleted with its collection, or another process ended the item.
     if job is None or not JobItem.objects.pending().filter(pk=item.pk).exists():
         return
     if item.document_id and not Document.objects.lock_for_key_share([str(item.document_id)]):

@@ -1,4 +1,4 @@
-"""Run a job: list its items, end them one by one, finish it."""
+"""Run a job: list its items, run them one by one, finish it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from time import monotonic, sleep
@@ -24,28 +24,28 @@ from corpus.models import Collection, Job, JobItem
 from corpus.queue import enqueue_job, has_waiting_tasks
 
 ShouldStop = Callable[[], bool]
-# So often it is asked whether others wait while a job rests.
+# How often a waiting job checks for other tasks.
 DELAY_STEP_S = 0.5
-# What takes no model is begun at once, and goes on in a worker after so long.
+# Jobs that need no model run within the request for so long; a worker does the rest.
 RUN_NOW_S = 1.0
 
 
 def never() -> bool:
-    """Do not stop."""
+    """Return False: never stop."""
     return False
 
 
 def run_job_slice(
     job_id: UUID, *, should_stop: ShouldStop = never, is_slice_over: ShouldStop = never
 ) -> bool:
-    """Go on with a job until it ends, is to stop, or has had its turn.
+    """Run a job until it ends, must stop, or its time slice is over.
 
     Args:
-        should_stop: Asked between files, those that are only listed included.
-        is_slice_over: Asked between files that are taken in.
+        should_stop: Called between files, also while files are listed.
+        is_slice_over: Called between items.
 
     Returns:
-        Whether nothing is left to do: it has ended, was cancelled, or another process is at it.
+        True if the job ended, was cancelled, or another process runs it.
     """
     with job_lock(job_id) as is_mine, job_log_context(job_id):
         if not is_mine:
@@ -61,10 +61,10 @@ def run_job_slice(
 def run_job_slice_for_creator(
     job_id: UUID, *, should_stop: ShouldStop, is_slice_over: ShouldStop
 ) -> bool:
-    """Go on with a job on behalf of who made it, as ``run_job_slice``; asked anew at each turn.
+    """Run a job on behalf of its creator, as ``run_job_slice``.
 
-    What nobody made, as a schedule or a command, is done for the collection's owner, if it has one.
-    It fails where they may not change the collection any more.
+    Jobs of schedules and commands run on behalf of the collection's owner, if it has one. The job
+    fails if that user may not change the collection any more; this is checked in each slice.
     """
     with acting_as(_principal_of(job_id)):
         writable = Collection.objects.writable()
@@ -72,7 +72,7 @@ def run_job_slice_for_creator(
             return run_job_slice(job_id, should_stop=should_stop, is_slice_over=is_slice_over)
     with job_lock(job_id) as is_mine:
         if is_mine:
-            fail_job(job_id, reason="Who began it may not change the collection any more.")
+            fail_job(job_id, reason="Its creator may not change the collection any more.")
     return True
 
 
@@ -87,16 +87,16 @@ def _principal_of(job_id: UUID) -> Principal:
 
 
 def run_jobs_now(jobs: Iterable[Job]) -> None:
-    """Run jobs in the time of a request; what is left of them is for the workers."""
+    """Run jobs within a request for ``RUN_NOW_S``; queue unfinished ones."""
     ends = monotonic() + RUN_NOW_S
     for job in jobs:
         if not run_job_slice(job.pk, is_slice_over=lambda: monotonic() > ends):
-            # A worker that took it meanwhile left it to us.
+            # A worker may have skipped it, since this process held the lock.
             enqueue_job(job.pk)
 
 
 def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
-    """List the items of a job, unless that is done; None where it is not to be run."""
+    """Start a job and list its items; return None if it must not run."""
     with transaction.atomic():
         job = Job.objects.select_for_update().unfinished().filter(pk=job_id).first()
         if job is None:
@@ -118,7 +118,7 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
 
 
 def _list_items(job: Job, should_stop: ShouldStop) -> bool:
-    """List what there is to do; False where it cannot be known, and the job failed with that."""
+    """List the items of a job; on failure, fail the job and return False."""
     kind = kind_of(job)
     try:
         kind.list_items(job, should_stop=should_stop)
@@ -132,7 +132,7 @@ def _list_items(job: Job, should_stop: ShouldStop) -> bool:
 def run_items(
     job: Job, *, should_stop: ShouldStop, on_begin: Callable[[JobItem], None] = lambda item: None
 ) -> Iterator[JobItem]:
-    """Claim and end items, also beside other runners, and yield each that has ended."""
+    """Claim and run items, possibly beside other runners; yield each ended item."""
     with register_runner() as number:
         while not should_stop() and _wait_for_delay(job, should_stop):
             item = claim_item(job.pk, number=number)
@@ -144,7 +144,7 @@ def run_items(
 
 
 def _wait_for_delay(job: Job, should_stop: ShouldStop) -> bool:
-    """Wait until an item may be begun; False where there are others who wait for a worker."""
+    """Wait for the delay before the next item; return False if other tasks wait for the worker."""
     while (left_s := kind_of(job).delay_before_next_s(job)) > 0 and not should_stop():
         sleep(min(left_s, DELAY_STEP_S))
         if job.is_background and has_waiting_tasks():
@@ -153,7 +153,7 @@ def _wait_for_delay(job: Job, should_stop: ShouldStop) -> bool:
 
 
 def _run_item(item: JobItem) -> bool:
-    """Run an item; False where it has not ended, and nothing of the job can go on now."""
+    """Run an item; return False if it has not ended and the job must pause."""
     try:
         result = kind_of(item.job).run(item)
     except CollectionNotFound:
@@ -168,10 +168,10 @@ def _run_item(item: JobItem) -> bool:
 
 
 def finish_job(job: Job) -> bool:
-    """End a job that has no item left.
+    """End a job without pending items.
 
     Returns:
-        Whether it has ended.
+        Whether the job has ended.
     """
     unlisted = Job.objects.unfinished().filter(pk=job.pk, is_listed=False)
     if unlisted.exists() or job.items.pending().exists():

@@ -1,4 +1,4 @@
-"""Change what is to become of a job: retry, cancel, give up."""
+"""Change the state of jobs: retry, cancel, fail, requeue."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,16 +24,16 @@ log = structlog.get_logger(__name__)
 
 @transaction.atomic
 def retry_job(job_id: UUID) -> Job:
-    """Queue a failed or cancelled job again; what was done stays done.
+    """Queue a failed or cancelled job again; completed items stay completed.
 
     Raises:
-        JobNotFound: There is none of that id.
+        JobNotFound: There is no job with this id.
         JobStateConflict: It is in another state.
-        TooManyJobs: Who acts has as many unfinished ones as they may.
+        TooManyJobs: The user has too many unfinished jobs.
     """
     check_job_quota()
     job = _locked(job_id, expected={Job.Status.FAILED, Job.Status.CANCELLED}, verb="retried")
-    # Nothing is left of them to try again.
+    # Deleted documents cannot be retried.
     gone = job.items.troubled().filter(outcome=Outcome.REMOVED)
     job.done += gone.update(status=JobItem.Status.DONE, reason="")
     troubled = job.items.troubled()
@@ -59,10 +59,10 @@ def retry_job(job_id: UUID) -> Job:
 
 @transaction.atomic
 def cancel_job(job_id: UUID) -> Job:
-    """Stop a queued or running job; a file at work is brought to its end.
+    """Cancel a queued or running job; the current file is finished first.
 
     Raises:
-        JobNotFound: There is none of that id.
+        JobNotFound: There is no job with this id.
         JobStateConflict: It has ended already.
     """
     job = _locked(job_id, expected={*Job.UNFINISHED}, verb="cancelled")
@@ -72,14 +72,14 @@ def cancel_job(job_id: UUID) -> Job:
 
 @transaction.atomic
 def fail_job(job_id: UUID, *, reason: str) -> None:
-    """End a job, unless it has ended meanwhile."""
+    """Fail a job, unless it has ended."""
     locked = Job.objects.select_for_update().unfinished().filter(pk=job_id).first()
     if locked is not None:
         close_job(locked, Job.Status.FAILED, reason=reason)
 
 
 def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
-    """End a job, inside a transaction that has locked it."""
+    """End a locked job, inside a transaction."""
     release_documents(job)
     if reason:
         job.add_error(reason)
@@ -89,23 +89,23 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
         log_job_event(job, "job_ended", status=status.value, done=job.done, failed=job.failed)
 
 
-def log_job_event(job: Job, event: str, **said: str | int) -> None:
-    """Write a line of the log that bears the id of the request that asked for the job."""
-    log.info(event, job_id=str(job.pk), request_id=job.request_id, **said)
+def log_job_event(job: Job, event: str, **fields: str | int) -> None:
+    """Log an event with the id of the request that created the job."""
+    log.info(event, job_id=str(job.pk), request_id=job.request_id, **fields)
 
 
 @contextmanager
 def job_log_context(job_id: UUID) -> Iterator[None]:
-    """Have every line of the log bear the job's id, and that of the request that asked for it."""
+    """Add the ids of the job and of its request to all log lines of the block."""
     asked_by = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
     with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=asked_by or ""):
         yield
 
 
 def cancel_abandoned_jobs() -> None:
-    """End the jobs of commands that were killed; their command is to be given again."""
+    """Cancel the jobs of killed commands, which the user has to run again."""
     for job in Job.objects.unfinished().filter(is_background=False):
-        # Whoever runs a job holds it: one that can be taken has nobody.
+        # A running job is locked: a job that can be locked is abandoned.
         with job_lock(job.pk) as is_free, transaction.atomic():
             locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
             if is_free and locked is not None:
@@ -113,7 +113,7 @@ def cancel_abandoned_jobs() -> None:
 
 
 def requeue_abandoned_jobs() -> None:
-    """Put jobs before the workers again that nobody looks after."""
+    """Queue unfinished background jobs that no process runs."""
     for job in Job.objects.unfinished().filter(is_background=True):
         with job_lock(job.pk) as is_free:
             if is_free:
@@ -121,13 +121,13 @@ def requeue_abandoned_jobs() -> None:
 
 
 def release_documents(job: Job) -> None:
-    """Leave no document of an unfinished item waiting: drop what never got a version."""
+    """Delete placeholders of unfinished items; complete documents with an old version."""
     waiting = (
         kind_of(job)
         .documents(job, job.items.pending())
         .filter(status__in=[Document.Status.PENDING, Document.Status.PROCESSING])
     )
-    # Placeholders go; an older version with all its vectors is what it was before.
+    # An old version with all its vectors is complete.
     waiting.filter(content_sha256="").delete()
     bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(
         Exists(Embedding.objects.filter(chunk=OuterRef("pk")))

@@ -1,4 +1,4 @@
-"""What a sync would do, by the rules of the sync itself; nothing is written."""
+"""Preview a sync without writing anything."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from corpus.models import Collection, Document
 
 
 class SyncPreview:
-    """Foretells a sync file by file.
+    """Predict the result of a sync for each file.
 
-    What only loading shows is not foreseen: that a file is refused, or that its text, not its
-    bytes, is stored already.
+    Results that depend on loading are not predicted: that a file is rejected, or that its text,
+    but not its bytes, is stored already.
 
     Attributes:
-        skipped: Files of the folder that are passed over, by kind; known at the end.
+        skipped: Counts of skipped files by kind; complete after the last result.
     """
 
     def __init__(self, collection: Collection, options: SyncOptions) -> None:
@@ -35,26 +35,26 @@ class SyncPreview:
         self._options = options
         self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
         self._moved: set[UUID] = set()
-        # What stands at an address once documents were moved.
-        self._standing: dict[str, Document | None] = {}
+        # Documents by URI, after predicted moves.
+        self._documents_by_uri: dict[str, Document | None] = {}
         self._new_hashes: dict[str, str] = {}
 
     def results(self) -> Iterator[tuple[str, ItemResult]]:
-        """Yield each path with what would come of it; removals last."""
+        """Yield each path with its result; deletions last."""
         options = self._options
         files = find_files(options.named, selection=options.selection, skipped=self.skipped)
         while found := list(islice(files, options.batch_size)):
             batch = [inspect_file(each, options) for each in found]
-            known = known_documents(self._collection.pk, batch)
+            stored = known_documents(self._collection.pk, batch)
             for listed in batch:
                 uri = listed.path.as_uri()
-                standing = self._standing.get(uri, known.get(uri))
-                yield str(listed.path), self._foretell(listed, standing)
+                known = self._documents_by_uri.get(uri, stored.get(uri))
+                yield str(listed.path), self._predict(listed, known)
         for pk, path in find_deleted_files(options, collection_id=self._collection.pk):
             if pk not in self._moved:
                 yield path, ItemResult(Outcome.REMOVED, str(pk))
 
-    def _foretell(self, listed: ListedFile, known: Document | None) -> ItemResult:
+    def _predict(self, listed: ListedFile, known: Document | None) -> ItemResult:
         if listed.failure:
             return listed.failure
         unchanged = known_result(listed.file_hash, known, self._fingerprint)
@@ -63,14 +63,14 @@ class SyncPreview:
         return self._settle(listed, known) or self._ingest(listed, known)
 
     def _settle(self, listed: ListedFile, known: Document | None) -> ItemResult | None:
-        """As ``sync_file`` settles what need not be loaded."""
+        """Return the result of a file that need not be loaded, as ``sync_file`` does."""
         if self._options.force:
             return None
         same = find_same(listed.path, listed.file_hash, collection=self._collection)
         for document in same:
             if document.pk not in self._moved and has_moved(document, options=self._options):
                 self._moved.add(document.pk)
-                self._standing[document.source_uri] = known
+                self._documents_by_uri[document.source_uri] = known
                 is_settled = document.settings_sha256 == self._fingerprint
                 outcome = Outcome.RENAMED if is_settled else Outcome.REPLACED
                 return ItemResult(outcome, str(document.pk), document.chunk_count)

@@ -1,4 +1,4 @@
-"""Make a collection mirror a folder."""
+"""Sync a folder in this process."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,13 +20,13 @@ def sync_tree(
     force: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Job:
-    """Bring in what is new and changed below a folder, and remove what is gone from it.
+    """Ingest new and changed files of a folder, and delete documents of missing files.
 
-    An unchanged file is not loaded, a renamed one keeps its document, and one that fails stops
-    no other; documents from elsewhere are left alone.
+    An unchanged file is not loaded, a renamed one keeps its document, and a failed one does not
+    stop the rest. Other documents are not touched.
 
     Returns:
-        The job, with what became of each file in its items.
+        The job; its items contain the result of each file.
     """
     options = SyncOptions(
         paths=(str(folder.resolve()),),

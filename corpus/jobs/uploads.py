@@ -1,4 +1,4 @@
-"""Files that were sent to be taken in by a job: they stay here as long as their document."""
+"""Jobs that ingest uploaded files."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -22,18 +22,18 @@ SOURCE = "upload"
 def start_upload(
     files: Iterable["UploadedFile[Any]"], *, collection: Collection, tags: Sequence[str] = ()
 ) -> Job:
-    """Keep the files and make a job that takes them in.
+    """Save the files and create a job that ingests them.
 
     Raises:
         InvalidInput: There is no file.
-        PathIngestionOff: Files are kept on another host.
-        NoRoomLeft: The collection's owner has as much as they may have.
-        TooManyJobs: Who acts has as many unfinished ones as they may; no file is kept.
-        OSError: There is no room for all of them; none is kept.
+        PathIngestionOff: Another host stores the files.
+        NoRoomLeft: The collection's owner has reached a quota.
+        TooManyJobs: The user has too many unfinished jobs; no file is saved.
+        OSError: The disk is full; no file is saved.
     """
     Installation.objects.require_files_here()
     check_upload_quota(collection)
-    paths = _keep_all(files)
+    paths = _save_all(files)
     if not paths:
         raise InvalidInput("No file was sent.", field="file")
     options = SyncOptions(
@@ -47,8 +47,8 @@ def start_upload(
         raise
 
 
-def _keep_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
-    """Keep all of the files, or none where one cannot be kept."""
+def _save_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
+    """Save all files, or none if one fails."""
     paths = []
     with ExitStack() as undo:
         for file in files:
@@ -60,7 +60,7 @@ def _keep_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
 
 
 def uploads_of(collection: Collection) -> list[str]:
-    """Return the paths of all that was uploaded to a collection and is not of another one now."""
+    """Return the paths of uploads to a collection, except those of documents in others."""
     jobs = Job.objects.filter(collection=collection, kind=Job.Kind.SYNC)
     paths = [path for job in jobs.only("arguments") for path in job.arguments["paths"]]
     uploads = {path for path in paths if Path(path).is_relative_to(uploads_folder())}

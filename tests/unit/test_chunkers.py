@@ -5,7 +5,7 @@ import pytest
 
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
 from corpus.ingestion.chunkers.budget import CharacterCounter, TokenCounter
-from corpus.ingestion.chunkers.scopes import MOST_NAMES
+from corpus.ingestion.chunkers.scopes import MAX_NAMES
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.loaders.base import Block
 
@@ -213,7 +213,7 @@ def test_a_term_begins_a_chunk_with_what_is_said_of_it() -> None:
 def test_a_chunk_has_the_innermost_of_many_names() -> None:
     names = tuple("abcdefgh")
     text, outline = outlined(Block("Word. " * 60, under=names))
-    assert split(text, outline, size=40)[-1].heading_path == names[-MOST_NAMES:]
+    assert split(text, outline, size=40)[-1].heading_path == names[-MAX_NAMES:]
 
 
 def test_names_leave_room_for_themselves() -> None:

@@ -184,8 +184,8 @@ def pack(
         pieces: In order; each fits the budget.
         boundaries: Starts of sentences, in order.
         block_ends: The end of each block, such as a paragraph, by its start. A block that does
-            not fit as a whole begins a chunk, without shared sentences, so that a change in one block
-            leaves later chunks unchanged.
+            not fit as a whole begins a chunk that shares no sentences, so that a change in one
+            block leaves later chunks unchanged.
     """
     begin, last_end = -1, -1
     for start, end in pieces:

@@ -1,4 +1,4 @@
-"""One file a kind of job, and one line here."""
+"""The kinds of jobs, one module each."""
 
 from collections.abc import Mapping
 
@@ -24,5 +24,5 @@ KINDS: Mapping[str, JobKind] = {
 
 
 def kind_of(job: Job) -> JobKind:
-    """Return what runs the job's items."""
+    """Return the kind of a job."""
     return KINDS[job.kind]

@@ -1,4 +1,4 @@
-"""What a kind of job says of itself; all else about jobs is the same for every kind."""
+"""The interface of a kind of job."""
 
 from collections.abc import Callable
 from typing import ClassVar, Protocol
@@ -10,46 +10,46 @@ from corpus.models import Document, Job, JobItem
 
 
 class JobKind(Protocol):
-    """A kind of job. Only ``run`` and ``documents`` have to be written.
+    """A kind of job; subclasses must define ``run`` and ``documents``.
 
     Attributes:
-        stage: What is shown of a job while its items are run.
+        stage: The stage of a job while its items run.
     """
 
     stage: ClassVar[Job.Stage]
 
     def refuse(self, job: Job) -> str:
-        """Say why a job whose items are not listed yet is not to be begun, or nothing."""
+        """Return why a job must not list its items; empty if it may."""
         return ""
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
-        """Write down the items of a job that was made without them.
+        """Create the items of a job that was created without them.
 
-        May be broken off and begun again; the job ``is_listed`` when it is done.
+        May be interrupted and started again; sets ``is_listed`` at the end.
         """
         return
 
     def delay_before_next_s(self, job: Job) -> float:
-        """Return how many seconds are to go by before the next item may be begun."""
+        """Return the seconds to wait before the next item."""
         return 0.0
 
     def run(self, item: JobItem) -> ItemResult:
-        """Do what the item stands for.
+        """Run an item and return its result.
 
         Raises:
-            BackendError: The model is gone; the item is claimed again some time later.
+            BackendError: The model failed; the item is claimed again later.
             CollectionNotFound: The collection was deleted, and the job with it.
         """
         ...
 
     def give_up(self, item: JobItem, reason: str) -> None:
-        """Show that an item failed which ``run`` did not bring to its end."""
+        """Store the failure of an item that ``run`` did not finish."""
         return
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-        """Return the documents that wait for these items."""
+        """Return the documents whose status depends on these items."""
         ...
 
     def finish(self, job: Job) -> None:
-        """Do what is left when every item has ended."""
+        """Do the work that is left after the last item."""
         return

@@ -1,4 +1,4 @@
-"""Lay a collection out in two dimensions: principal components of its vectors."""
+"""Compute the map of a collection: the first two principal components of its vectors."""
 
 import numpy as np
 from django.db import transaction
@@ -12,15 +12,15 @@ from corpus.models import Collection, CollectionMap, Document, Embedding, Job, J
 from corpus.queue import enqueue_job
 from corpus.user_quotas import check_job_quota
 
-# More dots than this neither a person tells apart nor a browser draws at once.
+# More points cannot be told apart, and slow the browser down.
 MAX_POINTS = 2_000
 DIMENSIONS = 2
-# Of coordinates in [0, 1]: finer than a pixel of any screen.
+# Coordinates in [0, 1], finer than a pixel.
 DECIMALS = 4
 
 
 class MapKind(JobKind):
-    """The one item is the collection."""
+    """The single item is the collection."""
 
     stage = Job.Stage.MAPPING
 
@@ -34,10 +34,10 @@ class MapKind(JobKind):
 
 @transaction.atomic
 def start_map(collection: Collection) -> Job:
-    """Have a worker lay the collection out, unless one is about to.
+    """Create a job that computes the map, or return the unfinished one.
 
     Raises:
-        TooManyJobs: Who acts has as many unfinished ones as they may.
+        TooManyJobs: The user has too many unfinished jobs.
     """
     job = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection).first()
     if job is None:
@@ -49,9 +49,9 @@ def start_map(collection: Collection) -> Job:
 
 
 def draw_map(collection: Collection) -> CollectionMap:
-    """Lay out at most ``MAX_POINTS`` chunks, and keep that in place of the last map."""
+    """Compute the map of at most ``MAX_POINTS`` chunks, and replace the stored one."""
     rows = Embedding.objects.filter(collection=collection, model=collection.embedding_model)
-    # Ids are random: the first ones are a sample, and the same one each time.
+    # Ids are random: the first ones are a reproducible sample.
     sample = list(rows.order_by("chunk_id").values_list("chunk_id", "vector")[:MAX_POINTS])
     vectors = np.array([vector for _, vector in sample], dtype=np.float32)
     projected, share = project(vectors.reshape(len(sample), -1))
@@ -75,8 +75,8 @@ def project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     """Project rows onto their first two principal components.
 
     Returns:
-        Places of shape (n, 2), each coordinate spread over [0, 1] (.5 where all agree), and the
-        share of the variance that they keep.
+        Points of shape (n, 2), each coordinate scaled to [0, 1] (0.5 if all are equal), and the
+        share of the variance that they explain.
     """
     if len(vectors) < DIMENSIONS:
         return np.full((len(vectors), DIMENSIONS), 0.5), 0.0

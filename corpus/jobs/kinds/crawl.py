@@ -1,4 +1,4 @@
-"""Bring the pages of a site in, and keep them in step with it."""
+"""Ingest the pages of a website and keep them in sync."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from corpus.user_quotas import check_job_quota
 
 
 class CrawlKind(JobKind):
-    """An item is a page; each page that is read may bring more."""
+    """An item is a page; reading a page may add more."""
 
     stage = Job.Stage.FETCHING
 
@@ -50,7 +50,7 @@ class CrawlKind(JobKind):
         return Document.objects.none()
 
     def finish(self, job: Job) -> None:
-        """Forget addresses that nothing leads to and nothing came of."""
+        """Delete URLs without a document that no page links to any more."""
         if site := _site_of(job):
             site.pages.filter(document=None).exclude(listed_by=job.pk).delete()
 
@@ -64,10 +64,10 @@ def _site_of(job: Job) -> Site | None:
 
 @transaction.atomic
 def start_crawl(site: Site, *, background: bool = True) -> Job:
-    """Make a job that brings a site in as it is today; workers run it, unless told otherwise.
+    """Create a job that syncs a site; workers run it if ``background`` is set.
 
     Raises:
-        TooManyJobs: Workers are to, and who acts has as many unfinished ones as they may.
+        TooManyJobs: The user has too many unfinished background jobs.
     """
     if background:
         check_job_quota()

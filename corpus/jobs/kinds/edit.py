@@ -1,4 +1,4 @@
-"""Do one thing to many documents: tag, untag, move, embed anew, delete."""
+"""Edit many documents: tag, untag, move, re-embed, delete."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from corpus.rules import matching_documents, without_tags
 from corpus.tags import add_tags, remove_tags
 from corpus.user_quotas import check_job_quota
 
-# Of one job: what a person selects in a list.
+# Documents of one job.
 MAX_DOCUMENTS = 500
 
 
@@ -96,15 +96,15 @@ _ACTS: Mapping[str, Callable[[Document, Mapping[str, Any]], Outcome]] = {
 def start_edit(
     documents: Iterable[UUID], act: Act, *, tags: Sequence[str] = (), collection: str = ""
 ) -> list[Job]:
-    """Make the jobs that do it, one for each collection that the documents are in.
+    """Create the jobs of an edit, one for each collection of the documents.
 
     Args:
-        tags: What is put on or taken off.
-        collection: Where to move to.
+        tags: Tags to add or remove.
+        collection: The collection to move to.
 
     Raises:
-        CollectionNotFound: There is none of that name.
-        TooManyJobs: Who acts has as many unfinished ones as they may; none is made.
+        CollectionNotFound: There is no collection with this name.
+        TooManyJobs: The user has too many unfinished jobs; no job is created.
     """
     arguments = {"act": act.value, "tags": list(tags), "collection": collection}
     if collection:

@@ -1,4 +1,4 @@
-"""Bring the vectors that stored documents lack; ``queue_completion`` makes the jobs."""
+"""Add missing vectors of stored documents; ``queue_completion`` creates the jobs."""
 
 from django.db.models import QuerySet
 
@@ -9,7 +9,7 @@ from corpus.models import Document, Job, JobItem
 
 
 class EmbedKind(JobKind):
-    """An item is a document; it is ``processing`` until all its vectors are there."""
+    """An item is a document, which is ``processing`` until it has all its vectors."""
 
     stage = Job.Stage.EMBEDDING
 

@@ -1,4 +1,4 @@
-"""Items of a job that mirrors something: as they are listed, and of what is removed."""
+"""Create the items of sync jobs."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from corpus.models import Document, Job, JobItem
 def new_item(
     name: str, result: ItemResult | None, *, job: Job, document_id: UUID | None
 ) -> JobItem:
-    """Return an unsaved item, which has ended where its result is known when it is listed."""
+    """Return an unsaved item; it has ended if its result is known."""
     item = JobItem.of_file(name, job=job)
     if result is not None:
         item.status = JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE
@@ -23,7 +23,7 @@ def new_item(
 
 
 def count_listed(job: Job, items: list[JobItem]) -> None:
-    """Add items that were listed to the counts of their job, which is locked."""
+    """Add new items to the counts of their locked job."""
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     done = sum(item.status == JobItem.Status.DONE for item in items)
     for item in failed:
@@ -38,11 +38,11 @@ def count_listed(job: Job, items: list[JobItem]) -> None:
 
 @transaction.atomic
 def remove_document(job: Job, document_id: UUID, name: str, **still: str) -> None:
-    """Remove the document of what is gone, and write it down as an item.
+    """Delete the document of a missing file or entry, and create an item for it.
 
     Args:
-        name: What the item is about.
-        still: Columns that it must have, or somebody changed it meanwhile and it stays.
+        name: Path or URI of the item.
+        still: Column values that the document must still have; else it stays.
     """
     rows = Document.objects.filter(pk=document_id, **still)
     deleted, _ = rows.only("pk", "collection", "file_path", "source_uri").delete()

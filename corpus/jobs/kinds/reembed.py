@@ -1,9 +1,8 @@
-"""Give a collection another model: new vectors beside the old, one switch, and a way back.
+"""Change the embedding model of a collection: build new vectors, switch, and roll back.
 
-Searches go on by the old vectors until the switch, which changes a row once every chunk has its
-vector. The old ones are kept for one rollback. While they are, new documents are embedded by the
-collection's model only: taking each in twice would cost every ingest what few rollbacks need. What
-the previous model lacks is brought after a rollback; the lexical leg finds it at once.
+Searches use the old vectors until the switch, which happens when every chunk has a new vector. The
+old vectors stay for one rollback. New documents are embedded by the current model only; a rollback
+queues a job for the missing vectors, and until then word search finds these documents.
 """
 
 from collections.abc import Sequence
@@ -21,15 +20,15 @@ from corpus.models import Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.vector_index import ensure_vector_index
 
-# Documents may come in between the last look and the lock; each round has fewer to catch up on.
+# Documents may be added between the last check and the lock; each round has fewer.
 ROUNDS = 10
-# Rows of one statement: enough to be quick, few enough for its locks and memory to be short.
+# Rows of one statement.
 ITEMS_AT_A_TIME = 1_000
 EMBEDDINGS_AT_A_TIME = 5_000
 
 
 class ReembedKind(JobKind):
-    """An item is a document that gets vectors by another model; nothing else of it changes."""
+    """An item is a document that gets vectors of another model."""
 
     stage = Job.Stage.EMBEDDING
 
@@ -45,12 +44,12 @@ class ReembedKind(JobKind):
 
 
 def start_reembed(collection: Collection, model: str) -> Job | None:
-    """Make the job that brings the vectors by ``model``, or find the one that was begun.
+    """Create the job that adds the vectors of ``model``, or return the unfinished one.
 
-    Workers go on with it if its process ends.
+    Workers resume it if its process ends.
 
     Returns:
-        None where no chunk lacks its vector.
+        The job; None if no vector is missing.
 
     Raises:
         InvalidInput: The model is not configured.
@@ -100,20 +99,20 @@ def _queue(
 
 
 def count_lacking(collection: Collection, model: str) -> int:
-    """Return how many chunks have no vector by the model."""
+    """Return the number of chunks without a vector of the model."""
     return collection.chunks.lacking_vectors(model).count()
 
 
 def switch_model(collection: Collection, model: str) -> None:
-    """Search by ``model`` from now on, and keep the vectors of the model before it.
+    """Switch the collection to ``model``, and keep the vectors of the previous model.
 
-    What came in since the vectors were built is caught up on; it changes nothing where the
+    Vectors of documents that were added meanwhile are computed first. Nothing changes if the
     collection has this model already.
 
     Raises:
         InvalidInput: The model is not configured.
         BackendError: The embedder failed; nothing is switched.
-        ModelNotReady: Chunks without a vector came in faster than they could be embedded.
+        ModelNotReady: Chunks were added faster than they could be embedded.
     """
     dimension = _embedder(model).dimension
     ensure_vector_index(model=model, dimension=dimension)
@@ -131,7 +130,7 @@ def switch_model(collection: Collection, model: str) -> None:
 
 @transaction.atomic
 def _switch_if_complete(collection_id: int, model: str, dimension: int) -> bool:
-    # The whole lock: nothing is stored, and no document completed, while the row changes.
+    # An exclusive lock: no document is stored or completed while the row changes.
     locked = Collection.objects.select_for_update().get(pk=collection_id)
     if locked.embedding_model == model:
         return True
@@ -150,13 +149,12 @@ _MODEL_FIELDS = [
 
 @transaction.atomic
 def roll_back(collection: Collection) -> Job | None:
-    """Search by the previous model again; the one that is left becomes the previous.
+    """Switch back to the previous model; the current one becomes the previous.
 
-    Loads no model. Documents that lack vectors of it are ``processing`` until a job has brought
-    them.
+    Loads no model. Documents that lack its vectors are ``processing`` until a job has added them.
 
     Returns:
-        That job; None where nothing lacks.
+        The job; None if no vector is missing.
 
     Raises:
         ModelNotReady: There is no previous model.
@@ -172,12 +170,12 @@ def roll_back(collection: Collection) -> Job | None:
 
 
 def queue_lacking(collection: Collection) -> Job | None:
-    """Have a job bring the vectors that complete documents lack; till then they are ``processing``.
+    """Queue a job for missing vectors of completed documents, which become ``processing``.
 
-    To be called in a transaction that holds the collection's row, or where nobody else writes.
+    Call it in a transaction that has locked the collection's row, or without other writers.
 
     Returns:
-        That job; None where nothing lacks.
+        The job; None if no vector is missing.
     """
     lacking = collection.documents.lacking_vectors(collection.embedding_model)
     keys = list(lacking.filter(status=Document.Status.COMPLETED).values_list("pk", flat=True))
@@ -186,7 +184,7 @@ def queue_lacking(collection: Collection) -> Job | None:
 
 
 def _delete_unused_vectors(collection_id: int) -> None:
-    """Delete the vectors of models that are neither the collection's nor its previous one."""
+    """Delete the vectors of models other than the current, the previous and pending ones."""
     collection = Collection.objects.get(pk=collection_id)
     kept = {collection.embedding_model, collection.previous_model}
     kept |= set(

@@ -1,4 +1,4 @@
-"""Make a collection mirror another program; what is new or changed there becomes an item to do."""
+"""Sync a collection with a source; new and changed entries become pending items."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,19 +37,19 @@ from corpus.sources.base import Source
 from corpus.sources.configuration import SourceSettings
 from corpus.user_quotas import check_job_quota
 
-# A listing that was begun so often and did not end will not end the next time either.
+# Attempts to list the source.
 MAX_STARTS = 5
-# Entries that fail one after the other, each after its timeouts, before the rest is not tried.
+# Consecutive failed entries after which the rest is not tried.
 MAX_FAILURES = 3
-# Sources that a process keeps open, each for a job that has its turn now and then.
+# Sources that a process keeps open between the slices of their jobs.
 MAX_OPENED = 4
-# Entries that are written down by one transaction.
+# Entries of one transaction.
 BATCH_SIZE = 500
 
 
 @dataclass
 class _OpenSource:
-    """A source as a job uses it; ``versions`` are those that this process listed."""
+    """An open source of a job; ``versions`` are those that this process listed."""
 
     settings: SourceSettings
     source: Source
@@ -61,7 +61,7 @@ _open_sources: dict[UUID, _OpenSource] = {}
 
 
 class SourceKind(JobKind):
-    """An item is an entry of a source; its key is the entry's address."""
+    """An item is an entry of a source; its key is the entry's URI."""
 
     stage = Job.Stage.INGESTING
 
@@ -71,7 +71,7 @@ class SourceKind(JobKind):
         return "" if find_source(job.arguments["source"]) else _UNKNOWN
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
-        """Everything is listed before anything is written down."""
+        """List all entries, then create the items in batches."""
         opened = _open(job)
         opened.versions = list_versions(opened.source)
         may_be_empty = bool(job.arguments["emptied"])
@@ -103,13 +103,13 @@ class SourceKind(JobKind):
                 _give_up_rest(item, error_reason(exc))
             return failed_result(exc)
         except PkbError as exc:
-            # There may be room for the same version another day.
+            # A later sync tries the same version again.
             version = "" if isinstance(exc, NoRoomLeft) else version
             record_rejection(item.key, error_reason(exc), version=version, mirror=mirror)
             return failed_result(exc)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-        # None waits: what is stored stays as it is until a new version is.
+        # No document waits: the old version stays until the new one is stored.
         return Document.objects.none()
 
     def finish(self, job: Job) -> None:
@@ -124,11 +124,11 @@ class SourceKind(JobKind):
             _close(job.pk)
 
     def _reread_duplicates(self, job: Job) -> None:
-        """Read what had the content of another document, if that has another content by now."""
+        """Read duplicates again if the other document has changed since."""
         doubles = job.items.filter(status=JobItem.Status.DONE, outcome=Outcome.UNCHANGED)
         for item in doubles.exclude(reason="").select_related("job__collection"):
-            holders = Document.objects.filter(pk=str(item.document_id))
-            if holders.filter(ingested_at__lt=item.ended_at).exists():
+            holder = Document.objects.filter(pk=str(item.document_id))
+            if holder.filter(ingested_at__lt=item.ended_at).exists():
                 continue
             result = self.run(item)
             if not result.has_failed:
@@ -147,7 +147,7 @@ def find_source(name: str) -> SourceSettings | None:
 
 
 def open_source(found: SourceSettings) -> Source:
-    """Return the source; nothing is asked of it yet."""
+    """Return the source without connecting to it."""
     return found.open(max_bytes=settings.PKB_MAX_FILE_BYTES)
 
 
@@ -155,13 +155,13 @@ def open_source(found: SourceSettings) -> Source:
 def start_source_sync(
     found: SourceSettings, collection: Collection, *, emptied: bool = False, background: bool = True
 ) -> Job:
-    """Make a job that mirrors a source, or return the one that is not finished yet.
+    """Create a job that syncs a source, or return the unfinished one.
 
     Args:
-        emptied: The source may have nothing: it was emptied on purpose.
+        emptied: Accept an empty source, which was emptied on purpose.
 
     Raises:
-        TooManyJobs: Workers are to, and who acts has as many unfinished ones as they may.
+        TooManyJobs: The user has too many unfinished background jobs.
     """
     Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
     running = syncs_of(found.name).unfinished().first()
@@ -184,15 +184,15 @@ def start_source_sync(
 
 
 def syncs_of(name: str) -> JobQuerySet:
-    """Return the jobs that mirrored a source, the newest first."""
+    """Return the jobs of a source, newest first."""
     return Job.objects.filter(kind=Job.Kind.SOURCE, arguments__source=name)
 
 
 def list_versions(source: Source) -> dict[str, str]:
-    """Return the version of each entry, by its address.
+    """Return the version of each entry by its URI.
 
     Raises:
-        SourceUnavailable: It cannot be listed now, or lists what cannot be kept.
+        SourceUnavailable: It cannot be listed, or lists URIs that cannot be stored.
     """
     versions: dict[str, str] = {}
     for entry in source.list_entries():
@@ -203,7 +203,7 @@ def list_versions(source: Source) -> dict[str, str]:
 
 
 class Planned(NamedTuple):
-    """An entry with what is known of it, and what comes of it where that is known."""
+    """An entry with its document, and its result if that is known."""
 
     uri: str
     document_id: UUID | None
@@ -211,11 +211,11 @@ class Planned(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A document of a source: enough of it to judge whether the entry has changed."""
+    """The columns of a document that show whether its entry has changed."""
 
     document: Document
     version: str
-    holders: tuple[str, ...]
+    attachment_ids: tuple[str, ...]
 
 
 def plan_entries(
@@ -225,13 +225,12 @@ def plan_entries(
     *,
     may_be_empty: bool,
 ) -> list[Planned]:
-    """Say of each entry whether it is to be read.
+    """Return for each entry whether it must be read, changed entries before new ones.
 
-    What has changed goes first: then content that went from one entry to another is free when the
-    other is read.
+    In this order, content that moved from one entry to another is released before it is read.
 
     Raises:
-        SourceUnavailable: The source has nothing, where it had something.
+        SourceUnavailable: The source is empty, but was not before.
     """
     known = _known_entries(found.name, collection)
     if not versions and known and not may_be_empty:
@@ -241,12 +240,12 @@ def plan_entries(
             f" {found.name} --emptied"
         )
     fingerprint = ingest_fingerprint(collection, tags=found.tags)
-    lost = _lost_holders(known.values(), versions)
+    missing = _missing_attachments(known.values(), versions)
     planned = []
     for uri, version in versions.items():
         before = known.get(uri)
         is_same = before is not None and before.version == version
-        if before is None or not is_same or lost.intersection(before.holders):
+        if before is None or not is_same or missing.intersection(before.attachment_ids):
             planned.append(Planned(uri, before.document.pk if before else None, None))
         else:
             document = before.document
@@ -265,15 +264,17 @@ def _known_entries(name: str, collection: Collection) -> dict[str, _Known]:
         if source_ref["entry"] == row.source_uri:
             listed = row.metadata.get("attachments")
             carried = [each for each in listed if isinstance(each, dict)] if listed else []
-            holders = tuple(str(each["document_id"]) for each in carried if "document_id" in each)
-            known[row.source_uri] = _Known(row, source_ref["version"], holders)
+            attachment_ids = tuple(
+                str(each["document_id"]) for each in carried if "document_id" in each
+            )
+            known[row.source_uri] = _Known(row, source_ref["version"], attachment_ids)
             row.metadata = {}
     return known
 
 
-def _lost_holders(known: Iterable[_Known], versions: Mapping[str, str]) -> set[str]:
-    """Return documents that entries lean on for what they carry, and that are gone or will be."""
-    wanted = {each for before in known for each in before.holders}
+def _missing_attachments(known: Iterable[_Known], versions: Mapping[str, str]) -> set[str]:
+    """Return the ids of documents of attachments that are deleted, or will be."""
+    wanted = {each for before in known for each in before.attachment_ids}
     rows = Document.objects.filter(pk__in=wanted).values_list("pk", "metadata")
     there = {
         str(pk)
@@ -287,7 +288,7 @@ def _lost_holders(known: Iterable[_Known], versions: Mapping[str, str]) -> set[s
 def _create_items(job: Job, batch: Iterable[Planned]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_uri = {planned.uri: planned for planned in batch}
-    # Listed before the job was broken off.
+    # Already listed before an interruption.
     for uri in locked.items.filter(path__in=by_uri).values_list("path", flat=True):
         del by_uri[uri]
     items = [
@@ -312,7 +313,7 @@ def _mirror(item: JobItem, found: SourceSettings) -> Mirror:
 
 @transaction.atomic
 def _give_up_rest(item: JobItem, reason: str) -> None:
-    """The source went away: what is left of the job would only wait for it, one by one."""
+    """Fail the pending items of a job whose source does not answer."""
     job = Job.objects.select_for_update(no_key=True).get(pk=item.job_id)
     count = (
         job.items.pending()
@@ -328,9 +329,9 @@ def _give_up_rest(item: JobItem, reason: str) -> None:
 
 
 def find_deleted_entries(job: Job) -> Iterator[tuple[UUID, str]]:
-    """Yield documents, with their addresses, whose entries the source does not list any more.
+    """Yield documents, with their URIs, whose entries the source does not list any more.
 
-    It is listed once more for that: one that lost its place while pages were turned is there.
+    The source is listed again first: the first listing may have missed an entry between pages.
     """
     seen = set(job.items.values_list("key", flat=True))
     gone = list(_documents_without(seen, job.arguments["source"], job.collection_id))
@@ -358,7 +359,7 @@ def _delete_vanished(job: Job) -> None:
 
 
 def _open(job: Job) -> _OpenSource:
-    """Return the source of a job, open as long as the job has its turns in this process."""
+    """Return the source of a job, which stays open between the job's slices."""
     if job.pk not in _open_sources:
         found = find_source(job.arguments["source"])
         if found is None:

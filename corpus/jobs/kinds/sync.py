@@ -1,6 +1,6 @@
-"""Bring files in, and make a collection mirror a folder.
+"""Ingest files and sync folders.
 
-What is new or changed becomes an item to do; what is neither is done when it is listed.
+New and changed files become pending items; items of unchanged files have ended when listed.
 """
 
 import stat
@@ -48,9 +48,9 @@ from corpus.roots.safe_open import OUTSIDE, is_folder, read_mode
 from corpus.roots.shown_paths import shown_path
 from corpus.user_quotas import check_job_quota
 
-# What the files of a folder that wait are called among those that are passed over.
+# The kind of waiting files in the counts of skipped files.
 BEING_WRITTEN = "being written"
-# A listing that was begun so often and did not end will not end the next time either.
+# Attempts to list the files.
 MAX_STARTS = 5
 
 
@@ -60,7 +60,7 @@ class SyncKind(JobKind):
     stage = Job.Stage.INGESTING
 
     def refuse(self, job: Job) -> str:
-        """A folder that is not there may be one that is not mounted: nothing is removed for it."""
+        """Return why a sync must not start, such as a missing folder, which may be unmounted."""
         options = SyncOptions.from_json(job.arguments)
         if not all(path.is_relative_to(options.root or "/") for path in options.named):
             return OUTSIDE
@@ -110,11 +110,11 @@ class SyncKind(JobKind):
 
 @transaction.atomic
 def start_sync(collection: Collection, options: SyncOptions, *, background: bool = True) -> Job:
-    """Make a job that brings files in; workers run it, unless ``background`` is False.
+    """Create a job that ingests files; workers run it if ``background`` is set.
 
     Raises:
-        PathIngestionOff: Workers are to do it, and the files that they see are another host's.
-        TooManyJobs: Workers are to do it, and who acts has as many unfinished ones as they may.
+        PathIngestionOff: Another host stores the files that workers read.
+        TooManyJobs: The user has too many unfinished background jobs.
     """
     if background:
         Installation.objects.require_files_here()
@@ -146,14 +146,14 @@ def _is_there(path: Path, options: SyncOptions) -> bool:
     except GONE:
         return False
     except OSError:
-        # Closed to us today.
+        # Not permitted.
         return True
     return not stat.S_ISLNK(mode)
 
 
 def _reason_to_keep_all(options: SyncOptions, *, collection_id: int) -> str:
-    """Say why documents stay whose files are gone, or nothing."""
-    for folder in _kept_if_bare(options):
+    """Return why documents of missing files stay; empty if they are deleted."""
+    for folder in _protected_folders(options):
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
         if (count := below.exclude(file_path="").count()) and _is_empty(folder, options):
             return (
@@ -163,7 +163,7 @@ def _reason_to_keep_all(options: SyncOptions, *, collection_id: int) -> str:
     return ""
 
 
-def _kept_if_bare(options: SyncOptions) -> list[Path]:
+def _protected_folders(options: SyncOptions) -> list[Path]:
     return options.named if options.mirror and options.quiet_s else []
 
 
@@ -173,11 +173,11 @@ def _is_empty(folder: Path, options: SyncOptions) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file with its hash, or with what came of it or of a folder that cannot be read.
+    """A file with its hash, or a file or folder that cannot be read.
 
     Attributes:
-        has_document: Whether its failure is to be seen in the list of documents.
-        is_written: Somebody is writing it: it waits for another sync.
+        has_document: Whether its failure is stored as a document.
+        is_written: It is still being written and waits for the next sync.
     """
 
     path: Path
@@ -189,9 +189,9 @@ class ListedFile:
 
 
 def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
-    """Write down every file as an item of the job, and every new one as a pending document.
+    """Create an item for every file, and a pending document for every new one.
 
-    May be broken off and begun again: what is listed already stays as it is.
+    May be interrupted and started again.
     """
     options = SyncOptions.from_json(job.arguments)
     skipped: Counter[str] = Counter()
@@ -207,17 +207,19 @@ def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
             break
     else:
         return
-    told = {BEING_WRITTEN: written} if written else {}
-    Job.objects.filter(pk=job.pk).update(is_listed=True, skipped={**count_kinds(skipped), **told})
+    waiting = {BEING_WRITTEN: written} if written else {}
+    Job.objects.filter(pk=job.pk).update(
+        is_listed=True, skipped={**count_kinds(skipped), **waiting}
+    )
 
 
 def inspect_file(found: FoundFile, options: SyncOptions) -> ListedFile:
-    """Read and hash a file that was found."""
+    """Read and hash a file."""
     path = printable(found.path)
     if found.error is not None:
         return ListedFile(path, failure=failed_result(found.error), has_document=False)
     try:
-        # Only the hash is kept: the bytes of a whole batch would fill the memory.
+        # Only the hash is returned: the bytes of a batch could fill the memory.
         file = read_with_includes(
             found.path,
             root=options.root_of(found.path),
@@ -236,7 +238,7 @@ def inspect_file(found: FoundFile, options: SyncOptions) -> ListedFile:
 def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_path = {str(listed.path): listed for listed in batch}
-    # Listed before the job was broken off.
+    # Already listed before an interruption.
     for path in locked.items.filter(path__in=by_path).values_list("path", flat=True):
         del by_path[path]
     fresh = list(by_path.values())
@@ -262,7 +264,7 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> None
 
 
 def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, Document]:
-    """Return the documents at the files' paths, by address."""
+    """Return the documents of the files, by URI."""
     rows = Document.objects.filter(
         collection_id=collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
     )
@@ -284,7 +286,7 @@ def _item(job: Job, listed: ListedFile, known: Document | None, fingerprint: str
 
 
 def _copy_attempts(job: Job, items: list[JobItem]) -> None:
-    """A file that killed the command each time it was given is put aside in the end."""
+    """Copy attempts from the last cancelled command, so that killer files are quarantined."""
     again = Job.objects.filter(
         collection_id=job.collection_id,
         arguments=job.arguments,
@@ -301,7 +303,7 @@ def _copy_attempts(job: Job, items: list[JobItem]) -> None:
 
 
 def _show_new(job: Job, options: SyncOptions, new: list[ListedFile]) -> None:
-    """Make pending documents, but for files whose content came in under another name."""
+    """Create pending documents, except for files whose content another document has."""
     hashes = [listed.file_hash for listed in new]
     same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
     there = set(same.values_list("file_hash", flat=True))
@@ -319,23 +321,23 @@ def _show_new(job: Job, options: SyncOptions, new: list[ListedFile]) -> None:
 
 
 def delete_vanished(job: Job) -> None:
-    """Remove the documents of files that are not in the mirrored folder any more."""
+    """Delete the documents of files that are missing in the synced folder."""
     options = SyncOptions.from_json(job.arguments)
     for pk, path in find_deleted_files(options, collection_id=job.collection_id):
         _remove(job, pk, path)
 
 
 def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUID, str]]:
-    """Yield documents, with their paths, whose files are gone from the mirrored folder."""
+    """Yield documents, with their paths, whose files are missing in the synced folder."""
     for folder in options.named if options.mirror else []:
         root = options.allowed_root or folder
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
         for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
-            # One row at a time, each checked now: a file that is merely closed to us is not gone.
+            # Each file is checked again now: an unreadable file is not missing.
             if not is_folder(folder, root=root) or not _is_gone(Path(path), root=root):
                 continue
-            # Unmounted since the files were listed.
-            if folder in _kept_if_bare(options) and _is_empty(folder, options):
+            # Emptied or unmounted since the files were listed.
+            if folder in _protected_folders(options) and _is_empty(folder, options):
                 return
             if not any(
                 Path(path).is_relative_to(each) for each in filter_unmounted(options.mounts)
@@ -355,13 +357,13 @@ def _is_gone(path: Path, *, root: Path) -> bool:
 
 @transaction.atomic
 def _remove(job: Job, document_id: UUID, path: str) -> None:
-    # It went while the folder was walked, perhaps to another name: the next sync knows.
+    # It vanished during the listing, perhaps by a rename: the next sync handles it.
     if _has_seen(job, Path(path)):
         return
     remove_document(job, document_id, path, file_path=path)
 
 
 def _has_seen(job: Job, path: Path) -> bool:
-    """Tell whether the job listed the file, or could not list a folder that it was in."""
-    keys = [MD5(Value(str(place))) for place in (path, *path.parents)]
+    """Return whether the job listed the file, or failed to list a folder above it."""
+    keys = [MD5(Value(str(each))) for each in (path, *path.parents)]
     return job.items.alias(hashed=MD5("key")).filter(hashed__in=keys).exists()
