@@ -35,11 +35,11 @@ class ApiKeyAdmin(_ReadOnlyAdmin):
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("accounts.change_apikey")
 
-    @admin.action(description="Revoke", permissions=["revoke"])
+    @admin.action(description="Revoke keys", permissions=["revoke"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> None:
         for key in keys:
             revoke_key(key)
-        self.message_user(request, f"{len(keys)} revoked.")
+        self.message_user(request, f"{len(keys)} keys revoked.")
 
 
 @admin.register(Identity)

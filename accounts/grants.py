@@ -39,7 +39,7 @@ def grant_role(collection: Collection, role: str, *, user: str = "", group: str 
     """
     _reject_bound_key()
     if bool(user) == bool(group):
-        raise InvalidInput("Name a user or a group.", field="user")
+        raise InvalidInput("Enter a user or a group.", field="user")
     to: dict[str, Any] = {"user": _find_user(user)} if user else {"group": _find_group(group)}
     grant, _ = Grant.objects.update_or_create(collection=collection, **to, defaults={"role": role})
     return grant

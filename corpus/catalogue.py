@@ -53,7 +53,9 @@ def create_collection(
         NotAllowed: Who acts does so by a key that is bound to others.
     """
     if current_key_collections() is not None:
-        raise NotAllowed("This key is bound to collections, and makes no other: name one of them.")
+        raise NotAllowed(
+            "This API key is limited to some collections and cannot create others. Use one of them."
+        )
     model = embedding_model or settings.PKB_EMBEDDING_MODEL
     if model not in embedders:
         known = ", ".join(embedders.names)
@@ -62,11 +64,11 @@ def create_collection(
     embedder = get_embedder(model)
     if dimension not in {None, embedder.dimension}:
         raise InvalidInput(
-            f"{model} gives {embedder.dimension} dimensions, not {dimension}.", field="dimension"
+            f"{model} has {embedder.dimension} dimensions, not {dimension}.", field="dimension"
         )
     settled = resolve_chunking(chunking or {})
     if Collection.objects.filter(Q(owner=current_user_id()) | Q(owner=None), name=name).exists():
-        raise CollectionExists(f"There is a collection {name!r} already.")
+        raise CollectionExists(f"A collection {name!r} already exists.")
     ensure_vector_index(model=model, dimension=embedder.dimension)
     try:
         with transaction.atomic():
@@ -79,7 +81,7 @@ def create_collection(
                 **settled.as_fields(),
             )
     except IntegrityError as exc:
-        raise CollectionExists(f"There is a collection {name!r} already.") from exc
+        raise CollectionExists(f"A collection {name!r} already exists.") from exc
 
 
 def get_or_create_collection(address: str) -> Collection:
@@ -127,9 +129,11 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
     with transaction.atomic():
         collection = Collection.objects.select_for_update(of=("self",)).get_named(name)
         if collection.name == DEFAULT_COLLECTION and collection.owner_id is None:
-            raise CollectionProtected(f"The collection {name!r} always exists.")
+            raise CollectionProtected(f"The collection {name!r} cannot be deleted.")
         if if_empty and collection.documents.exists():
-            raise CollectionNotEmpty(f"The collection {name!r} holds documents.")
+            raise CollectionNotEmpty(
+                f"The collection {name!r} still contains documents. Delete them first."
+            )
         check_writable(Collection.objects.filter(pk=collection.pk))
         # With what others have asked it.
         with acting_as(SYSTEM):
@@ -207,5 +211,5 @@ def delete_tag(name: str) -> None:
         writable.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True)
     )
     if not keys:
-        raise NotAllowed(f"You may not change documents with the tag {name!r}.")
+        raise NotAllowed(f"You cannot change the documents with the tag {name!r}.")
     Tag.objects.filter(pk__in=keys).delete()

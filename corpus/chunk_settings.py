@@ -67,7 +67,7 @@ def resolve_chunking(
     if given.get("strategy", base.strategy) != base.strategy:
         base = default_chunking(given["strategy"])
     if given.get("unit", base.unit) != base.unit and "size" not in given:
-        raise _refusal("size", "A new unit needs a size in that unit.")
+        raise _refusal("size", "If you change the unit, set a size in that unit.")
     if given.get("unit", base.unit) != base.unit:
         base = replace(base, overlap=0)
     settled = replace(base, **given)
@@ -78,13 +78,13 @@ def resolve_chunking(
 def _check(chunking: ChunkSettings) -> None:
     least, most = SIZE_BOUNDS[Collection.Unit(chunking.unit)]
     if not least <= chunking.size <= most:
-        raise _refusal("size", f"In {chunking.unit} it is from {least} to {most}.")
+        raise _refusal("size", f"Must be from {least} to {most} {chunking.unit}.")
     if chunking.overlap * 2 > chunking.size:
-        raise _refusal("overlap", f"At most half of size, which is {chunking.size}.")
+        raise _refusal("overlap", f"Must be at most half of size ({chunking.size}).")
     if chunking.overlap_sentences and chunking.strategy in _SENTENCELESS:
         raise _refusal(
             "overlap_sentences",
-            f"The strategy {chunking.strategy} knows no sentences; use overlap.",
+            f"The strategy {chunking.strategy} does not use sentences; set overlap instead.",
         )
 
 

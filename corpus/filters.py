@@ -82,7 +82,7 @@ def parse_filter(given: object) -> Filter:
     """
     parsed = _parse(given, (), depth=1)
     if count_comparisons(parsed) > MAX_COMPARISONS:
-        raise FilterError((), f"At most {MAX_COMPARISONS} comparisons are taken.")
+        raise FilterError((), f"At most {MAX_COMPARISONS} comparisons are allowed.")
     return parsed
 
 
@@ -93,14 +93,14 @@ def count_comparisons(tree: Filter) -> int:
 
 def _parse(given: object, path: tuple[str, ...], *, depth: int) -> Filter:
     if not isinstance(given, Mapping):
-        raise FilterError(path, "An object with a type is needed.")
+        raise FilterError(path, "Must be an object with a type.")
     op = given.get("type")
     if op in COMPOUNDS:
         _expect_names(given, {"type", "filters"}, path)
         return Compound(op, _parse_parts(given["filters"], (*path, "filters"), depth=depth))
     if op not in (*COMPARISONS, *MEMBERSHIPS):
         known = ", ".join((*COMPARISONS, *MEMBERSHIPS, *COMPOUNDS))
-        raise FilterError((*path, "type"), f"One of {known} is needed.")
+        raise FilterError((*path, "type"), f"Must be one of {known}.")
     _expect_names(given, {"type", "key", "value"}, path)
     field, key = _parse_key(given["key"], (*path, "key"))
     values = (*path, "value")
@@ -108,7 +108,7 @@ def _parse(given: object, path: tuple[str, ...], *, depth: int) -> Filter:
         return Comparison(op, field, key, _parse_values(given["value"], field, values))
     value = _parse_value(given["value"], field, values)
     if isinstance(value, bool) and op not in {"eq", "ne"}:
-        raise FilterError(values, "True and false have no order.")
+        raise FilterError(values, "true and false have no order; use eq or ne.")
     return Comparison(op, field, key, value)
 
 
@@ -116,14 +116,14 @@ def _expect_names(given: Mapping[Any, Any], names: set[str], path: tuple[str, ..
     for name in sorted(names - given.keys()):
         raise FilterError((*path, name), "This field is required.")
     for name in given.keys() - names:
-        raise FilterError((*path, str(name)[:40]), "There is no such field in a filter.")
+        raise FilterError((*path, str(name)[:40]), "A filter has no such field.")
 
 
 def _parse_parts(given: object, path: tuple[str, ...], *, depth: int) -> tuple[Filter, ...]:
     if depth == MAX_DEPTH:
         raise FilterError(path, f"Filters nest at most {MAX_DEPTH} deep.")
     if not isinstance(given, list) or not 1 <= len(given) <= MAX_COMPARISONS:
-        raise FilterError(path, f"A list of 1 to {MAX_COMPARISONS} filters is needed.")
+        raise FilterError(path, f"Must be a list of 1 to {MAX_COMPARISONS} filters.")
     return tuple(_parse(part, (*path, str(i)), depth=depth + 1) for i, part in enumerate(given))
 
 
@@ -139,7 +139,7 @@ def _parse_key(given: object, path: tuple[str, ...]) -> tuple[str | None, str]:
 
 def _parse_values(given: object, field: str | None, path: tuple[str, ...]) -> tuple[Scalar, ...]:
     if not isinstance(given, list) or not 1 <= len(given) <= MAX_VALUES:
-        raise FilterError(path, f"A list of 1 to {MAX_VALUES} values is needed.")
+        raise FilterError(path, f"Must be a list of 1 to {MAX_VALUES} values.")
     return tuple(_parse_value(value, field, (*path, str(i))) for i, value in enumerate(given))
 
 
@@ -160,16 +160,16 @@ def _parse_json(given: object, path: tuple[str, ...]) -> Scalar:
 def _parse_count(given: object, path: tuple[str, ...]) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= MAX_COUNT:
         return given
-    raise FilterError(path, "A whole number is needed.")
+    raise FilterError(path, "Must be a whole number.")
 
 
-def _parse_text(given: object, path: tuple[str, ...], needed: str = "Text is needed.") -> str:
+def _parse_text(given: object, path: tuple[str, ...], needed: str = "Must be text.") -> str:
     if not isinstance(given, str):
         raise FilterError(path, needed)
     if len(given) > MAX_TEXT_CHARS:
-        raise FilterError(path, f"At most {MAX_TEXT_CHARS} characters are taken.")
+        raise FilterError(path, f"Must have at most {MAX_TEXT_CHARS} characters.")
     if not is_storable(given):
-        raise FilterError(path, "Holds a character that cannot be stored.")
+        raise FilterError(path, "Contains a character that cannot be stored.")
     return given
 
 
@@ -184,7 +184,7 @@ def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
     if moment.tzinfo is None:
         raise FilterError(path, needed)
     if not is_storable_time(moment):
-        raise FilterError(path, f"A time from {EARLIEST.date()} to {LATEST.date()} is needed.")
+        raise FilterError(path, f"Must be a time from {EARLIEST.date()} to {LATEST.date()}.")
     return moment.astimezone(UTC)
 
 

@@ -121,7 +121,7 @@ def _redirected(url: str, location: str, status: int) -> str:
     try:
         return urljoin(url, location)
     except ValueError as exc:
-        raise NotFetched("It redirects to what is no address.", answered=status) from exc
+        raise NotFetched("The page redirects to an invalid URL.", answered=status) from exc
 
 
 def _content(
@@ -142,17 +142,17 @@ def check_url(url: str) -> SplitResult:
         FetchingOff, NotFetched: It is none that may be fetched.
     """
     if settings.PKB_FETCH == "off":
-        raise FetchingOff("PKB_FETCH is off.")
+        raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as exc:
-        raise NotFetched("It is no address.") from exc
+        raise NotFetched("This is not a valid URL.") from exc
     schemes = {"https", settings.PKB_FETCH}
     if parts.scheme not in schemes:
-        raise NotFetched(f"Only {' and '.join(sorted(schemes))} is fetched.")
+        raise NotFetched(f"Only {' and '.join(sorted(schemes))} URLs are allowed (PKB_FETCH).")
     if not parts.hostname or parts.username is not None or port == 0:
-        raise NotFetched("It is no address of a host, or has a password in it.")
+        raise NotFetched("The URL has no host, or contains a password.")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=-._~")
     return parts._replace(
         path=path, query=quote(parts.query, safe="/%:@!$&'()*+,;=-._~?"), fragment=""
@@ -169,11 +169,11 @@ def _resolve(host: str, port: int) -> str:
     try:
         found = getaddrinfo(host, port, type=SOCK_STREAM)
     except (gaierror, UnicodeError) as exc:
-        raise NotFetched("Its host has no public address.") from exc
+        raise NotFetched("The host of the URL has no public IP address.") from exc
     addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
     is_named = host.lower() in settings.PKB_FETCH_HOSTS
     if not addresses or not (is_named or all(map(is_public_ip, addresses))):
-        raise NotFetched("Its host has no public address.")
+        raise NotFetched("The host of the URL has no public IP address.")
     return str(addresses[0])
 
 
@@ -209,7 +209,7 @@ def _send_request(
         httpcore.TimeoutException,
         OSError,
     ) as exc:
-        raise NotFetched(f"Its server cannot be reached: {type(exc).__name__}.") from exc
+        raise NotFetched(f"The server cannot be reached: {type(exc).__name__}.") from exc
 
 
 def _host_header(parts: SplitResult) -> str:
@@ -228,21 +228,21 @@ def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> b
     for piece in pieces:
         content += piece
         if len(content) > max_bytes:
-            raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+            raise TooLarge(f"It has more than the allowed {max_bytes:,} bytes.")
     encoding = headers.get("content-encoding", "identity").lower()
     if encoding in {"identity", ""}:
         return bytes(content)
     if encoding not in _COMPRESSED:
-        raise NotFetched(f"It comes compressed by {encoding[:20]}, which was not asked for.")
+        raise NotFetched(f"The response uses the unsupported compression {encoding[:20]}.")
     unpacker = zlib.decompressobj(_ANY_WRAPPER)
     try:
         unpacked = unpacker.decompress(content, max_bytes + 1)
     except zlib.error as exc:
-        raise NotFetched("It is compressed, and damaged.") from exc
+        raise NotFetched("The compressed response is damaged.") from exc
     if len(unpacked) > max_bytes:
-        raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+        raise TooLarge(f"It has more than the allowed {max_bytes:,} bytes.")
     if not unpacker.eof:
-        raise NotFetched("It is compressed, and damaged.")
+        raise NotFetched("The compressed response is damaged.")
     return unpacked
 
 

@@ -93,7 +93,7 @@ def check_writable(rows: models.QuerySet[Any, Any]) -> None:
     key = rows.model._meta.pk.name
     found = list(rows.order_by().values_list("pk", flat=True))
     if rows.model._default_manager.filter(pk__in=found).update(**{key: F(key)}) < len(found):
-        raise NotAllowed("You may not change this any more.")
+        raise NotAllowed("You no longer have permission to change this.")
 
 
 # Up to so many vectors are compared one by one, which is exact; more are looked up in the model's

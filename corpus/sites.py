@@ -46,7 +46,7 @@ class SiteLimits:
 def check_fetching() -> None:
     """Raise FetchingOff unless URLs may be fetched."""
     if settings.PKB_FETCH == "off":
-        raise FetchingOff("PKB_FETCH is off.")
+        raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
 
 
 @transaction.atomic
@@ -69,7 +69,7 @@ def add_site(
     check_url(url)
     address = tidy(url)
     if not address:
-        raise NotFetched("It is no address of a page.")
+        raise NotFetched("This is not the URL of a page.")
     due_at = timezone.now() if limits.every_hours else None
     return Site.objects.update_or_create(
         collection=collection,

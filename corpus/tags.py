@@ -47,7 +47,7 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     if long is not None:
         raise InvalidInput(f"The tag {long[:20]!r}... has more than {MAX_TAG_CHARS} characters.")
     if not all(map(is_storable, spelled)):
-        raise InvalidInput("A tag holds a character that cannot be stored.")
+        raise InvalidInput("A tag contains a character that cannot be stored.")
     return tuple(dict.fromkeys(name for name in spelled if name))
 
 

@@ -24,12 +24,12 @@ class QuestionAdmin(ModelAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    @admin.action(description="Accept", permissions=["change"])
+    @admin.action(description="Accept questions", permissions=["change"])
     def accept(self, request: HttpRequest, questions: QuerySet[Question]) -> None:
         count = decide_questions(questions, state=Question.State.ACCEPTED)
-        self.message_user(request, f"{count} questions are accepted.")
+        self.message_user(request, f"{count} questions accepted.")
 
-    @admin.action(description="Reject", permissions=["change"])
+    @admin.action(description="Reject questions", permissions=["change"])
     def reject(self, request: HttpRequest, questions: QuerySet[Question]) -> None:
         count = decide_questions(questions, state=Question.State.REJECTED)
-        self.message_user(request, f"{count} questions are rejected.")
+        self.message_user(request, f"{count} questions rejected.")

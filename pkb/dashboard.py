@@ -28,7 +28,7 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     rows = [
         ("Documents", stored.document_count, f"{failed} failed", "corpus_document"),
         ("Chunks", stored.chunk_count, "", "corpus_chunk"),
-        ("Jobs", Job.objects.count(), f"{running} not finished", "corpus_job"),
+        ("Jobs", Job.objects.count(), f"{running} unfinished", "corpus_job"),
         ("Answers", models.Answer.objects.count(), f"{unanswered} abstained", "qa_answer"),
         ("Feedback", Feedback.objects.count(), f"{waiting} to review", "qa_feedback"),
     ]

@@ -120,7 +120,7 @@ class ReadyView(APIView):
             else is_migrated()
         )
         if not migrated:
-            raise NotReady("The database is not migrated, or not reachable.")
+            raise NotReady("The database is not migrated or cannot be reached.")
         if is_anonymous:
             return Response({"status": "ready"})
         # `manage.py ask` compares it with its own database and configuration.
@@ -128,7 +128,7 @@ class ReadyView(APIView):
         return Response({"status": "ready"}, headers=whose)
 
 
-@endpoint(GET=Endpoint("get_metrics", tag="Service", summary="Read the metrics", scope=Scope.ADMIN))
+@endpoint(GET=Endpoint("get_metrics", tag="Service", summary="Get metrics", scope=Scope.ADMIN))
 class MetricsView(APIView):
     """Metrics in the Prometheus text format."""
 

@@ -107,7 +107,7 @@ class AnswerAdmin(ReadOnlyAdmin):
         note = f" ({draft['note']})" if draft["note"] else ""
         return format_html("{}{}<br>{}", head, note, draft["text"] or "an empty draft: it refused")
 
-    @admin.display(description="what became of the draft")
+    @admin.display(description="sentences of the draft")
     def draft_statements(self, answer: models.Answer) -> str:
         """Return a table of statements, cited texts, outcomes and reasons."""
         draft = answer.draft or {}
@@ -173,11 +173,11 @@ class FeedbackAdmin(ReadOnlyAdmin):
             feedback.end_char,
         )
 
-    @admin.action(description="Accept as a question of the evaluation")
+    @admin.action(description="Accept as test question")
     def accept(self, request: HttpRequest, chosen: QuerySet[Feedback]) -> None:
         self._review(request, chosen, accept_feedback)
 
-    @admin.action(description="Dismiss")
+    @admin.action(description="Dismiss feedback")
     def dismiss(self, request: HttpRequest, chosen: QuerySet[Feedback]) -> None:
         self._review(request, chosen, dismiss_feedback)
 
@@ -188,4 +188,4 @@ class FeedbackAdmin(ReadOnlyAdmin):
         review: Callable[[Iterable[UUID]], int],
     ) -> None:
         count = review(chosen.values_list("pk", flat=True))
-        messages.success(request, f"{count} reviewed; what was reviewed before stays as it was.")
+        messages.success(request, f"{count} reviewed; those reviewed earlier are unchanged.")

@@ -68,7 +68,7 @@ def answer_question(
 
     Raises:
         ClientDisconnected: By the context's listener.
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed and there is no fallback.
     """
     found = Collection.objects.get_named(collection)

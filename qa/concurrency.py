@@ -48,7 +48,7 @@ def answering_slot() -> Iterator[None]:
     if not slots.acquire(blocking=False):
         _release_connection()
         if not slots.acquire(timeout=MAX_WAIT_S):
-            raise BackendUnavailable("Too many questions are being answered; ask again soon.")
+            raise BackendUnavailable("pkb is busy answering other questions. Try again soon.")
     try:
         yield
     finally:

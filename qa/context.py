@@ -172,7 +172,7 @@ class QAContext:
             rerank: The passages will be reranked: let the reranker prepare meanwhile.
 
         Raises:
-            CollectionNotFound: There is no such collection.
+            CollectionNotFound: There is no collection of this name.
             BackendError: A model failed.
         """
         if rerank and isinstance(self.reranker, PassageReranker):
@@ -205,7 +205,7 @@ def get_answerer(name: str) -> Answerer:
         InvalidInput: No such answerer is configured.
     """
     if name not in answerers:
-        raise InvalidInput(f"Unknown lm {name!r}; there are {', '.join(answerers.names)}.")
+        raise InvalidInput(f"Unknown lm {name!r}. Available: {', '.join(answerers.names)}.")
     return cast("Answerer", answerers[name])
 
 

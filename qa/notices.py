@@ -1,24 +1,34 @@
-"""Messages shown with an answer or in place of one."""
+"""Messages beside an answer or in place of one, the same in all interfaces."""
 
 from qa.intent import IntentKind
 
-NOTHING_NEAR = "Nothing in your documents is about this."
-GREETING = "Hello. Ask a question, and the documents answer it in their own words."
-UNNAMED = (
-    "Name the document that is to be summed up, by its title. Only a few are summed up together."
-)
-# Precedes the passages shown in place of an answer.
-UNSURE = "I am not sure. The most relevant passages:"
-# Precedes a part of the question.
+NOTHING_NEAR = "No answer found in your documents."
+GREETING = "Hello. Ask a question about your documents."
+UNNAMED = "Name the document to summarize by its title. Only a few can be summarized at once."
+# Heads the passages shown in place of an answer.
+UNSURE = "Not sure. Closest passages:"
+# Precedes each unanswered part of a question.
 UNANSWERED = "Not answered by your documents:"
 
+# How pkb 0.1 began such replies; clients send them back as part of a conversation.
+_EARLIER = (
+    "Nothing in your documents is about this.",
+    "Hello. Ask a question, and the documents answer it in their own words.",
+    "Name the document that is to be summed up, by its title.",
+    "I am not sure. The most relevant passages:",
+)
 _NOTICES = {IntentKind.GREETING: GREETING, IntentKind.OVERVIEW: UNNAMED}
 
 
 def notice_of(intent: str) -> str:
-    """Return the message for an answer with neither text nor passages.
+    """Return the message for an intent that yields neither an answer nor passages.
 
     Args:
-        intent: The intent of an answer; empty for older ones.
+        intent: Of the answer; empty for answers stored before intents were recorded.
     """
     return _NOTICES.get(IntentKind(intent), NOTHING_NEAR) if intent else NOTHING_NEAR
+
+
+def is_notice(reply: str) -> bool:
+    """Return whether a reply is one of these messages, in the present or earlier words."""
+    return reply in {NOTHING_NEAR, GREETING, UNNAMED} or reply.startswith((UNSURE, *_EARLIER))

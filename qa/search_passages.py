@@ -33,7 +33,7 @@ def search_passages(
     """Return at most ``query.k`` passages with at least ``threshold`` similarity.
 
     Raises:
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
     limit = max(query.k * OVERSAMPLING, context.rerank_count)

@@ -79,7 +79,7 @@ def ask_in_session(
         context_tokens: Most tokens of the history to use.
 
     Raises:
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed and there is no fallback.
         ClientDisconnected: By the context's listener.
     """

@@ -59,14 +59,14 @@ def verify_claim(
 
     Raises:
         InvalidInput: The claim or the text is empty, or the claim too long.
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
     said = _CITATION_MARK.sub(lambda mark: " " * len(mark[0]), claim)  # places stay as they are
     spans = sentence_spans(said)
     if not spans or len(claim) > MAX_CLAIM_CHARS or len(spans) > MAX_SENTENCES:
         raise InvalidInput(
-            f"A claim has 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
+            f"Must have 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
             field="claim",
         )
     if text is not None and not text.strip():

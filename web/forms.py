@@ -25,9 +25,9 @@ from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 
 MODES = [
-    ("hybrid", "Meaning and words"),
+    ("hybrid", "Hybrid (meaning + keywords)"),
     ("semantic", "Meaning only"),
-    ("lexical", "Words only"),
+    ("lexical", "Keywords only"),
 ]
 
 
@@ -102,7 +102,7 @@ class DocumentIds(forms.Field):
         try:
             found = [UUID(str(each)) for each in value or []]
         except ValueError as exc:
-            raise forms.ValidationError("This is no document's id.") from exc
+            raise forms.ValidationError("This is not the ID of a document.") from exc
         if not 1 <= len(found) <= MAX_DOCUMENTS:
             raise forms.ValidationError(f"Select 1 to {MAX_DOCUMENTS} documents.")
         return found
@@ -126,7 +126,7 @@ class BulkForm(PageForm):
         given = super().clean() or self.cleaned_data
         act = given.get("act")
         if act in {Act.TAG, Act.UNTAG} and not given.get("tags"):
-            self.add_error("tags", "Name a tag, or several with commas between.")
+            self.add_error("tags", "Enter one or more tags, separated by commas.")
         if act == Act.MOVE and not given.get("to"):
             self.add_error("to", "Choose the collection to move to.")
         return given
@@ -188,7 +188,7 @@ class CollectionForm(PageForm):
 
     name = forms.RegexField(
         NAME_PATTERN,
-        error_messages={"invalid": "Begin with a letter; letters, digits, - and _ may follow."},
+        error_messages={"invalid": "Start with a letter, then use letters, digits, - and _."},
     )
     description = forms.CharField(max_length=10_000, required=False)
     embedding_model = forms.CharField(max_length=200, required=False)
@@ -254,7 +254,7 @@ class RuleForm(PageForm):
 
 
 # How long a key may last; empty for ever.
-KEY_DAYS = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "until revoked")]
+KEY_DAYS = [("30", "30 days"), ("90", "90 days"), ("365", "1 year"), ("", "until revoked")]
 
 
 class KeyForm(PageForm):

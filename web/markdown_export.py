@@ -59,7 +59,7 @@ def _passage(card: Card) -> str:
 def _note(source: Source, *, is_dated: bool = False) -> str:
     """Tell a quote and its place; where documents disagree, the day of its document, too."""
     if source.state == "deleted":
-        return "a document that was deleted"
+        return "a deleted document"
     return f'{_place(source, date=source.document_date if is_dated else "")}: "{source.quote}"'
 
 

@@ -33,11 +33,11 @@ FIRST_CHARS = 160
 PLAIN = "text/plain"
 
 # Of an unsure answer to a text that is not kept, or from documents that are gone.
-UNSURE_ALONE = "I am not sure."
-SHARED_WORDS = "Passages that share some words"
+UNSURE_ALONE = "Not sure."
+SHARED_WORDS = "Passages with some of the same words"
 DISAGREEMENT = "Your documents disagree:"
-OCR_UNSURE = "read by OCR, which is not sure of it: compare it with the page"
-ERASED = "A document that this answer quoted was deleted, and what was said of it with it."
+OCR_UNSURE = "OCR may have misread this: compare it with the page"
+ERASED = "Removed because a quoted document was deleted."
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ def find_issuer() -> Issuer:
         NotFound: No provider is configured.
     """
     if not settings.PKB_OIDC_ISSUER:
-        raise NotFound("No OpenID provider is configured here.")
+        raise NotFound("No OpenID provider is configured.")
     return _issuer_of(
         settings.PKB_OIDC_ISSUER,
         client_id=settings.PKB_OIDC_CLIENT_ID,

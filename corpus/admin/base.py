@@ -82,5 +82,5 @@ def read_tag(request: HttpRequest) -> str:
         messages.error(request, str(exc))
         return ""
     if not names:
-        messages.error(request, "Name a tag beside the action.")
+        messages.error(request, "Enter a tag beside the action.")
     return "".join(names)

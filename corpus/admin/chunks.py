@@ -41,7 +41,7 @@ class ChunkAdmin(ReadOnlyAdmin):
     def document_link(self, chunk: Chunk) -> SafeString:
         return link("corpus_document_change", chunk.document_id, chunk.document)
 
-    @admin.display(description="Answers that cite it")
+    @admin.display(description="Answers that quote it")
     def answers(self, chunk: Chunk) -> SafeString:
         return link_citing("citations__chunk__id__exact", chunk.pk)
 
@@ -63,7 +63,7 @@ class EmbeddingAdmin(ReadOnlyAdmin):
     list_display = ["chunk_link", "document", "model", "dimension", "collection", "created_at"]
     list_filter = ["model", "dimension", "collection"]
     search_fields = ["chunk__document__title", "chunk__document__source_uri"]
-    search_help_text = "Title or address of the document"
+    search_help_text = "Title or URL of the document"
     fields = ["chunk_link", "document", "collection", "model", "dimension", "created_at"]
     show_full_result_count = False
 

@@ -44,7 +44,7 @@ class DocumentAdmin(ReadOnlyAdmin):
     fieldsets = [
         (None, {"fields": ["page", "answers"]}),
         (None, {"fields": ["name", "collection", "tag_names", "status", "error", "chunks"]}),
-        ("Where it is from", {"fields": ["source_uri", "source", "user_created_at"]}),
+        ("Origin", {"fields": ["source_uri", "source", "user_created_at"]}),
         ("Text", {"fields": ["text"]}),
         (
             "File",
@@ -92,7 +92,7 @@ class DocumentAdmin(ReadOnlyAdmin):
             '<a class="{}" href="/ui/documents/{}">Open in the library</a>', LINK, document.pk
         )
 
-    @admin.display(description="Answers that cite it")
+    @admin.display(description="Answers that quote it")
     def answers(self, document: Document) -> SafeString:
         return link_citing("citations__document__id__exact", document.pk)
 
@@ -108,13 +108,13 @@ class DocumentAdmin(ReadOnlyAdmin):
     def add_tag(self, request: HttpRequest, documents: QuerySet[Document]) -> None:
         if name := read_tag(request):
             count = add_tags(documents.values_list("pk", flat=True), [name])
-            self.message_user(request, f"{count} documents carry {name!r}.")
+            self.message_user(request, f"{count} documents now have the tag {name!r}.")
 
     @admin.action(description="Remove the tag", permissions=["change_tags"])
     def remove_tag(self, request: HttpRequest, documents: QuerySet[Document]) -> None:
         if name := read_tag(request):
             count = remove_tags(documents.values_list("pk", flat=True), [name])
-            self.message_user(request, f"{count} documents do not carry {name!r} any more.")
+            self.message_user(request, f"{count} documents no longer have the tag {name!r}.")
 
     @admin.action(description="Export as JSON lines")
     def export(self, request: HttpRequest, documents: QuerySet[Document]) -> HttpResponse:
@@ -127,7 +127,7 @@ class DocumentAdmin(ReadOnlyAdmin):
         reply["Content-Disposition"] = 'attachment; filename="documents.jsonl"'
         return reply
 
-    @admin.action(description="Cut and embed again", permissions=["reingest"])
+    @admin.action(description="Re-chunk and re-embed", permissions=["reingest"])
     def reingest(self, request: HttpRequest, documents: QuerySet[Document]) -> None:
         done = 0
         for document in documents:
@@ -136,7 +136,7 @@ class DocumentAdmin(ReadOnlyAdmin):
                 done += 1
             except PkbError as exc:
                 self.message_user(request, f"{document}: {exc}", messages.ERROR)
-        self.message_user(request, f"{done} documents were cut and embedded again.")
+        self.message_user(request, f"{done} documents were re-chunked and re-embedded.")
 
     def has_reingest_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("corpus.change_document")

@@ -38,11 +38,11 @@ class JobAdmin(ReadOnlyAdmin):
         counts = f"{job.done} + {job.failed} failed of {job.total}"
         return link_list("corpus_jobitem", "job__id__exact", job.pk, counts)
 
-    @admin.action(description="Try again what failed or was cancelled", permissions=["run"])
+    @admin.action(description="Retry failed and cancelled jobs", permissions=["run"])
     def retry(self, request: HttpRequest, jobs: QuerySet[Job]) -> None:
         self._act(request, jobs, retry_job, "queued again")
 
-    @admin.action(description="Cancel", permissions=["run"])
+    @admin.action(description="Cancel jobs", permissions=["run"])
     def cancel(self, request: HttpRequest, jobs: QuerySet[Job]) -> None:
         self._act(request, jobs, cancel_job, "cancelled")
 

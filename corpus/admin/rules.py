@@ -27,10 +27,10 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
             raise ValidationError({exc.field: exc.detail}) from exc
         into = settled["collection"]
         if into and not Collection.objects.find(into):
-            raise ValidationError({"collection": "There is no such collection."})
+            raise ValidationError({"collection": "There is no collection of this name."})
         same = Rule.objects.filter(name=settled["name"], is_set=False).exclude(pk=self.instance.pk)
         if same.exists():
-            raise ValidationError({"name": "There is a rule of this name already."})
+            raise ValidationError({"name": "A rule of this name already exists."})
         return settled
 
 
@@ -66,16 +66,14 @@ class RuleAdmin(ModelAdmin):
     def gives(self, rule: Rule) -> str:
         return ", ".join(rule.tags)
 
-    @admin.action(description="Try: count what each would change")
+    @admin.action(description="Preview: count the documents each would change")
     def try_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
         for rule in rules:
             trial = preview_rule(rule)
-            counts = f"{trial.matching_count} documents, {trial.changing_count} lack a tag of it"
+            counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
             self.message_user(request, f"{rule}: {counts}.")
 
-    @admin.action(description="Apply to what is there", permissions=["change"])
+    @admin.action(description="Apply to existing documents", permissions=["change"])
     def apply_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
         jobs = [job for rule in rules for job in start_tagging(rule)]
-        self.message_user(
-            request, f"{len(jobs)} jobs are tagging {sum(j.total for j in jobs)} documents."
-        )
+        self.message_user(request, f"{len(jobs)} jobs tag {sum(j.total for j in jobs)} documents.")

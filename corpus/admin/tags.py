@@ -32,7 +32,7 @@ class TagForm(forms.ModelForm):  # type: ignore[type-arg]
         except InvalidInput as exc:
             raise ValidationError(str(exc)) from exc
         if not names:
-            raise ValidationError("A tag has a name.")
+            raise ValidationError("Enter a name for the tag.")
         return names[0]
 
 

@@ -81,9 +81,12 @@ class CollectionUpdate(serializers.Serializer[Any]):
 class CollectionResponse(serializers.ModelSerializer[Collection]):
     name = serializers.CharField(source="qualified_name")
     owner = serializers.CharField(
-        source="owner.username", default=None, allow_null=True, help_text="null: the superusers'"
+        source="owner.username",
+        default=None,
+        allow_null=True,
+        help_text="null: owned by the administrators",
     )
-    role = serializers.ChoiceField(Grant.Role.choices, help_text="yours")
+    role = serializers.ChoiceField(Grant.Role.choices, help_text="your role")
     chunking = ChunkingResponse(source="*")
     document_count = serializers.IntegerField()
     chunk_count = serializers.IntegerField()
@@ -107,13 +110,13 @@ class DeletionParams(serializers.Serializer[Any]):
 
 class Usage(serializers.Serializer[Any]):
     used = serializers.IntegerField()
-    bound = serializers.IntegerField(allow_null=True, help_text="null: none")
+    bound = serializers.IntegerField(allow_null=True, help_text="null: no limit")
 
 
 class UserUsage(serializers.Serializer[Any]):
     size_bytes = Usage()
     documents = Usage()
-    jobs = Usage(help_text="unfinished ones")
+    jobs = Usage(help_text="unfinished jobs")
 
 
 class Stats(serializers.Serializer[Any]):
@@ -123,7 +126,7 @@ class Stats(serializers.Serializer[Any]):
     model_name = serializers.CharField()
     your_use = UserUsage(
         allow_null=True,
-        help_text="of all your collections, and your jobs; null: no setting bounds what you have",
+        help_text="your documents, bytes and jobs; null: no limit is set",
     )
 
 
@@ -132,7 +135,7 @@ class Stats(serializers.Serializer[Any]):
     POST=Endpoint(
         "create_collection",
         tag="Collections",
-        summary="Make a collection",
+        summary="Create a collection",
         example={"name": "manuals", "description": "Of the machines in the hall."},
     ),
 )
@@ -166,7 +169,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
     POST=Endpoint(
         "create_index",
         tag="Index scripts",
-        summary="Make an index",
+        summary="Create an index",
         example={"index_name": "manuals"},
     )
 )
@@ -190,11 +193,11 @@ class CreateView(APIView):
 
 
 @endpoint(
-    GET=Endpoint("get_collection", tag="Collections", summary="Read a collection"),
+    GET=Endpoint("get_collection", tag="Collections", summary="Get a collection"),
     PATCH=Endpoint(
         "change_collection",
         tag="Collections",
-        summary="Change a collection",
+        summary="Update a collection",
         example={"description": "Manuals."},
     ),
     DELETE=Endpoint("delete_collection", tag="Collections", summary="Delete a collection"),
@@ -218,7 +221,7 @@ class CollectionView(APIView):
         form.is_valid(raise_exception=True)
         given = form.validated_data
         if given.pop("name", name) != name:
-            raise ValidationError({"name": ["A collection keeps its name."]})
+            raise ValidationError({"name": ["The name of a collection cannot be changed."]})
         change_collection(name, **given)
         return Response(_collection_response(name))
 

@@ -104,7 +104,7 @@ class DocumentsView(generics.ListAPIView[Document]):
 
 
 @endpoint(
-    GET=Endpoint("get_document", tag="Documents", summary="Read a document's attributes"),
+    GET=Endpoint("get_document", tag="Documents", summary="Get a document"),
     DELETE=Endpoint("delete_document", tag="Documents", summary="Delete a document"),
 )
 class DocumentView(APIView):
@@ -132,7 +132,7 @@ class PlainTextRenderer(BaseRenderer):
         return bytes(JSONRenderer().render(data))  # an error has the one body
 
 
-@endpoint(GET=Endpoint("get_text", tag="Documents", summary="Read a document's text"))
+@endpoint(GET=Endpoint("get_text", tag="Documents", summary="Get a document's text"))
 class DocumentTextView(APIView):
     """The stored text that all offsets refer to."""
 
@@ -156,7 +156,7 @@ class DocumentChunksView(generics.ListAPIView[Chunk]):
         return Chunk.objects.shown().filter(document=document)
 
 
-@endpoint(GET=Endpoint("get_chunk", tag="Documents", summary="Read a chunk"))
+@endpoint(GET=Endpoint("get_chunk", tag="Documents", summary="Get a chunk"))
 class ChunkView(APIView):
     """One chunk."""
 

@@ -84,7 +84,7 @@ class ZonedDateTimeField(serializers.DateTimeField):
 
     default_error_messages = {
         "naive": "A time zone is needed, such as Z or +02:00.",
-        "range": f"A time from {EARLIEST.date()} to {LATEST.date()} is needed.",
+        "range": f"Must be a time from {EARLIEST.date()} to {LATEST.date()}.",
     }
 
     def enforce_timezone(self, value: datetime) -> datetime:

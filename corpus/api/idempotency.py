@@ -30,7 +30,7 @@ def respond_idempotently(
     if not key:
         return respond()
     if len(key) > MAX_KEY_CHARS:
-        raise InvalidInput(f"An Idempotency-Key has at most {MAX_KEY_CHARS} characters.")
+        raise InvalidInput(f"Idempotency-Key must have at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
     asker = {"made_by": current_user_id(), "made_with": current_restricted_key_id()}
     with _key_lock(f"{asker['made_by']}:{asker['made_with']}:{key}"):
@@ -40,7 +40,9 @@ def respond_idempotently(
             _save_response(key, digest, response)
             return response
     if kept.request_sha256 != digest:
-        raise IdempotencyKeyReused(f"The key {key!r} was used with another body.")
+        raise IdempotencyKeyReused(
+            f"Idempotency-Key {key!r} was used with a different request body."
+        )
     return Response(kept.body, status=kept.status)
 
 
@@ -77,7 +79,9 @@ def _key_lock(key: str) -> Iterator[None]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
         if not cursor.fetchone()[0]:
-            raise IdempotencyKeyBusy("The first request with this key is not answered yet.")
+            raise IdempotencyKeyBusy(
+                "The first request with this key is still running. Try again soon."
+            )
     try:
         yield
     finally:

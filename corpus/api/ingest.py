@@ -56,7 +56,9 @@ class IngestText(_DocumentAttributes):
 
 
 class IngestUrl(_DocumentAttributes):
-    url = StrictCharField(max_length=2048, help_text="fetched where PKB_FETCH allows it")
+    url = StrictCharField(
+        max_length=2048, help_text="page or file to fetch, if PKB_FETCH allows it"
+    )
     source_uri = None  # type: ignore[assignment]
 
 
@@ -93,7 +95,7 @@ KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
     POST=Endpoint(
         "ingest",
         tag="Documents",
-        summary="Take in a text, a file or a folder",
+        summary="Add a text, file, URL or folder",
         cost=Cost.ENCODE,
         body=Body.FILE,
         example={"text": EXAMPLE_TEXT, "title": "Bavoke", "tags": ["coast"]},

@@ -51,7 +51,10 @@ def _path_field() -> StrictCharField:
 class _FolderOptions(serializers.Serializer[Any]):
     force_reindex = StrictBooleanField(default=False)
     batch_size = StrictIntegerField(
-        default=DEFAULT_BATCH_SIZE, min_value=1, max_value=1_000, help_text="files listed at a time"
+        default=DEFAULT_BATCH_SIZE,
+        min_value=1,
+        max_value=1_000,
+        help_text="number of files to list at a time",
     )
 
 
@@ -86,8 +89,10 @@ class EncodeDocResponse(serializers.Serializer[Any]):
 
 
 class JobError(serializers.Serializer[Any]):
-    path = serializers.CharField(allow_blank=True, help_text="of a file")
-    document_id = serializers.UUIDField(required=False, help_text="where no file is meant")
+    path = serializers.CharField(
+        allow_blank=True, help_text="path of the file; empty for other errors"
+    )
+    document_id = serializers.UUIDField(required=False, help_text="the document, if no file failed")
     reason = serializers.CharField()
 
     def to_representation(self, instance: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +102,7 @@ class JobError(serializers.Serializer[Any]):
 class JobResponse(serializers.ModelSerializer[Job]):
     collection = serializers.CharField(source="collection.qualified_name")
     skipped = serializers.DictField(
-        child=serializers.IntegerField(), help_text="files of the folder passed over, by kind"
+        child=serializers.IntegerField(), help_text="skipped files of the folder, by kind"
     )
     errors = JobError(many=True)  # type: ignore[assignment]
 
@@ -150,7 +155,7 @@ def _start_sync(path: str, collection: str, given: dict[str, Any], **labels: Any
     POST=Endpoint(
         "encode_doc",
         tag="Index scripts",
-        summary="Take in a file of the server",
+        summary="Add a file of the server",
         cost=Cost.ENCODE,
         example={"document_path": "feature-stores.md", "index_name": "default"},
     )
@@ -174,7 +179,7 @@ class EncodeDocView(APIView):
         try:
             result = sync_file(found.path, collection=collection, options=options)
         except OSError as exc:
-            raise PathNotFound("There is no such file below an allowed root.") from exc
+            raise PathNotFound("There is no such file in PKB_INGEST_ROOTS.") from exc
         body = {
             "status": result.outcome.value,
             "chunks_created": result.chunk_count,
@@ -187,7 +192,7 @@ class EncodeDocView(APIView):
     POST=Endpoint(
         "encode_batch",
         tag="Index scripts",
-        summary="Mirror a folder of the server",
+        summary="Sync a folder of the server",
         example={"directory_path": "manuals", "index_name": "default"},
     )
 )
@@ -235,7 +240,7 @@ class JobsView(generics.ListAPIView[Job]):
         return super().get(request, *args, **kwargs)
 
 
-@endpoint(GET=Endpoint("get_job", tag="Jobs", summary="Read a job"))
+@endpoint(GET=Endpoint("get_job", tag="Jobs", summary="Get a job"))
 class JobView(APIView):
     """One job."""
 
@@ -245,7 +250,7 @@ class JobView(APIView):
         return Response(JobResponse(job).data)
 
 
-@endpoint(POST=Endpoint("retry_job", tag="Jobs", summary="Queue a job again"))
+@endpoint(POST=Endpoint("retry_job", tag="Jobs", summary="Retry a job"))
 class JobRetryView(APIView):
     """Queue a failed or cancelled job again."""
 
@@ -256,7 +261,7 @@ class JobRetryView(APIView):
         return job_response(request, retry_job(job_id))
 
 
-@endpoint(POST=Endpoint("cancel_job", tag="Jobs", summary="Stop a job"))
+@endpoint(POST=Endpoint("cancel_job", tag="Jobs", summary="Cancel a job"))
 class JobCancelView(APIView):
     """Stop a queued or running job after the file at work."""
 

@@ -45,7 +45,7 @@ class OriginalParams(serializers.Serializer[Any]):
     GET=Endpoint(
         "get_original",
         tag="Documents",
-        summary="Read the file that a document was made from",
+        summary="Download the original file of a document",
         cost=Cost.SEARCH,
     )
 )
@@ -82,7 +82,10 @@ class OriginalView(APIView):
 
 @endpoint(
     GET=Endpoint(
-        "get_page", tag="Documents", summary="Read a page of a PDF as an image", cost=Cost.SEARCH
+        "get_page",
+        tag="Documents",
+        summary="Get a page of a PDF or image as a picture",
+        cost=Cost.SEARCH,
     )
 )
 class PageView(APIView):
@@ -97,7 +100,7 @@ class PageView(APIView):
         document = find_row(document_id)
         content = read_original(document)
         if not has_pages(document):
-            raise PageNotFound("Pages are drawn of PDFs and images only.")
+            raise PageNotFound("Only PDFs and images have page images.")
         tag = f'"{document.file_hash}-{number}"'
         kind = document.media_type
         return _send(

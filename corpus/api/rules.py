@@ -43,27 +43,29 @@ class _PhraseListField(serializers.ListField):
 
 
 class _RuleFields(serializers.Serializer[Any]):
-    path = StrictCharField(help_text="* is any characters, / too, ? is one", **_PATTERN)
-    title = _PhraseListField(help_text="words or phrases, all of them in the title")
-    words = _PhraseListField(help_text="words or phrases, all of them in the text")
-    sender = StrictCharField(help_text="a pattern like path, of a mail's sender", **_PATTERN)
+    path = StrictCharField(
+        help_text="pattern; * matches any characters, also /; ? matches one", **_PATTERN
+    )
+    title = _PhraseListField(help_text="words or phrases; the title must contain all")
+    words = _PhraseListField(help_text="words or phrases; the text must contain all")
+    sender = StrictCharField(help_text="pattern, as for path, of an email's sender", **_PATTERN)
     tags = TagListField(required=False)
     collection = StrictCharField(
         max_length=MAX_NAME_CHARS,
         required=False,
         allow_blank=True,
-        help_text="of new documents that no collection is named for",
+        help_text="collection of new documents sent to `default`",
     )
 
 
 class RuleInput(_RuleFields):
     name = StrictCharField(max_length=MAX_NAME_CHARS)
-    apply = StrictBooleanField(default=False, help_text="tag by a job what is there")
+    apply = StrictBooleanField(default=False, help_text="start a job that tags existing documents")
 
 
 class RuleUpdate(_RuleFields):
     name = StrictCharField(max_length=MAX_NAME_CHARS, required=False)
-    apply = StrictBooleanField(default=False, help_text="tag by a job what is there")
+    apply = StrictBooleanField(default=False, help_text="start a job that tags existing documents")
 
 
 class RulePreviewInput(_RuleFields):
@@ -74,7 +76,7 @@ class RuleResponse(serializers.ModelSerializer[Rule]):
     title: Any = serializers.ListField(child=serializers.CharField())
     words: Any = serializers.ListField(child=serializers.CharField())
     tags: Any = serializers.ListField(child=serializers.CharField())
-    is_set = serializers.BooleanField(help_text="by PKB_RULES, and changed there")
+    is_set = serializers.BooleanField(help_text="comes from PKB_RULES and is edited there")
 
     class Meta:
         model = Rule
@@ -102,19 +104,21 @@ class RuleMatch(serializers.Serializer[Any]):
 
 class RulePreviewResponse(serializers.Serializer[Any]):
     matching_count = serializers.IntegerField()
-    changing_count = serializers.IntegerField(help_text="of them, those that lack a tag of it")
-    documents = RuleMatch(many=True, help_text="the newest of those, at most 50; else of all")
+    changing_count = serializers.IntegerField(
+        help_text="number of matching documents that lack a tag of the rule"
+    )
+    documents = RuleMatch(
+        many=True, help_text="the newest of those, or of all matching ones; at most 50"
+    )
 
 
 _RULE = {"name": "invoices", "path": "invoices/*", "words": ["IBAN"], "tags": ["invoice"]}
 
 
 @endpoint(
-    GET=Endpoint(
-        "list_rules", tag="Documents", summary="List rules that tag documents", scope=Scope.ADMIN
-    ),
+    GET=Endpoint("list_rules", tag="Documents", summary="List rules", scope=Scope.ADMIN),
     POST=Endpoint(
-        "add_rule", tag="Documents", summary="Keep a rule", scope=Scope.ADMIN, example=_RULE
+        "add_rule", tag="Documents", summary="Create a rule", scope=Scope.ADMIN, example=_RULE
     ),
 )
 class RulesView(generics.ListAPIView[Rule]):
@@ -138,11 +142,11 @@ class RulesView(generics.ListAPIView[Rule]):
     PATCH=Endpoint(
         "change_rule",
         tag="Documents",
-        summary="Change a rule",
+        summary="Update a rule",
         scope=Scope.ADMIN,
         example={"tags": ["invoice", "2026"]},
     ),
-    DELETE=Endpoint("delete_rule", tag="Documents", summary="Remove a rule", scope=Scope.ADMIN),
+    DELETE=Endpoint("delete_rule", tag="Documents", summary="Delete a rule", scope=Scope.ADMIN),
 )
 class RuleView(APIView):
     """One rule."""
@@ -168,7 +172,7 @@ class RuleView(APIView):
     POST=Endpoint(
         "preview_rule",
         tag="Documents",
-        summary="Tell what a rule would do",
+        summary="Preview a rule",
         scope=Scope.ADMIN,
         cost=Cost.SEARCH,
         example=_RULE,

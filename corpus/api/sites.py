@@ -46,18 +46,24 @@ from corpus.tags import normalize_tags
 
 class SiteInput(serializers.Serializer[Any]):
     url = StrictCharField(
-        max_length=2048, help_text="where it begins: what lies in its folder belongs to it"
+        max_length=2048, help_text="start URL; the site is everything in its folder"
     )
-    crawl = StrictBooleanField(default=True, help_text="false: that one page")
+    crawl = StrictBooleanField(default=True, help_text="false: only that page")
     depth = StrictIntegerField(
-        default=DEFAULT_DEPTH, min_value=0, max_value=MAX_DEPTH, help_text="links from the first"
+        default=DEFAULT_DEPTH,
+        min_value=0,
+        max_value=MAX_DEPTH,
+        help_text="steps of links from the first page",
     )
     max_pages = StrictIntegerField(
-        default=DEFAULT_PAGES, min_value=1, max_value=100_000, help_text="at most, each time"
+        default=DEFAULT_PAGES,
+        min_value=1,
+        max_value=100_000,
+        help_text="maximum pages of each update",
     )
     every_hours = StrictIntegerField(
         default=None, allow_null=True, min_value=1, max_value=MAX_HOURS,
-        help_text="between two refreshes; null: on demand",
+        help_text="hours between updates; null: on demand",
     )  # fmt: skip
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
     tags = TagListField(default=list)
@@ -68,9 +74,13 @@ class SiteResponse(serializers.ModelSerializer[Site]):
     crawl = serializers.BooleanField(source="is_whole")
     collection = serializers.CharField(source="collection.qualified_name")
     tags = serializers.ListField(child=serializers.CharField())
-    job_id = serializers.UUIDField(allow_null=True, help_text="the last one")
+    job_id = serializers.UUIDField(allow_null=True, help_text="the last update")
     status = serializers.ChoiceField(
-        Job.Status.choices, source="job.status", default=None, allow_null=True, help_text="its"
+        Job.Status.choices,
+        source="job.status",
+        default=None,
+        allow_null=True,
+        help_text="status of the last update",
     )
 
     class Meta:
@@ -82,15 +92,15 @@ class SiteResponse(serializers.ModelSerializer[Site]):
 
 
 class RemovalParams(serializers.Serializer[Any]):
-    with_documents = serializers.BooleanField(default=False, help_text="remove them, too")
+    with_documents = serializers.BooleanField(default=False, help_text="also delete its documents")
 
 
 @endpoint(
-    GET=Endpoint("list_sites", tag="Documents", summary="List sites that are kept in step"),
+    GET=Endpoint("list_sites", tag="Documents", summary="List synced sites"),
     POST=Endpoint(
         "add_site",
         tag="Documents",
-        summary="Bring in a site or a page, and keep it in step",
+        summary="Import a site or page and keep it in sync",
         example={"url": "https://docs.example.org/guide/", "depth": 2, "every_hours": 24},
     ),
 )
@@ -133,8 +143,8 @@ class SitesView(generics.ListAPIView[Site]):
 
 
 @endpoint(
-    GET=Endpoint("get_site", tag="Documents", summary="Read a site"),
-    DELETE=Endpoint("remove_site", tag="Documents", summary="Keep a site no more"),
+    GET=Endpoint("get_site", tag="Documents", summary="Get a site"),
+    DELETE=Endpoint("remove_site", tag="Documents", summary="Stop syncing a site"),
 )
 class SiteView(APIView):
     """One site."""
@@ -158,7 +168,7 @@ class SiteView(APIView):
         return Response(status=204)
 
 
-@endpoint(POST=Endpoint("refresh_site", tag="Documents", summary="Bring a site in anew"))
+@endpoint(POST=Endpoint("refresh_site", tag="Documents", summary="Update a site now"))
 class SiteRefreshView(APIView):
     """Bring a site in as it is today, unless that is being done."""
 

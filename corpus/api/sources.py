@@ -18,10 +18,10 @@ from corpus.watched.sources import source_states, sync_source
 class SourceResponse(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.CharField()
-    address = serializers.CharField(help_text="where it is")
-    collection = serializers.CharField(help_text="that mirrors it")
+    address = serializers.CharField(help_text="location of the source")
+    collection = serializers.CharField(help_text="collection of its documents")
     every_s = serializers.IntegerField(
-        allow_null=True, help_text="seconds between syncs; null: only when somebody asks"
+        allow_null=True, help_text="seconds between syncs; null: on demand"
     )
     document_count = serializers.IntegerField()
     job = JobResponse(allow_null=True, help_text="the last sync")
@@ -29,11 +29,11 @@ class SourceResponse(serializers.Serializer[Any]):
 
 class SourceSync(serializers.Serializer[Any]):
     emptied = StrictBooleanField(
-        default=False, help_text="it may have nothing: then all its documents are removed"
+        default=False, help_text="the source is empty on purpose: delete all its documents"
     )
 
 
-@endpoint(GET=Endpoint("list_sources", tag="Jobs", summary="List sources that are mirrored"))
+@endpoint(GET=Endpoint("list_sources", tag="Jobs", summary="List sources"))
 class SourcesView(APIView):
     """The sources that collections mirror."""
 
@@ -43,7 +43,7 @@ class SourcesView(APIView):
 
 
 @endpoint(
-    POST=Endpoint("sync_source", tag="Jobs", summary="Mirror a source", example={"emptied": False})
+    POST=Endpoint("sync_source", tag="Jobs", summary="Sync a source", example={"emptied": False})
 )
 class SourceSyncView(APIView):
     """Begin to mirror a source; a sync that runs is returned."""

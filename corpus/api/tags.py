@@ -33,8 +33,8 @@ class TagsView(generics.ListAPIView[Tag]):
 
 
 @endpoint(
-    GET=Endpoint("get_tag", tag="Documents", summary="Read a tag's counts"),
-    DELETE=Endpoint("delete_tag", tag="Documents", summary="Take a tag off everything"),
+    GET=Endpoint("get_tag", tag="Documents", summary="Get a tag with its counts"),
+    DELETE=Endpoint("delete_tag", tag="Documents", summary="Delete a tag"),
 )
 class TagView(APIView):
     """One tag."""

@@ -77,11 +77,11 @@ def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
         except Redirected as exc:
             address = tidy(exc.target)
             if host_of(address) != site.host:
-                raise NotFetched("It redirects to another host.") from exc
+                raise NotFetched("The page redirects to another host.") from exc
             continue
         assert fetched is not None  # noqa: S101  (no version of it is known)
         return fetched
-    raise NotFetched(f"It redirects more than {MAX_REDIRECTS} times.")
+    raise NotFetched(f"The page redirects more than {MAX_REDIRECTS} times.")
 
 
 def is_given_up(site: Site) -> bool:
@@ -115,7 +115,7 @@ def _alone(host: str) -> Iterator[None]:
     ends = monotonic() + 2 * (TOTAL_S + MAX_DELAY_S)
     while not _try_lock(key):
         if monotonic() > ends:
-            raise BackendUnavailable("Another job asks the same host all the time.")
+            raise BackendUnavailable("Another job is fetching from the same host. Try again later.")
         sleep(_LOOK_EVERY_S)
     try:
         yield

@@ -56,10 +56,10 @@ def find_leftovers(content_sha256: str) -> Leftovers:
     """
     tombstone = Tombstone.objects.filter(content_sha256=content_sha256).first()
     if tombstone is None:
-        raise NotFound(f"No tombstone is kept of a text with the hash {content_sha256}.")
+        raise NotFound(f"There is no tombstone of a text with the hash {content_sha256}.")
     hasher = get_hasher()
     if bytes(tombstone.seal) != hasher.digest(content_sha256):
-        raise Conflict("The secret key was changed since: what is left cannot be found.")
+        raise Conflict("The secret key has changed since the deletion, so remains cannot be found.")
     wanted = split_hashes(bytes(tombstone.hashes))
     shingles = partial(hasher.shingles, width=tombstone.width)
     documents = dict(_find_in_documents(wanted, shingles))

@@ -1,5 +1,5 @@
 """
-The errors the product raises, with the HTTP status each maps to.
+Errors of pkb, with the HTTP status of each.
 
 * PkbError                         500
   x InvalidInput                   400
@@ -57,7 +57,7 @@ The errors the product raises, with the HTTP status each maps to.
     - NotReady                     503, with Retry-After
   x StorageUnavailable             507
 
-A wrong configuration is Django's ``ImproperlyConfigured``, raised at start-up.
+A wrong configuration raises Django's ``ImproperlyConfigured`` at startup.
 """
 
 from corpus.errors.backends import (

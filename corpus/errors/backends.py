@@ -1,10 +1,10 @@
-"""What pkb itself depends on does not do its part."""
+"""Errors of services that pkb depends on."""
 
 from corpus.errors.base import PkbError
 
 
 class SourceUnavailable(PkbError):
-    """The source of a collection cannot be read now."""
+    """The source cannot be read now."""
 
     status = 502
     code = "source_unavailable"

@@ -1,19 +1,19 @@
-"""What all errors have, and what is wrong in a request itself."""
+"""Base class of all errors, and errors of the request itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 Errors = Mapping[str, Sequence["type[PkbError]"]]
-"""What a view raises, by method in lower case: the OpenAPI document says it."""
+"""Errors that a view raises, by method in lower case; for the OpenAPI document."""
 
 
 class PkbError(Exception):
-    """Something the product could not do."""
+    """Internal error."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "error"
     retry_after_s: ClassVar[int | None] = None
-    # How to come back with what lacks (RFC 6750).
+    # WWW-Authenticate (RFC 6750).
     challenge: ClassVar[str | None] = None
 
     @property
@@ -22,7 +22,7 @@ class PkbError(Exception):
 
     @property
     def members(self) -> Mapping[str, Any]:
-        """Further members of the error body."""
+        """Return further members of the error body."""
         return {}
 
 
@@ -45,6 +45,6 @@ class InvalidInput(PkbError):
 
 
 class InvalidDataSet(InvalidInput):
-    """The data set is not in the form that is measured."""
+    """The data set has the wrong format."""
 
     code = "invalid_data_set"

@@ -1,4 +1,4 @@
-"""What is asked for does not fit what is stored."""
+"""Conflicts between a request and stored data."""
 
 from corpus.errors.base import PkbError
 

@@ -1,4 +1,4 @@
-"""What was sent is understood, and cannot be taken in."""
+"""Content that pkb understands but rejects."""
 
 from corpus.errors.base import PkbError
 
@@ -11,10 +11,10 @@ class UnprocessableContent(PkbError):
 
 
 class NotFetched(UnprocessableContent):
-    """The address cannot be fetched.
+    """The URL cannot be fetched.
 
     Attributes:
-        answered: The status that its server answered, 0 where none came.
+        answered: HTTP status of the server's response; 0 without a response.
     """
 
     code = "not_fetched"
@@ -25,11 +25,11 @@ class NotFetched(UnprocessableContent):
 
 
 class Redirected(NotFetched):
-    """The address leads to another one, which was not asked.
+    """The URL redirects to another one, which pkb did not fetch.
 
     Attributes:
-        target: The other one, as its server names it.
-        is_permanent: The server says that it will stay so.
+        target: The other URL, as the server wrote it.
+        is_permanent: The redirect is permanent.
     """
 
     def __init__(self, detail: str, *, target: str, answered: int) -> None:
@@ -66,7 +66,7 @@ class EmptyDocument(UnprocessableContent):
 
 
 class UnreadableFile(UnprocessableContent):
-    """The file cannot be read as what it claims to be."""
+    """The file is damaged, or is not of the type it claims."""
 
     code = "unreadable_file"
 

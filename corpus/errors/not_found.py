@@ -1,4 +1,4 @@
-"""What is asked for is not there."""
+"""Errors for things that do not exist."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -78,13 +78,13 @@ class AnswerNotFound(NotFound):
 
 
 class ChatNotFound(NotFound):
-    """No stream has this id, or it has expired."""
+    """The answer stream does not exist or has expired."""
 
     code = "chat_not_found"
 
 
 class SessionNotFound(NotFound):
-    """No session or chat has this id."""
+    """No chat has this id."""
 
     code = "session_not_found"
 

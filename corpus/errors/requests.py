@@ -1,10 +1,10 @@
-"""Requests that are not let in, or not read on."""
+"""Requests rejected before their content is read."""
 
 from corpus.errors.base import PkbError
 
 
 class NotLoggedIn(PkbError):
-    """A login or a valid key is needed."""
+    """A login or a valid API key is needed."""
 
     status = 401
     code = "unauthorized"
@@ -20,21 +20,21 @@ class NotAllowed(PkbError):
 
 
 class LoginRefused(PkbError):
-    """This login was refused."""
+    """The login was rejected."""
 
     status = 403
     code = "login_refused"
 
 
 class PathIngestionOff(PkbError):
-    """Files of the server cannot be ingested over HTTP here."""
+    """Adding files of the server over HTTP is turned off."""
 
     status = 403
     code = "path_ingestion_off"
 
 
 class FetchingOff(PkbError):
-    """Fetching web addresses is turned off."""
+    """Fetching URLs is turned off."""
 
     status = 403
     code = "fetching_off"
@@ -48,7 +48,7 @@ class TooLarge(PkbError):
 
 
 class NoRoomLeft(PkbError):
-    """The owner of the collection has reached a limit of documents or bytes."""
+    """The owner of the collection has reached the limit of documents or bytes."""
 
     status = 413
     code = "no_room_left"

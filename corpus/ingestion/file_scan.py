@@ -175,9 +175,11 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise UnreadableFile("It is no regular file.")
+            raise UnreadableFile("Not a regular file.")
         if status.st_size > max_bytes:
-            raise TooLarge(f"The file has {status.st_size:,} bytes; {max_bytes:,} are allowed.")
+            raise TooLarge(
+                f"The file has {status.st_size:,} bytes; at most {max_bytes:,} are allowed."
+            )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(max_bytes + 1)
         if quiet_s and not _is_settled(status, os.fstat(descriptor), quiet_s):

@@ -194,9 +194,9 @@ def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
 
 def _check_length(text: str, least: int, most: int) -> None:
     if len(text) < least:
-        raise TextTooShort(f"{len(text)} characters; at least {least} are needed.")
+        raise TextTooShort(f"{len(text)} characters; at least {least} are required.")
     if len(text) > most:
-        raise TextTooLong(f"{len(text):,} characters; at most {most:,} are taken.")
+        raise TextTooLong(f"{len(text):,} characters; at most {most:,} are allowed.")
 
 
 def _ingest(

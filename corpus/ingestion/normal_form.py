@@ -235,10 +235,10 @@ def _reject_binary(texts: Sequence[str]) -> None:
     for piece in chain.from_iterable(map(split_text, texts)):
         found = _BINARY.search(piece)
         if found:
-            raise BinaryText(f"It holds the character U+{ord(found.group()):04X}.")
+            raise BinaryText(f"The text contains the character U+{ord(found.group()):04X}.")
         controls += len(_CONTROL.findall(piece))
     if controls > MAX_CONTROL_SHARE * sum(map(len, texts)):
-        raise BinaryText(f"{controls} control characters.")
+        raise BinaryText(f"The text contains {controls} control characters.")
 
 
 def _normal_form(text: str) -> str:

@@ -34,16 +34,16 @@ def read_original(document: Document) -> bytes:
         OriginalChanged: The file has changed.
     """
     if not has_original(document):
-        raise OriginalNotFound("No file is kept of the document; most such came as text.")
+        raise OriginalNotFound("The document has no stored file; it was probably added as text.")
     path = _path_of(document)
     try:
         file = read_file(path, root=Path(path.anchor), max_bytes=settings.PKB_MAX_FILE_BYTES)
     except SymlinkFound as exc:
-        raise OriginalChanged("A link stands where the file was; sync it again.") from exc
+        raise OriginalChanged("The file was replaced by a link. Sync it again.") from exc
     except (PkbError, OSError) as exc:
-        raise OriginalNotFound("The document's file is gone, or cannot be read.") from exc
+        raise OriginalNotFound("The document's file is missing or cannot be read.") from exc
     if file.path != path or not _is_same(file, document):
-        raise OriginalChanged("The file has changed since it was taken in; sync it again.")
+        raise OriginalChanged("The file has changed since it was added. Sync it again.")
     return file.content
 
 

@@ -140,5 +140,5 @@ def _locked(job_id: UUID, *, expected: set[str], verb: str) -> Job:
     if job is None:
         raise JobNotFound(f"There is no job {job_id}.")
     if job.status not in expected:
-        raise JobStateConflict(f"The job is {job.status}; it cannot be {verb}.")
+        raise JobStateConflict(f"The job is {job.status} and cannot be {verb}.")
     return job

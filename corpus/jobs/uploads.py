@@ -35,7 +35,7 @@ def start_upload(
     check_upload_quota(collection)
     paths = _save_all(files)
     if not paths:
-        raise InvalidInput("No file was sent.", field="file")
+        raise InvalidInput("No file was sent. Choose at least one.", field="file")
     options = SyncOptions(
         paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), apply_routing=True
     )

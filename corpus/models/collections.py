@@ -106,7 +106,7 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         """
         collection: Any = self.annotate(is_writable=_is_among("pkb_writable")).get_named(name)
         if not collection.is_writable:
-            raise NotAllowed(f"You may read the collection {name!r}, but not change it.")
+            raise NotAllowed(f"You can read the collection {name!r}, but not change it.")
         return cast("Collection", collection)
 
     def get_named(self, name: str) -> Collection:

@@ -59,7 +59,9 @@ class Cursor:
             value, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
             return cls(_checked(value, sort), UUID(document_id))
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
-            raise InvalidInput("This place is not in the list.", field="cursor") from exc
+            raise InvalidInput(
+                "Invalid cursor: it does not belong to this list.", field="cursor"
+            ) from exc
 
 
 def _checked(value: Any, sort: str) -> str | int | datetime:

@@ -39,12 +39,12 @@ def find_allowed(given: str, *, folder: bool) -> AllowedPath:
     """
     roots: list[Path] = settings.PKB_INGEST_ROOTS
     if not roots:
-        raise PathIngestionOff("PKB_INGEST_ROOTS names no folder.")
+        raise PathIngestionOff("PKB_INGEST_ROOTS is empty. An administrator can set it.")
     is_wanted = stat.S_ISDIR if folder else stat.S_ISREG
     for found in _candidates(given, roots):
         if is_wanted(_read_mode(found)):
             return found
-    raise PathNotFound(f"There is no such {'folder' if folder else 'file'} below an allowed root.")
+    raise PathNotFound(f"There is no such {'folder' if folder else 'file'} in PKB_INGEST_ROOTS.")
 
 
 def find_root(name: str) -> AllowedPath | None:

@@ -109,7 +109,7 @@ def add_rule(given: Mapping[str, Any]) -> Rule:
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     if Rule.objects.filter(is_set=False).count() >= MAX_RULES:
-        raise InvalidInput(f"There are {MAX_RULES} rules already, the most that can be.")
+        raise InvalidInput(f"There are already {MAX_RULES} rules, the maximum. Delete one first.")
     return _save(rule)
 
 
@@ -142,7 +142,7 @@ def delete_rule(rule_id: UUID) -> None:
 def _find_own(rule_id: UUID) -> Rule:
     rule = find_rule(rule_id)
     if rule.is_set:
-        raise RuleIsSet(f"{rule.name!r} stands in the file of PKB_RULES: change it there.")
+        raise RuleIsSet(f"The rule {rule.name!r} comes from the file in PKB_RULES. Edit it there.")
     return rule
 
 
@@ -158,7 +158,7 @@ def _save(rule: Rule) -> Rule:
         with transaction.atomic():
             rule.save()
     except IntegrityError as exc:
-        raise RuleExists(f"There is a rule {rule.name!r} already.") from exc
+        raise RuleExists(f"A rule {rule.name!r} already exists.") from exc
     return rule
 
 

@@ -41,11 +41,13 @@ def validate_rule(given: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(detail, field=unknown[0])
     settled = {field: _validate(field, given.get(field)) for field in FIELDS}
     if not settled["name"]:
-        raise InvalidInput("A rule has a name.", field="name")
+        raise InvalidInput("Enter a name for the rule.", field="name")
     if not any(settled[field] for field in CONDITIONS):
-        raise InvalidInput("Give a path, title, words or sender to go by.", field="path")
+        raise InvalidInput(
+            "Enter at least one condition: a path, title, words or sender.", field="path"
+        )
     if not any(settled[field] for field in ACTS):
-        raise InvalidInput("Name a tag to give, or a collection.", field="tags")
+        raise InvalidInput("Enter a tag or a collection.", field="tags")
     return settled
 
 
@@ -54,34 +56,36 @@ def _validate(field: str, value: Any) -> Any:
         phrases = _phrases(field, value)
         return list(_tags(phrases)) if field == "tags" else phrases
     if not isinstance(value, str | None):
-        raise InvalidInput("A text is needed.", field=field)
+        raise InvalidInput("Must be text.", field=field)
     text = _clean(field, value or "")
     most = MAX_NAME_CHARS if field in {"name", "collection"} else MAX_PATTERN_CHARS
     if len(text) > most:
-        raise InvalidInput(f"It has more than {most} characters.", field=field)
+        raise InvalidInput(f"Must have at most {most} characters.", field=field)
     if field == "collection" and text and not re.match(NAME_PATTERN, text):
-        raise InvalidInput("That is no name of a collection.", field=field)
+        raise InvalidInput("This is not a valid collection name.", field=field)
     if len(_STARS.findall(text)) > MAX_STARS and field in {"path", "sender"}:
-        raise InvalidInput(f"It has more than {MAX_STARS} stars.", field=field)
+        raise InvalidInput(f"Must have at most {MAX_STARS} stars.", field=field)
     return text
 
 
 def _phrases(field: str, value: Any) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else value or []
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise InvalidInput("A list of texts is needed.", field=field)
+        raise InvalidInput("Must be a list of texts.", field=field)
     phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
     if len(phrases) > (most := MAX_TAGS if field == "tags" else MAX_PHRASES):
-        raise InvalidInput(f"It has more than {most} parts.", field=field)
+        raise InvalidInput(f"Must have at most {most} parts.", field=field)
     if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):
-        raise InvalidInput(f"A part has more than {MAX_PHRASE_CHARS} characters.", field=field)
+        raise InvalidInput(
+            f"Each part must have at most {MAX_PHRASE_CHARS} characters.", field=field
+        )
     return phrases
 
 
 def _clean(field: str, text: str) -> str:
     """Return a text in the form that documents have, its blanks single."""
     if not is_storable(text):
-        raise InvalidInput("It holds a character that cannot be stored.", field=field)
+        raise InvalidInput("Contains a character that cannot be stored.", field=field)
     return normalize("NFC", " ".join(text.split()))
 
 

@@ -32,21 +32,21 @@ def read_rules(path: Path) -> list[dict[str, Any]]:
     if isinstance(found, dict) and set(found) == {"rules"}:
         found = found["rules"]
     if not isinstance(found, list):
-        raise InvalidInput(f"{path}: a list of rules is needed, or `rules:` with one.")
+        raise InvalidInput(f"{path}: must be a list of rules, or `rules:` with such a list.")
     if len(found) > MAX_RULES:
-        raise InvalidInput(f"{path}: {len(found)} rules; at most {MAX_RULES} are taken.")
+        raise InvalidInput(f"{path}: {len(found)} rules; at most {MAX_RULES} are allowed.")
     rules = [_validate(path, place, given) for place, given in enumerate(found, start=1)]
     names = [rule["name"] for rule in rules]
     twice = [name for place, name in enumerate(names) if name in names[:place]]
     if twice:
-        raise InvalidInput(f"{path}: two rules are called {twice[0]!r}.")
+        raise InvalidInput(f"{path}: two rules have the name {twice[0]!r}.")
     return rules
 
 
 def _parse(path: Path) -> Any:
     read = _READERS.get(path.suffix.lower())
     if read is None:
-        raise InvalidInput(f"{path}: the file is called .yaml, .toml or .json.")
+        raise InvalidInput(f"{path}: the file name must end in .yaml, .toml or .json.")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -62,7 +62,7 @@ def _parse(path: Path) -> Any:
 
 def _validate(path: Path, place: int, given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise InvalidInput(f"{path}: rule {place} is no table of name, conditions and tags.")
+        raise InvalidInput(f"{path}: rule {place} must be a table with name, conditions and tags.")
     try:
         return validate_rule(given)
     except InvalidInput as exc:

@@ -150,7 +150,7 @@ class Paperless:
         raise self._unexpected_reply()
 
     def _unexpected_reply(self) -> SourceUnavailable:
-        return SourceUnavailable(f"{self._settings.name}: its answer is none of paperless-ngx.")
+        return SourceUnavailable(f"{self._settings.name}: the response is not from paperless-ngx.")
 
 
 def _is_record(row: Any) -> bool:

@@ -56,7 +56,7 @@ class WebClient:
         except (ValueError, TooLarge):
             found = None
         if not isinstance(found, dict):
-            raise SourceUnavailable(f"{self._name}: it does not answer with a JSON object.")
+            raise SourceUnavailable(f"{self._name}: the response is not a JSON object.")
         return found
 
     def fetch(self, path: str, *, max_bytes: int) -> bytes:
@@ -82,9 +82,9 @@ class WebClient:
         for piece in response.iter_bytes():
             content += piece
             if len(content) > max_bytes:
-                raise TooLarge(f"It has more than the {max_bytes:,} bytes that are allowed.")
+                raise TooLarge(f"It has more than the allowed {max_bytes:,} bytes.")
             if monotonic() > ends:
-                raise SourceUnavailable(f"{self._name}: an answer took over {TOTAL_S:g} s.")
+                raise SourceUnavailable(f"{self._name}: a response took over {TOTAL_S:g} s.")
         return bytes(content)
 
     def _describe_status(self, status: int) -> str:

@@ -86,8 +86,8 @@ def authorize(request: HttpRequest) -> Principal:
         # Endpoints for administrators cover the data of all users.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_anonymous:
-        raise NotLoggedIn("Log in, or send a key: Authorization: Bearer KEY.")
-    raise NotAllowed(f"This needs the scope {scope}.")
+        raise NotLoggedIn("Log in, or send an API key: Authorization: Bearer KEY.")
+    raise NotAllowed(f"This requires the scope {scope}.")
 
 
 def authenticate_request(request: HttpRequest) -> Principal:

@@ -64,7 +64,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 Identify = Callable[[Any], Awaitable[Principal]]
 """Returns the principal of a request, from its ASGI scope; raises ``PkbError``."""
 
-NOT_LOGGED_IN = "Log in, or send a key: Authorization: Bearer KEY."
+NOT_LOGGED_IN = "Log in, or send an API key: Authorization: Bearer KEY."
 PROXY_WITHOUT_LOGIN = (
     "A proxy forwarded this request, but no login is required: set PKB_AUTH=required"
     " (docs/explanation/security.md)."

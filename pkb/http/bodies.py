@@ -113,9 +113,11 @@ class BodyReader:
                 await self._fill(body, receive, max_bytes, excess)
                 body.file.seek(0)
             except TimeoutError:
-                raise RequestRejected(408, "The body did not come within its time.") from None
+                raise RequestRejected(408, "The request body arrived too slowly.") from None
             except OSError as error:
-                raise RequestRejected(507, "There is no room on the disk for the body.") from error
+                raise RequestRejected(
+                    507, "The disk is full, so the request body cannot be stored."
+                ) from error
             unread.pop_all()
         return body
 
@@ -152,9 +154,9 @@ class BodyReader:
             return
         added = body.byte_count - body.held_bytes
         if self._held[body.caller] + added > self._held_bytes * MAX_SHARE:
-            raise RequestRejected(429, "You are sending too much at once; send it again soon.")
+            raise RequestRejected(429, "You are sending too much at once. Try again soon.")
         if self._held.total() + added > self._held_bytes:
-            raise RequestRejected(503, "Too much is being sent at once; send it again soon.")
+            raise RequestRejected(503, "pkb is receiving too much at once. Try again soon.")
         self._held[body.caller] += added
         body.held_bytes += added
 

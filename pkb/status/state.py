@@ -114,7 +114,7 @@ class State:
         """Yield the current problems."""
         if not self.models_loaded:
             yield Finding(
-                Problem.MODELS_NOT_LOADED, "The models are still loading, or did not load."
+                Problem.MODELS_NOT_LOADED, "The models are still loading, or failed to load."
             )
         yield from self._problems_of_work()
         for disk in self.disks:

@@ -32,7 +32,11 @@ MOST_CHARS = 2**31 - 1
 
 class AnswerQuery(serializers.Serializer[Any]):
     q = StrictCharField(max_length=2_000)
-    k = serializers.IntegerField(min_value=1, required=False, help_text="capped at 50")
+    k = serializers.IntegerField(
+        min_value=1,
+        required=False,
+        help_text="number of passages to consider; values above 50 count as 50",
+    )
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
     tag = TagListField(default=list)
     eval = serializers.BooleanField(default=False)
@@ -111,7 +115,7 @@ class AnswerView(APIView):
         return Response(shown)
 
 
-@endpoint(GET=Endpoint("get_answer", tag="Ask", summary="Read a stored answer"))
+@endpoint(GET=Endpoint("get_answer", tag="Ask", summary="Get a stored answer"))
 class StoredAnswerView(APIView):
     """Return a stored answer; each citation says whether its quote is still current."""
 
@@ -129,7 +133,7 @@ class StoredAnswerView(APIView):
     POST=Endpoint(
         "give_feedback",
         tag="Ask",
-        summary="Say whether an answer was good",
+        summary="Rate an answer",
         scope=Scope.READ,
         example={"rating": "up"},
     )

@@ -75,7 +75,7 @@ class EventStreamWriter:
 
     def raise_if_cancelled(self) -> None:
         if self._is_cancelled():
-            raise ClientDisconnected("Who asked left before the answer was complete.")
+            raise ClientDisconnected("The client disconnected before the answer was complete.")
 
     def on_step(self, step: str) -> None:
         if self._includes_steps:
@@ -177,7 +177,7 @@ def check_readable(stream_id: UUID) -> None:
         ChatNotFound: There is no such stream, or it has expired.
     """
     if not ChatStream.objects.readable().filter(pk=stream_id).exists():
-        raise ChatNotFound(f"There is no chat {stream_id} that can be read again.")
+        raise ChatNotFound(f"There is no stream {stream_id}, or it has expired.")
 
 
 def read_events(stream_id: UUID, *, after: int) -> tuple[list[Event], bool]:

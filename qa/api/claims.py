@@ -30,7 +30,7 @@ class ClaimInput(serializers.Serializer[Any]):
         allow_null=True,
         trim_whitespace=False,
         max_length=settings.PKB_MAX_INPUT_CHARS,
-        help_text="instead of a collection",
+        help_text="text to check against, instead of a collection",
     )
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
     tags = TagListField(default=list)
@@ -52,8 +52,8 @@ class ClaimShown(serializers.Serializer[Any]):
     score = serializers.FloatField(
         min_value=0,
         max_value=1,
-        help_text=f"support: from {PARTIAL_FROM} on, read the claim as held up; far lower where a"
-        " number, a name, a negation, a unit or an opposite differs",
+        help_text=f"from {PARTIAL_FROM} on, the claim counts as supported; far lower if"
+        " a number, name, negation, unit or opposite differs",
     )
     citations = ClaimCitation(many=True)
 
@@ -62,7 +62,7 @@ class ClaimShown(serializers.Serializer[Any]):
     POST=Endpoint(
         "verify_claim",
         tag="Search",
-        summary="Tell whether a claim is held up",
+        summary="Verify a claim",
         scope=Scope.READ,
         cost=Cost.ANSWER,
         example={"claim": "Orsolya Quill built the lighthouse.", "text": EXAMPLE_TEXT},

@@ -59,7 +59,10 @@ class WholeSessionShown(SessionShown):
 
 class SessionsQuery(serializers.Serializer[Any]):
     q = StrictCharField(
-        max_length=200, default="", allow_blank=True, help_text="has these characters"
+        max_length=200,
+        default="",
+        allow_blank=True,
+        help_text="text that the name, a question or an answer contains",
     )
 
 
@@ -67,7 +70,7 @@ class SessionInput(serializers.Serializer[Any]):
     name = StrictCharField(max_length=MAX_NAME_CHARS, allow_blank=True)
 
 
-@endpoint(GET=Endpoint("list_sessions", tag="Ask", summary="List kept conversations"))
+@endpoint(GET=Endpoint("list_sessions", tag="Ask", summary="List saved chats"))
 class SessionsView(generics.ListAPIView[Session]):
     """List saved conversations, newest first."""
 
@@ -87,15 +90,15 @@ class SessionsView(generics.ListAPIView[Session]):
 
 
 @endpoint(
-    GET=Endpoint("get_session", tag="Ask", summary="Read a kept conversation"),
+    GET=Endpoint("get_session", tag="Ask", summary="Get a saved chat"),
     PATCH=Endpoint(
         "rename_session",
         tag="Ask",
-        summary="Rename a kept conversation",
+        summary="Rename a saved chat",
         scope=Scope.READ,
         example={"name": "Lighthouses"},
     ),
-    DELETE=Endpoint("delete_session", tag="Ask", summary="Delete a conversation", scope=Scope.READ),
+    DELETE=Endpoint("delete_session", tag="Ask", summary="Delete a chat", scope=Scope.READ),
 )
 class SessionView(APIView):
     """Read, rename or delete a saved conversation."""

@@ -36,7 +36,7 @@ class SearchInput(serializers.Serializer[Any]):
     tags = TagListField(default=list)
     filters = FilterField(default=None, allow_null=True)
     rerank = StrictBooleanField(
-        required=False, help_text="by default what mode hybrid does, and no other"
+        required=False, help_text="default: true for mode `hybrid`, else false"
     )
 
 
@@ -47,7 +47,7 @@ class IndexQuery(serializers.Serializer[Any]):
 
 
 class IndexResult(serializers.Serializer[Any]):
-    id = serializers.UUIDField(source="chunk_id", help_text="of the chunk")
+    id = serializers.UUIDField(source="chunk_id", help_text="id of the chunk")
     content = serializers.CharField(source="text")
     source_document = serializers.CharField(source="source")
     score = serializers.FloatField()
@@ -84,7 +84,7 @@ class SearchOutput(serializers.Serializer[Any]):
     POST=Endpoint(
         "search",
         tag="Search",
-        summary="Find passages",
+        summary="Search passages",
         scope=Scope.READ,
         cost=Cost.SEARCH,
         example={

@@ -72,20 +72,22 @@ class ChatInput(serializers.Serializer[Any]):
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
     api_key = StrictCharField(
         max_length=1_000, default="", allow_blank=True, write_only=True,
-        help_text="for the language model of this request; never kept or logged",
+        help_text="API key for the language model of this request; never stored or logged",
     )  # fmt: skip
     context_window = StrictIntegerField(
         min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
-        help_text="most tokens of the conversation that the question is read with",
+        help_text="maximum tokens of the chat history to read the question with",
     )  # fmt: skip
-    tags = TagListField(default=list, help_text="answer from what has any of them")
+    tags = TagListField(default=list, help_text="answer only from documents with any of these tags")
     selected_text = StrictCharField(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
     keep = StrictBooleanField(
-        default=False, help_text="the conversation is listed and does not expire"
+        default=False, help_text="save the chat: it is listed and does not expire"
     )
-    steps = StrictBooleanField(default=False, help_text="events of the type step tell what begins")
+    steps = StrictBooleanField(
+        default=False, help_text="send an event of type `step` when each step begins"
+    )
 
 
 class Source(serializers.Serializer[Any]):
@@ -181,7 +183,7 @@ class AskView(APIView):
     POST=Endpoint(
         "ask_selected",
         tag="Ask",
-        summary="Ask about a text that is sent along",
+        summary="Ask about a selected text",
         scope=Scope.READ,
         cost=Cost.ANSWER,
         example={"question": "Who built the lighthouse?", "selected_text": EXAMPLE_TEXT},
@@ -201,7 +203,7 @@ class AskSelectedView(AskView):
     POST=Endpoint(
         "chat",
         tag="Ask",
-        summary="Ask, and read the answer as it is proved",
+        summary="Ask and stream the verified answer",
         scope=Scope.READ,
         cost=Cost.ANSWER,
         example={"question": EXAMPLE_QUESTION},
@@ -222,7 +224,7 @@ class ChatView(APIView):
 
 @endpoint(
     GET=Endpoint(
-        "resume_chat", tag="Ask", summary="Read the events of a chat again", cost=Cost.REPLAY
+        "resume_chat", tag="Ask", summary="Resume the event stream of an answer", cost=Cost.REPLAY
     )
 )
 class ChatEventsView(APIView):
@@ -238,7 +240,7 @@ class ChatEventsView(APIView):
     def get(self, request: Request, chat_id: UUID) -> HttpResponseBase:
         last = request.headers.get("Last-Event-ID", "") or "0"
         if not (last.isascii() and last.isdigit() and len(last) <= MAX_EVENT_ID_DIGITS):
-            raise ValidationError({"Last-Event-ID": ["The id of an event of this chat is needed."]})
+            raise ValidationError({"Last-Event-ID": ["Must be the id of an event of this stream."]})
         with opening_slot():
             check_readable(chat_id)
         events = replay_answer(chat_id, after=int(last), principal=current_principal())

@@ -17,7 +17,7 @@ def find_session(session_id: UUID) -> Session:
     """
     session = Session.objects.listed().filter(pk=session_id).first()
     if session is None:
-        raise SessionNotFound(f"There is no conversation {session_id}.")
+        raise SessionNotFound(f"There is no chat {session_id}.")
     return session
 
 
@@ -42,7 +42,7 @@ def delete_session(session_id: UUID) -> None:
     # Locked: a running answer is added before, or finds it deleted.
     held = Session.objects.filter(pk=session_id, is_kept=True).select_for_update().first()
     if held is None:
-        raise SessionNotFound(f"There is no conversation {session_id}.")
+        raise SessionNotFound(f"There is no chat {session_id}.")
     # Also answers from collections that the user can no longer read.
     with acting_as(SYSTEM):
         Answer.objects.filter(message__session=held).delete()

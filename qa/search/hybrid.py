@@ -278,7 +278,7 @@ class HybridRetriever:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
 
         Raises:
-            CollectionNotFound: There is no such collection.
+            CollectionNotFound: There is no collection of this name.
             BackendError: The embedder failed.
         """
         collection = Collection.objects.get_named(query.collection)

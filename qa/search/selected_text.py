@@ -28,7 +28,7 @@ class SelectedText:
         """Return the passages most similar to the query, best first, by the collection's model.
 
         Raises:
-            CollectionNotFound: There is no such collection.
+            CollectionNotFound: There is no collection of this name.
             BackendError: The embedder failed.
         """
         started = perf_counter()

@@ -72,7 +72,7 @@ def test_the_action_cuts_and_embeds_again(
     url = reverse("admin:corpus_document_changelist")
     chosen = {"action": "reingest", "_selected_action": [stored.document_id]}
     page = admin_client.post(url, chosen, follow=True)
-    assert "1 documents were cut and embedded again." in page.content.decode()
+    assert "1 documents were re-chunked and re-embedded." in page.content.decode()
     assert Document.objects.get().chunk_count > stored.chunk_count
 
 

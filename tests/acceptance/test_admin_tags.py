@@ -94,7 +94,7 @@ def test_a_merge_leaves_the_tags_of_others(run: Run, api: APIClient, documents: 
 
 def test_a_tag_is_put_on_documents_in_bulk(run: Run, api: APIClient, documents: list[str]) -> None:
     page = run("document", "add_tag", documents, " Harbour")
-    assert "2 documents carry" in page
+    assert "2 documents now have the tag" in page
     assert found(api, "harbour") == set(documents)
     assert found(api, "coast") == {documents[0]}
 
@@ -102,12 +102,12 @@ def test_a_tag_is_put_on_documents_in_bulk(run: Run, api: APIClient, documents: 
 def test_a_tag_is_taken_off_documents_in_bulk(
     run: Run, api: APIClient, documents: list[str]
 ) -> None:
-    assert "1 documents do not carry" in run("document", "remove_tag", documents, "coast")
+    assert "1 documents no longer have the tag" in run("document", "remove_tag", documents, "coast")
     assert found(api, "coast") == set()
     assert found(api, "towers") == {documents[0]}
 
 
-@pytest.mark.parametrize(("tag", "said"), [(" ", "Name a tag"), ("x" * 65, "Run")])
+@pytest.mark.parametrize(("tag", "said"), [(" ", "Enter a tag"), ("x" * 65, "Run")])
 def test_an_action_without_a_usable_tag_changes_nothing(
     run: Run, documents: list[str], tag: str, said: str
 ) -> None:

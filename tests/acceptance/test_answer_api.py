@@ -257,7 +257,7 @@ def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(
     ingest(BAKERY)
     answer = ask(api, "Which programming language do bananas prefer?").json()
     assert (answer["kind"], answer["abstained"]) == ("abstained", True)
-    assert answer["notice"] == NOTHING_NEAR == "Nothing in your documents is about this."
+    assert answer["notice"] == NOTHING_NEAR == "No answer found in your documents."
     assert api.get(f"/answers/{answer['id']}").json()["notice"] == NOTHING_NEAR
 
 

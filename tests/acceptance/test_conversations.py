@@ -208,16 +208,16 @@ def test_an_extract_stands_in_its_paragraph_and_stands_once(
     assert '<strong class="short">Orsolya Quill</strong>' in turn
     assert "Its lamp burns rapeseed oil" in turn
     assert "Every evening" not in turn
-    assert 'title="Confidence 0.90">Sure<' in turn
+    assert 'title="Very probably right">Confidence: high (90 %)<' in turn
     assert "supported" not in turn
 
 
 @pytest.mark.parametrize(
-    ("confidence", "level", "words"),
+    ("confidence", "level", "advice"),
     [
-        (0.8, "high", "Sure"),
-        (0.5, "fair", "Probably right, check the source"),
-        (0.3, "low", "May be wrong, check the source"),
+        (0.8, "high", "Very probably right"),
+        (0.5, "medium", "Probably right; check the source"),
+        (0.3, "low", "May be wrong; check the source"),
     ],
 )
 def test_colour_and_words_of_an_answer_follow_its_confidence(
@@ -226,12 +226,12 @@ def test_colour_and_words_of_an_answer_follow_its_confidence(
     collection: Collection,
     confidence: float,
     level: str,
-    words: str,
+    advice: str,
 ) -> None:
     written = replace(SHORT_ANSWER, answerer="openai/m", confidence=confidence)
     turn = page(client, f"/ui/answers/{keep(written, stored, collection)}/turn")
     assert f'class="answer-body is-{level}"' in turn
-    assert f'title="Confidence {confidence:.2f}">{words}<' in turn
+    assert f'title="{advice}">Confidence: {level} ({100 * confidence:.0f} %)<' in turn
 
 
 def test_only_what_a_language_model_wrote_is_called_supported(
@@ -277,7 +277,7 @@ def test_an_unsure_answer_shows_the_closest_passages_again(
     delete_document(UUID(stored.document_id))
     assert api.get(f"/answers/{answer_id}").json()["closest"] == []
     turn = page(client, f"/ui/answers/{answer_id}/turn")
-    assert "I am not sure.</p>" in turn
+    assert "Not sure.</p>" in turn
     assert 'class="card"' not in turn
 
 
@@ -304,7 +304,7 @@ def test_the_page_of_a_conversation_shows_its_last_turns(
     ask("How tall is the tower?", session=session)
     monkeypatch.setattr("web.views.conversations.MOST_TURNS", 1)
     shown = page(client, f"/ui/chats/{session.pk}")
-    assert "1 earlier questions are in the export." in shown
+    assert "1 earlier questions are not shown." in shown
     assert shown.count('<article class="turn"') == 1
     assert '<h2 class="question">How tall is the tower?</h2>' in shown
 
@@ -351,7 +351,7 @@ def test_an_abstention_folds_passages_that_share_words_and_has_no_confidence(
     turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
     said, folded = turn.split('<details class="more">')
     assert NOTHING_NEAR in said
-    assert "Passages that share some words" in folded
+    assert "Passages with some of the same words" in folded
     assert folded.count('<details class="card"') == 2
     assert 'class="confidence' not in turn
 
@@ -391,11 +391,11 @@ def test_an_answer_says_that_its_source_changed_or_was_deleted(
     attributes = Attributes(title="Bavoke", source_uri="https://coast.example/bavoke")
     ingest_text(BAKERY, collection=collection, attributes=attributes)
     changed = page(client, url)
-    assert "Since this was answered, Bavoke changed" in changed
+    assert "Bavoke changed after this answer" in changed
     assert "Orsolya Quill" in changed
     delete_document(UUID(stored.document_id))
     erased = page(client, url)
-    assert "This answer was erased" in erased
+    assert "This answer was deleted" in erased
     assert "Orsolya" not in erased
     assert "was deleted" in page(client, f"/ui/answers/{answer_id}/markdown")
 
@@ -430,5 +430,5 @@ def test_a_window_of_markdown_begins_with_a_line(client: Client, collection: Col
 
 
 def test_what_is_not_kept_is_not_deleted_as_a_conversation() -> None:
-    with pytest.raises(Exception, match="no conversation"):
+    with pytest.raises(Exception, match="no chat"):
         delete_session(open_session().pk)

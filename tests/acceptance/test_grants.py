@@ -172,8 +172,9 @@ def test_a_key_is_bound_to_collections(ida: Tenant) -> None:
     assert call(bound, "post", "/ingest", text=OTTOS, collection="open").status_code == 201
     no_default = call(bound, "post", "/ingest", text=OTTOS)
     assert (no_default.status_code, no_default.json()["detail"]) == (
-        403, "This key is bound to collections, and makes no other: name one of them.",
-    )  # fmt: skip
+        403,
+        "This API key is limited to some collections and cannot create others. Use one of them.",
+    )
 
 
 def test_a_bound_key_lets_nobody_else_in(ida: Tenant, otto: Tenant) -> None:

@@ -256,4 +256,4 @@ def test_more_text_than_the_models_take_at_once_is_400(api: APIClient, settings:
     for path, body in {"embeddings": embedding, "rerank": ranking}.items():
         response = api.post(f"/v1/{path}", body, format="json")
         assert response.status_code == 400
-        assert "At most 100 characters at once" in response.json()["error"]["message"]
+        assert "at most 100 are allowed" in response.json()["error"]["message"]

@@ -180,10 +180,10 @@ def test_what_the_provider_refuses_is_told_in_no_words_of_others(
     asked = parse_qs(urlsplit(begin(client)).query)
     back = f"{BEGIN}/callback?state={asked['state'][0]}"
     denied = client.get(f"{back}&error=access_denied")
-    assert_refused(client, denied, "let nobody in: access_denied")
+    assert_refused(client, denied, "rejected the login: access_denied")
     said = client.get(f"{back}&error=Call+0800+1234&error_description=Call+0800+1234")
     assert "0800" not in said.content.decode()
-    assert_refused(client, said, "let nobody in: an error")
+    assert_refused(client, said, "rejected the login: an error")
     evil = come_back(client, back, iss="https://evil.example", code="a")
     assert_refused(client, evil, "from another provider")
 
@@ -214,7 +214,7 @@ def test_a_user_is_made_at_the_first_login_where_that_is_wanted(
     # A name or address that changes there is the same person here.
     provider.knows("s-1", **{**IDA, "email": "ida@new.example", "preferred_username": "ik"})
     assert log_in(client, provider).status_code == 302
-    assert (USERS.count(), "Change your password" in page(client, "/ui/keys")) == (2, False)
+    assert (USERS.count(), "Change password" in page(client, "/ui/keys")) == (2, False)
 
 
 def page(client: Client, path: str) -> str:

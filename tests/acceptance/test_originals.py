@@ -308,7 +308,7 @@ def test_a_quote_that_is_not_on_the_page_is_said_to_be_unmarked(
     span = span_of(tides, SENTENCE)
     page = client.get(f"/ui/documents/{tides.pk}/pages/2", span).content.decode()
     assert "sheet-mark" not in page
-    assert "was not found among the words on this page" in page
+    assert "was not found on this page" in page
     other: Any = client.get(f"/ui/documents/{tides.pk}/pages/1", span).content.decode()
     assert "was not found" not in other
 
@@ -331,11 +331,11 @@ def test_a_quote_over_two_pages_is_marked_on_both(client: Client, pumps: Documen
         url = f"/ui/documents/{pumps.pk}/pages/"
         page = client.get(f"{url}{number}", span).content.decode()
         assert page.count('class="sheet-mark"') == 1
-        assert f'The quote stands on <a href="{url}{other}?start=' in page
+        assert f'The quote is also on <a href="{url}{other}?start=' in page
     note = span_of(pumps, "As told by the harbour.")
     page = client.get(f"/ui/documents/{pumps.pk}/pages/1", note).content.decode()
     assert page.count('class="sheet-mark"') == 1
-    assert "The quote stands on" not in page
+    assert "The quote is also on" not in page
 
 
 def test_a_passage_leads_to_its_page(client: Client, tides: Document) -> None:

@@ -159,7 +159,7 @@ def test_the_library_filters(client: Client, ingest: Ingest) -> None:
     ingest(BAKERY, title="Lindow")
     assert "Lindow" not in client.get("/ui/library", {"tag": "coast"}).content.decode()
     assert "Bavoke</a>" not in client.get("/ui/library", {"q": "caraway"}).content.decode()
-    assert "No document fits" in client.get("/ui/library", {"status": "failed"}).content.decode()
+    assert "No documents match" in client.get("/ui/library", {"status": "failed"}).content.decode()
 
 
 def test_a_folder_outside_the_roots_is_refused(client: Client, settings: Any) -> None:

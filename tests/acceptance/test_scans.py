@@ -110,9 +110,9 @@ def test_a_request_waits_for_few_scanned_pages_only(
 
 
 def check_that_doubts_are_shown(client: Client, scan: Document, citation: models.Citation) -> None:
-    assert "OCR is not sure of what is marked" in page(client, scan)
+    assert "OCR may have misread the highlighted text" in page(client, scan)
     said = client.get(reverse("web:document", args=[scan.pk])).content.decode()
-    assert "OCR is not sure of what it read on page 1:" in said
+    assert "OCR may have misread page 1:" in said
     assert "Not read: pages 2 and 3, which are scanned." in said
     assert "is-warned" in client.get(reverse("web:library")).content.decode()
     assert shown(citation)["ocr_confidence"] == 0.6

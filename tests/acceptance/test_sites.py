@@ -100,7 +100,7 @@ def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
         (403, "fetching_off")
     }
     library = client.get("/ui/library").content.decode()
-    assert "Add an address" not in library
+    assert "Add URL" not in library
     assert URL not in library
     sent = {"url": URL, "what": "site"}
     assert client.post("/ui/library/sites", sent).status_code == 403
@@ -149,7 +149,7 @@ def test_wrong_usage_of_the_command_is_told(arguments: tuple[str, ...]) -> None:
 
 def test_the_command_leaves_a_site_to_the_worker_that_has_it(site: Site, api: APIClient) -> None:
     api.post("/sites", {"url": f"{site.url}/"}, format="json")
-    with pytest.raises(CommandError, match="A worker is bringing"):
+    with pytest.raises(CommandError, match="A worker is already importing"):
         ingest(f"{site.url}/", "--crawl")
 
 
@@ -162,25 +162,25 @@ def section(client: Client) -> str:
 
 
 def test_the_library_keeps_refreshes_stops_and_removes_sites(site: Site, client: Client) -> None:
-    assert "Add an address" in client.get("/ui/library").content.decode()
+    assert "Add URL" in client.get("/ui/library").content.decode()
     sent = {"url": f"{site.url}/a", "what": "page", "every_hours": "24", "tags": "coast"}
     assert client.post("/ui/library/sites", sent).status_code == 302
     kept = KeptSite.objects.get()
     shown = section(client)
-    assert "one page, every day, into default" in shown
-    assert "Stop</button>" in shown
+    assert "one page, updated every day, collection default" in shown
+    assert "Cancel</button>" in shown
     client.post(f"/ui/jobs/{kept.job_id}/cancel", {"from": "library"})
-    assert "Refresh</button>" in section(client)
+    assert "Update now</button>" in section(client)
     client.post(f"/ui/library/sites/{kept.pk}/refresh")
     kept.refresh_from_db()
     assert kept.job_id
     assert run_job_slice(kept.job_id)
     assert "1 of 1, 1 request," in section(client)
-    assert f"Bring in {site.url}/a" in client.get(f"/ui/jobs/{kept.job_id}").content.decode()
+    assert f"Import {site.url}/a" in client.get(f"/ui/jobs/{kept.job_id}").content.decode()
     client.post(f"/ui/library/sites/{kept.pk}/remove", {"with_documents": "on"})
     assert (section(client), Document.objects.count()) == ("", 0)
     sent |= {"what": "site", "depth": "1", "max_pages": "9", "every_hours": ""}
     client.post("/ui/library/sites", sent)
-    assert "the site, 1 link deep, 9 pages at most, on demand" in section(client)
+    assert "whole site, link depth 1, at most 9 pages, updated on demand" in section(client)
     assert client.post("/ui/library/sites", {"url": URL}).status_code == 400
     assert client.post(f"/ui/library/sites/{uuid4()}/refresh").status_code == 404

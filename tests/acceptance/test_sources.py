@@ -61,6 +61,6 @@ def test_the_library_shows_sources_with_a_button(client: Client, paperless: Pape
     assert run_job_slice(job.pk)
     page = client.get("/ui/library").content.decode().split('id="sources"')[1]
     assert "office: it answers 500." in page
-    assert "Mirror office" in client.get(begun["Location"]).content.decode()
+    assert "Sync office" in client.get(begun["Location"]).content.decode()
     assert client.post("/ui/library/sources/nowhere/sync").status_code == 404
     assert TOKEN not in page

@@ -42,8 +42,8 @@ def test_a_folder_is_watched_and_let_go(client: Client, notes: Path) -> None:
     assert (folder.path, folder.root, folder.is_set) == (str(notes), str(notes.parent), False)
     shown = section(client)
     assert f"{notes.parent.name}/notes</span>" in shown
-    assert "not looked at yet" in shown
-    assert "No worker watches them now" in shown
+    assert "Not checked yet" in shown
+    assert "No worker is running" in shown
     client.post(f"/ui/library/watched/{folder.pk}/stop")
     assert section(client) == ""
 
@@ -79,7 +79,7 @@ def test_a_folder_of_the_settings_is_not_let_go(client: Client, notes: Path, set
     save_configured_folders()
     key = WatchedFolder.objects.get().pk
     assert "PKB_WATCH" in section(client)
-    assert "Stop watching" not in section(client)
+    assert "Stop syncing" not in section(client)
     client.post(f"/ui/library/watched/{key}/stop")
     assert WatchedFolder.objects.exists()
     assert client.post("/ui/library/watched/999999/sync").status_code == 404

@@ -70,7 +70,7 @@ def places(site: Site, browser: Browser) -> Iterator[Places]:
     page.goto("/ui/ask")
     page.fill("#question", LIGHTHOUSE_QUESTION)
     page.keyboard.press("Enter")
-    answer = page.locator(".turn .acts a", has_text="Link").get_attribute("href") or ""
+    answer = page.locator(".turn .acts a", has_text="Permalink").get_attribute("href") or ""
     expect(page).to_have_url(re.compile("/ui/chats/"))
     yield Places(page.url, answer, document, table)
     page.close()
@@ -106,7 +106,7 @@ def test_axe_finds_nothing_serious_in_what_opens(page: Page, places: Places, loo
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     page.goto("/ui/library")
     page.locator("td.pick input").first.check()
-    for name in ("Paste a text", "New collection", "Model and chunking"):
+    for name in ("Paste text", "New collection", "Model and chunking"):
         page.get_by_text(name).click()
     assert_accessible(page)
     page.goto(places.chat)
@@ -122,7 +122,7 @@ def test_a_source_that_covers_the_page_keeps_the_focus(page: Page, places: Place
     page.locator(".turn [data-cite]").first.press("Enter")
     expect(page.locator(".source-text")).to_be_focused()
     page.keyboard.press("Shift+Tab")
-    expect(page.get_by_role("button", name="Close the source")).to_be_focused()
+    expect(page.get_by_role("button", name="Close source")).to_be_focused()
     for _ in range(6):
         page.keyboard.press("Tab")
         assert page.evaluate("!document.activeElement.closest('header.top, #talk')")
@@ -147,7 +147,7 @@ def test_a_form_needs_its_token(site: Site) -> None:
 def test_the_keyboard_alone_reaches_the_content(page: Page) -> None:
     page.goto("/ui/library")
     page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    expect(page.get_by_text("Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#main")).to_be_focused()
     reached = set()

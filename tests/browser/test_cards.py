@@ -102,17 +102,15 @@ def test_what_nothing_is_about_folds_passages_that_share_words(page: Page) -> No
     ask(page, UNANSWERABLE)
     expect(page.get_by_text(NOTHING_NEAR)).to_be_visible()
     expect(cards_of(page).first).to_be_hidden()
-    page.get_by_text("Passages that share some words").click()
-    expect(cards_of(page).first.get_by_role("button", name="This answers it")).to_be_visible()
+    page.get_by_text("Passages with some of the same words").click()
+    expect(cards_of(page).first.get_by_role("button", name="Mark as answer")).to_be_visible()
 
 
 def test_an_answer_folds_more_passages_that_it_does_not_cite(page: Page) -> None:
     page.goto("/ui/ask")
     ask(page, ANSWERED)
     turn = page.locator(".turn")
-    expect(turn.locator(".confidence")).to_have_attribute(
-        "title", re.compile(r"^Confidence (0\.\d\d|1\.00)$")
-    )
+    expect(turn.locator(".confidence")).to_have_text(re.compile(r"^Confidence: \w+ \(\d+ %\)$"))
     expect(cards_of(page).first).to_be_hidden()
     # The arrows go by what is folded.
     page.locator("#main").press("ArrowLeft")
@@ -128,10 +126,10 @@ def test_a_passage_is_marked_as_the_answer_once(page: Page, site: Site) -> None:
     page.goto("/ui/ask")
     ask(page, UNSURE_QUESTION)
     first = cards_of(page).first
-    button = first.get_by_role("button", name="This answers it")
+    button = first.get_by_role("button", name="Mark as answer")
     with page.expect_request("**/feedback") as sent:
         button.click()
-    expect(first.get_by_text("Noted. Thank you.")).to_be_visible()
+    expect(first.get_by_text("Thank you for your feedback.")).to_be_visible()
     expect(button).to_have_attribute("aria-pressed", "true")
     body = sent.value.post_data_json or {}
     answer_id = page.locator(".turn").get_attribute("data-answer")
@@ -141,7 +139,7 @@ def test_a_passage_is_marked_as_the_answer_once(page: Page, site: Site) -> None:
     sent_again: list[str] = []
     page.on("request", lambda request: sent_again.append(request.url))
     button.click()
-    first.get_by_role("button", name="Open").click()
+    first.get_by_role("button", name="Open source").click()
     expect(page.locator("#source #passage")).to_be_visible()
     assert not [url for url in sent_again if url.endswith("/feedback")]
 
@@ -150,7 +148,7 @@ def test_a_passage_that_cannot_be_marked_says_why(watched: tuple[Page, object]) 
     page, _ = watched
     page.goto("/ui/ask")
     ask(page, UNSURE_QUESTION)
-    button = cards_of(page).first.get_by_role("button", name="This answers it")
+    button = cards_of(page).first.get_by_role("button", name="Mark as answer")
     button.evaluate("(button) => { button.dataset.endChar = '1'; button.dataset.startChar = '0'; }")
     button.click()
     expect(cards_of(page).first.locator(".said")).to_contain_text("none of the passages")

@@ -34,6 +34,6 @@ def test_a_browser_logs_in_at_the_provider_and_out_again(live_server: Any, setti
         expect(page).to_have_url(re.compile("/ui/login$"))
         page.goto("/ui/login/openid/callback?code=a&state=b")
         expect(page.locator(".problem")).to_contain_text("started in another browser")
-        page.get_by_role("link", name="To the login").click()
+        page.get_by_role("link", name="Go to login").click()
         expect(page.get_by_label("Password")).to_be_visible()
         page.close()

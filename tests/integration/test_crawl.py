@@ -153,7 +153,7 @@ def test_no_more_is_fetched_than_allowed(site: Site, settings: Any) -> None:
     assert "0 hours that are allowed" in crawl(site).errors[0]["reason"]
     settings.PKB_CRAWL_MAX_HOURS, settings.PKB_CRAWL_MAX_BYTES = 1, 1
     (error,) = crawl(site).errors
-    assert "1 bytes that are allowed" in error["reason"]
+    assert "allowed 1 bytes" in error["reason"]
     assert stored(site) == {"/", "/a"}
 
 

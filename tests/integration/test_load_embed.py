@@ -308,7 +308,7 @@ def test_a_model_that_fails_leaves_what_is_in_and_the_same_command_goes_on(
         patched.setattr(embedder, "embed_passages", fail_at_second_call)
         code, message = run("embed", chunks, "--batch-size", "1")
     assert code == 1
-    assert "The model is gone. What is in stays in" in message
+    assert "The model is gone. Stored documents are kept" in message
     assert Document.objects.count() == 1
     assert run("embed", chunks)[0] == 0
     assert Document.objects.count() == 3

@@ -137,7 +137,7 @@ def test_an_mbox_that_somebody_writes_is_left_alone(settings: Any, box: mbox.Set
     assert "has nothing now" in refused()
     box.path.write_text("no mail at all\n")
     os.utime(box.path, (1, 1))
-    assert "it is no mbox file" in refused()
+    assert "not an mbox file" in refused()
     moved.rename(box.path)
     os.utime(box.path, (1, 1))
     assert sync(settings, box).status == "succeeded"

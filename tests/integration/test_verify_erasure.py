@@ -36,7 +36,7 @@ def deleted(ingest: Ingest) -> None:
 
 
 def test_nothing_is_left_of_a_deleted_document(deleted: None) -> None:
-    assert verify() == (["0 rows hold words of the deleted text"], 0)
+    assert verify() == (["0 rows contain words of the deleted text"], 0)
 
 
 def test_what_is_left_is_told_by_table_and_column(deleted: None, collection: Collection) -> None:
@@ -57,7 +57,7 @@ def test_what_is_left_is_told_by_table_and_column(deleted: None, collection: Col
         "corpus_job.errors: 1 rows",
         "corpus_tombstone.hashes: 1 rows",
         "qa_answer.text: 1 rows",
-        "5 rows hold words of the deleted text",
+        "5 rows contain words of the deleted text",
     ]
 
 
@@ -76,7 +76,7 @@ def test_what_another_document_holds_too_is_told_apart(
 def test_the_documents_of_a_deleted_collection_can_be_looked_for(db: None) -> None:
     ingest_text_of(create_collection("other"))(LIGHTHOUSE)
     delete_collection("other")
-    assert verify() == (["0 rows hold words of the deleted text"], 0)
+    assert verify() == (["0 rows contain words of the deleted text"], 0)
 
 
 def test_the_tombstone_does_not_hold_the_text(deleted: None) -> None:
@@ -93,7 +93,7 @@ def test_without_a_hash_the_deleted_texts_are_listed(deleted: None) -> None:
 
 def test_by_another_secret_key_nothing_is_said(deleted: None, settings: Any) -> None:
     settings.SECRET_KEY = "another"
-    with pytest.raises(CommandError, match="secret key was changed") as caught:
+    with pytest.raises(CommandError, match="secret key has changed") as caught:
         verify()
     assert caught.value.returncode == 2
 

@@ -125,7 +125,7 @@ def test_who_gets_no_turn_is_told_to_come_again(
 ) -> None:
     settings.PKB_ANSWER_CONCURRENCY = 1
     monkeypatch.setattr(concurrency, "MAX_WAIT_S", 0.05)
-    refused = pytest.raises(BackendUnavailable, match="ask again soon")
+    refused = pytest.raises(BackendUnavailable, match="Try again soon")
     with answering_slot(), refused, answering_slot():
         pass
     with answering_slot():

@@ -83,7 +83,7 @@ def test_an_unsure_reply_quotes_the_closest_passages() -> None:
     message = message_of(UNSURE_ANSWER)
     content = message["content"]
     assert content == (
-        f"I am not sure. The most relevant passages:\n\n{FIRST_SENTENCE} [1]\n\n{LAST_SENTENCE} [2]"
+        f"Not sure. Closest passages:\n\n{FIRST_SENTENCE} [1]\n\n{LAST_SENTENCE} [2]"
     )
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]

@@ -37,7 +37,10 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
 UNSURE_REPLY = "".join(part.text for part in annotate(UNSURE_ANSWER))
 
 
-@pytest.mark.parametrize("reply", [NOTHING_NEAR, GREETING, UNNAMED, UNSURE_REPLY])
+@pytest.mark.parametrize(
+    "reply",
+    [NOTHING_NEAR, GREETING, UNNAMED, UNSURE_REPLY, "Nothing in your documents is about this."],
+)
 def test_a_reply_that_claims_nothing_is_no_answer(reply: str) -> None:
     messages = [says("user", TALL), says("assistant", reply), says("user", "And who built it?")]
     assert read_history(messages) == [Exchange(TALL, TALL, "")]

@@ -104,7 +104,7 @@ def test_a_pipe_a_device_or_a_folder_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for path in (tmp_path / "pipe", tmp_path / "folder", Path("/dev/zero")):
-        with pytest.raises(UnreadableFile, match="no regular file"):
+        with pytest.raises(UnreadableFile, match="Not a regular file"):
             read(path, path.parent)
 
 

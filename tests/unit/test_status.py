@@ -61,7 +61,7 @@ def test_where_all_is_well_there_is_no_problem() -> None:
 @pytest.mark.parametrize(
     ("state", "problem", "said"),
     [
-        (replace(WELL, models_loaded=False), Problem.MODELS_NOT_LOADED, "did not load"),
+        (replace(WELL, models_loaded=False), Problem.MODELS_NOT_LOADED, "failed to load"),
         (replace(WELL, workers=None, backlog=None), Problem.DATABASE_AWAY, "does not answer"),
         (replace(WELL, workers=[]), Problem.NO_WORKER, "No worker"),
         (replace(WELL, workers=[worker(31)]), Problem.NO_WORKER, "No worker"),

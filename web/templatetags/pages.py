@@ -25,7 +25,7 @@ register = template.Library()
 # From where on a confidence is called so; it is calibrated, so .8 is right four times in five
 # (docs/decisions/0023).
 HIGH_CONFIDENCE = 0.8
-FAIR_CONFIDENCE = 0.5
+MEDIUM_CONFIDENCE = 0.5
 
 MOST_AUTHORS = 3
 # Of a year, and of a year and month, as documents state no more.
@@ -163,23 +163,23 @@ def headings(path: Any, title: str = "") -> str:
 
 @register.filter
 def confidence_level(confidence: float) -> str:
-    """High, fair or low."""
+    """Return high, medium or low."""
     if confidence >= HIGH_CONFIDENCE:
         return "high"
-    return "fair" if confidence >= FAIR_CONFIDENCE else "low"
+    return "medium" if confidence >= MEDIUM_CONFIDENCE else "low"
 
 
-_CONFIDENCE_WORDS = {
-    "high": "Sure",
-    "fair": "Probably right, check the source",
-    "low": "May be wrong, check the source",
+_CONFIDENCE_ADVICE = {
+    "high": "Very probably right",
+    "medium": "Probably right; check the source",
+    "low": "May be wrong; check the source",
 }
 
 
 @register.filter
-def confidence_word(confidence: float) -> str:
-    """How sure an answer is, and what to do about it."""
-    return _CONFIDENCE_WORDS[confidence_level(confidence)]
+def confidence_advice(confidence: float) -> str:
+    """Return what to do about an answer of this confidence."""
+    return _CONFIDENCE_ADVICE[confidence_level(confidence)]
 
 
 @register.filter
@@ -189,9 +189,9 @@ def percent(share: float) -> int:
 
 _KINDS = {
     Job.Kind.EMBED: "Embed a document",
-    Job.Kind.REEMBED: "Embed a collection by another model",
-    Job.Kind.MAP: "Compute the map",
-    Job.Kind.SOURCE: "Mirror {source}",
+    Job.Kind.REEMBED: "Change the embedding model",
+    Job.Kind.MAP: "Update the map",
+    Job.Kind.SOURCE: "Sync {source}",
 }
 _EDITS = {
     Act.TAG: "Tag {what} {tags}",
@@ -221,17 +221,17 @@ STATES = {
 
 
 _WATCH_STATES = {
-    WatchedFolder.State.NEW: "not looked at yet",
-    WatchedFolder.State.WATCHED: "watched",
-    WatchedFolder.State.POLLED: "looked at now and then",
-    WatchedFolder.State.MISSING: "not there; its documents stay",
+    WatchedFolder.State.NEW: "Not checked yet",
+    WatchedFolder.State.WATCHED: "Kept in sync",
+    WatchedFolder.State.POLLED: "Checked periodically",
+    WatchedFolder.State.MISSING: "Folder not found; documents kept",
 }
 
 
 @register.filter
 def state_name(state: str) -> str:
-    """What a state of a document, a job or one of its items is called."""
-    return STATES.get(state, state)
+    """Return the label of a state of a document, job or item."""
+    return STATES.get(state, state).capitalize()
 
 
 @register.filter
@@ -254,7 +254,7 @@ def job_name(job: Job) -> str:
     if job.kind == Job.Kind.EDIT:
         return _edit_name(job)
     if job.kind == Job.Kind.CRAWL:
-        return f"Bring in {job.arguments['address']}"
+        return f"Import {job.arguments['address']}"
     named = _KINDS.get(Job.Kind(job.kind), str(job.kind))
     return named.format(source=job.arguments.get("source", ""))
 
@@ -278,20 +278,19 @@ def watch_state(folder: WatchedFolder) -> str:
     """How the worker watches a folder, in words."""
     unmounted = filter_unmounted(folder.mounts)
     if unmounted and folder.state != WatchedFolder.State.MISSING:
-        return f"{shown_path(str(unmounted[0]))} is not mounted; its documents stay"
+        return f"{shown_path(str(unmounted[0]))} is not mounted; documents kept"
     return _WATCH_STATES[WatchedFolder.State(folder.state)]
 
 
 @register.filter
 def site_limits(site: Site) -> str:
     """What is brought in of a site, and how often, in words."""
-    links = "link" if site.depth == 1 else "links"
-    what = f"the site, {site.depth} {links} deep, {site.max_pages} pages at most"
+    what = f"whole site, link depth {site.depth}, at most {site.max_pages} pages"
     hours = site.every_hours
     every = {1: "every hour", 24: "every day", 168: "every week"}.get(
         hours or 0, f"every {hours} hours"
     )
-    return f"{what if site.is_whole else 'one page'}, {every if hours else 'on demand'}"
+    return f"{what if site.is_whole else 'one page'}, updated {every if hours else 'on demand'}"
 
 
 @register.filter

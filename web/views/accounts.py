@@ -102,12 +102,12 @@ def setup(request: HttpRequest) -> HttpResponse:
     """The first user, who looks after everything; by the address that the terminal was told."""
     token = request.POST.get("token") or request.GET.get("token", "")
     if not is_setup_token_valid(token):
-        raise NotFound("This address opens nothing any more: start the service again for another.")
+        raise NotFound("This link has expired or was used. Restart pkb to get a new one.")
     form: UserCreationForm[Any] = UserCreationForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             if not consume_setup_token(token):
-                raise InvalidInput("This address was just used.")
+                raise InvalidInput("This link was just used. Log in.")
             user = form.save(commit=False)
             user.is_staff = user.is_superuser = True
             user.save()
@@ -125,5 +125,5 @@ def _find_user() -> Any:
     user_id = current_user_id()
     user = get_user_model().objects.filter(pk=user_id).first() if user_id else None
     if user is None:
-        raise NotFound("There is no login here, and so there are no keys: PKB_AUTH is off.")
+        raise NotFound("Login is off (PKB_AUTH), so there are no accounts and no API keys.")
     return user

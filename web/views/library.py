@@ -37,7 +37,7 @@ PAGE_SIZE = 50
 NEWEST_FIRST = "-added"
 COLUMNS = (
     ("name", "Name"), ("type", "Type"), ("size", "Size"), ("pages", "Pages"), ("added", "Added"),
-    ("", "Tags"), ("state", "State"),
+    ("", "Tags"), ("state", "Status"),
 )  # fmt: skip
 
 
@@ -154,11 +154,11 @@ def new_collection_choices() -> dict[str, Any]:
 
 
 STRATEGIES = (
-    ("auto", "Automatic: by headings where there are some, else by sentences"),
+    ("auto", "Automatic: by headings if there are any, else by sentences"),
     ("structure", "Structure: whole paragraphs and tables, never across a heading"),
     ("sentence", "Sentences: windows of whole sentences"),
     ("recursive", "Recursive: at empty lines, then lines, then sentences"),
-    ("semantic", "Semantic: at the widest gaps"),
+    ("semantic", "Semantic: where the topic changes"),
 )
 
 

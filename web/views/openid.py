@@ -68,10 +68,10 @@ def _callback_of(request: HttpRequest) -> str:
 def _read_code(request: HttpRequest, issuer: str) -> str:
     error = request.GET.get("error")
     if error:
-        raise LoginRefused(f"The provider let nobody in: {error_name(error)}.")
+        raise LoginRefused(f"The provider rejected the login: {error_name(error)}.")
     # RFC 9207: whose answer it is.
     if request.GET.get("iss", issuer) != issuer:
-        raise LoginRefused("It comes from another provider.")
+        raise LoginRefused("The response comes from another provider. Log in again.")
     return request.GET.get("code", "")
 
 

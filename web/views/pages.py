@@ -118,7 +118,7 @@ def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     with one_snapshot():
         found = find_document(document_id)
         if not has_pages(found):
-            raise PageNotFound("Pages are drawn of PDFs and images only.")
+            raise PageNotFound("Only PDFs and images have page images.")
         outline = read_outline(found)
         sought = read_sought(found, number, outline=outline, **asked)
     sheet = read_sheet(found, number, sought, outline=outline, **asked)

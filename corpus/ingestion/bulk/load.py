@@ -51,7 +51,7 @@ def cut_file(
     if not text:
         raise EmptyDocument(f"{file.path.name} holds no text.")
     if len(text) > limits.max_chars:
-        raise TextTooLong(f"{len(text):,} characters; at most {limits.max_chars:,} are taken.")
+        raise TextTooLong(f"{len(text):,} characters; at most {limits.max_chars:,} are allowed.")
     attributes = Attributes.of_file(file, tags=tags).filled_from(loaded, media_type=media_type)
     chunks = cut_chunks(
         text,

@@ -69,14 +69,14 @@ def _untag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
 def _move(document: Document, arguments: Mapping[str, Any]) -> Outcome:
     target = Collection.objects.find(arguments["collection"])
     if target is None:
-        raise Conflict(f"There is no collection {arguments['collection']!r} any more.")
+        raise Conflict(f"The collection {arguments['collection']!r} was deleted.")
     move_to_collection(document, target)
     return Outcome.MOVED
 
 
 def _reembed(document: Document, arguments: Mapping[str, Any]) -> Outcome:
     if not document.content_sha256:
-        raise Conflict("It was never read; upload it again.")
+        raise Conflict("The document was never read. Upload it again.")
     reingest_document(document)
     return Outcome.EMBEDDED
 

@@ -197,7 +197,7 @@ def list_versions(source: Source) -> dict[str, str]:
     versions: dict[str, str] = {}
     for entry in source.list_entries():
         if not 0 < len(entry.uri) <= MAX_URI_CHARS or not is_storable(entry.uri):
-            raise SourceUnavailable("It lists an address that cannot be stored.")
+            raise SourceUnavailable("The source lists a URL that cannot be stored.")
         versions[entry.uri] = entry.version
     return versions
 

@@ -44,7 +44,7 @@ class Interruption(AbstractContextManager["Interruption"]):
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self._was_asked = True
         signal.signal(signal.SIGINT, self._before)
-        sys.stderr.write("\nStopping after the file at work; Ctrl-C again ends at once.\n")
+        sys.stderr.write("\nStopping after the current file. Press Ctrl-C again to stop now.\n")
 
 
 def run_job_here(
@@ -117,7 +117,7 @@ def run_in_processes(
     while job.items.pending().exists() and not should_stop():
         attempts = job.items.aggregate(sum=Sum("attempts"))["sum"]
         if attempts == begun:
-            raise CommandError("The worker processes end without beginning a file.")
+            raise CommandError("The worker processes stopped before reading a file. See the log.")
         begun = attempts
         processes = [_start_helper(job) for _ in range(min(count, job.items.pending().count()))]
         try:

@@ -50,9 +50,9 @@ def read_limits(options: dict[str, Any]) -> SiteLimits | None:
         CommandError: Something is out of bounds.
     """
     if not 0 <= options["depth"] <= MAX_DEPTH:
-        raise CommandError(f"--depth is 0 to {MAX_DEPTH}.", returncode=2)
+        raise CommandError(f"--depth must be from 0 to {MAX_DEPTH}.", returncode=2)
     if options["max_pages"] < 1:
-        raise CommandError("--max-pages is 1 or more.", returncode=2)
+        raise CommandError("--max-pages must be at least 1.", returncode=2)
     every_hours = _read_hours(options["every"])
     if not options["crawl"] and every_hours is None:
         return None
@@ -65,7 +65,9 @@ def _read_hours(given: str) -> int | None:
     found = _EVERY.fullmatch(given)
     hours = int(found[1]) * _HOURS[found[2]] if found else 0
     if not 1 <= hours <= MAX_HOURS:
-        raise CommandError(f"--every is 1h to {MAX_HOURS}h, or in days: 7d.", returncode=2)
+        raise CommandError(
+            f"--every must be from 1h to {MAX_HOURS}h, or in days, such as 7d.", returncode=2
+        )
     return hours
 
 
@@ -86,6 +88,6 @@ def bring_in_here(
         return
     job: Job = refresh_site(site.pk, background=False)
     if job.is_background:
-        raise CommandError(f"A worker is bringing {url} in: job {job.pk}.", returncode=1)
+        raise CommandError(f"A worker is already importing {url}: job {job.pk}.", returncode=1)
     run_job_here(job, workers=1, report=report, should_stop=should_stop)
     report.add_errors(job)

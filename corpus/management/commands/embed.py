@@ -35,13 +35,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch_size"] <= MAX_BATCH_SIZE:
-            raise CommandError(f"--batch-size is 1 to {MAX_BATCH_SIZE}.", returncode=2)
+            raise CommandError(f"--batch-size must be from 1 to {MAX_BATCH_SIZE}.", returncode=2)
         read = _read(options["path"])
         collection = _collection(options["collection"] or read.collection, read)
         try:
             self._embed(read, collection, options["batch_size"])
         except PkbError as exc:
-            again = "What is in stays in; the same command goes on."
+            again = "Stored documents are kept. Run the same command to resume."
             raise CommandError(f"{str(exc) or exc.title} {again}", returncode=1) from exc
 
     def _embed(self, read: ChunkFile, collection: Collection, batch_size: int) -> None:
@@ -83,7 +83,7 @@ def _collection(name: str, read: ChunkFile) -> Collection:
         raise CommandError(str(exc), returncode=2) from exc
     if ingest_fingerprint(collection, tags=read.tags) != read.settings_sha256:
         raise CommandError(
-            f"The chunks were cut by other settings than those of {name!r}; "
+            f"The chunks were made with other settings than those of {name!r}; "
             f"load them again with --collection {name}.",
             returncode=2,
         )

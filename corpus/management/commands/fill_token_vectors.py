@@ -21,7 +21,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         embedder = search_token_embedder()
         if embedder is None:
-            raise CommandError("PKB_TOKEN_VECTORS or RERANKER_MODEL wants none.", returncode=2)
+            raise CommandError(
+                "PKB_TOKEN_VECTORS and RERANKER_MODEL use no token vectors.", returncode=2
+            )
         try:
             for collection in _collections(options["collection"]):
                 is_full = fill_token_vectors(
@@ -31,7 +33,9 @@ class Command(BaseCommand):
                     at_once=BATCH_SIZE,
                 )
                 if not is_full:
-                    raise CommandError(f"{collection}: give the command again.", returncode=1)
+                    raise CommandError(
+                        f"{collection}: vectors are missing. Run the command again.", returncode=1
+                    )
                 self.stdout.write(f"{collection}: complete")
         except PkbError as exc:
             raise CommandError(str(exc) or exc.title, returncode=1) from exc

@@ -135,7 +135,7 @@ class Command(BaseCommand):
         report.close()
         if interruption.is_set():
             again = shlex.join(["manage.py", *sys.argv[1:]])
-            self.stderr.write(f"Stopped. What is in stays in. To go on, run again: {again}")
+            self.stderr.write(f"Stopped. Added documents are kept. To resume, run: {again}")
             raise SystemExit(130)
         refused = 0 if allow_refused else report.counts[Outcome.REFUSED]
         if report.counts[Outcome.FAILED] + refused:
@@ -187,11 +187,11 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
     if not any(is_url(str(place)) for place in options["paths"]) and (
         options["crawl"] or options["every"]
     ):
-        raise CommandError("--crawl and --every are of addresses.", returncode=2)
+        raise CommandError("--crawl and --every require a URL.", returncode=2)
     if options["sync"] and not (len(options["paths"]) == 1 and paths and paths[0].is_dir()):
-        raise CommandError("--sync mirrors exactly one folder.", returncode=2)
+        raise CommandError("--sync requires exactly one folder.", returncode=2)
     if not 1 <= options["workers"] <= MAX_WORKERS:
-        raise CommandError(f"--workers is 1 to {MAX_WORKERS}.", returncode=2)
+        raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
 
 
 def _read_place(given: str) -> Path | str:

@@ -68,7 +68,9 @@ class Command(BaseCommand):
         job = roll_back(collection)
         collection.refresh_from_db()
         if job is not None and not options["json"]:
-            self.stdout.write(f"Back at {collection.embedding_model}; bringing what it lacks.")
+            self.stdout.write(
+                f"Rolled back to {collection.embedding_model}; computing missing vectors."
+            )
         self._finish(job, options)
         self._show(collection, collection.embedding_model, options)
 
@@ -79,7 +81,7 @@ class Command(BaseCommand):
         with Interruption() as interruption:
             _run_here(job, options["workers"], self._report, interruption.is_set)
         if interruption.is_set():
-            self.stderr.write("Stopped. The same command goes on, and so does a worker.")
+            self.stderr.write("Stopped. Run the same command, or a worker, to resume.")
             raise SystemExit(130)
         job.refresh_from_db()
         for error in job.errors:
@@ -103,18 +105,18 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(found))
             return
         self.stdout.write(
-            f"{collection.name} is searched by {collection.embedding_model}; "
-            f"{found['lacking_count']} chunks have no vector by {model}."
+            f"{collection.name} uses {collection.embedding_model}; "
+            f"{found['lacking_count']} chunks have no vector of {model}."
         )
 
 
 def _check_usage(options: dict[str, Any]) -> None:
     if options["rollback"] and (options["model"] or options["switch"]):
-        raise CommandError("--rollback takes neither --model nor --switch.", returncode=2)
+        raise CommandError("--rollback cannot be combined with --model or --switch.", returncode=2)
     if not (options["rollback"] or options["model"]):
-        raise CommandError("--model or --rollback is needed.", returncode=2)
+        raise CommandError("Set --model or --rollback.", returncode=2)
     if not 1 <= options["workers"] <= MAX_WORKERS:
-        raise CommandError(f"--workers is 1 to {MAX_WORKERS}.", returncode=2)
+        raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
 
 
 def _run_here(

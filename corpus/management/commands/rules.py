@@ -40,10 +40,10 @@ class Command(BaseCommand):
         # What is tried is not there yet.
         origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
         self.stdout.write(f"{rule.name}{origin}: {_tell(rule)}")
-        counts = f"{trial.matching_count} documents, {trial.changing_count} lack a tag of it"
+        counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
         self.stdout.write(f"    {counts}")
         for document, tags in trial.documents if is_trial else []:
-            self.stdout.write(f"    {document.name}: {', '.join(tags) or 'has all'}")
+            self.stdout.write(f"    {document.name}: {', '.join(tags) or 'has all tags'}")
 
 
 def _rules(file: Path | None) -> list[Rule]:

@@ -55,12 +55,12 @@ class Command(BaseCommand):
         job = sync_source(found.name, emptied=options["emptied"], background=False)
         with Interruption() as interruption, job_lock(job.pk) as is_mine:
             if not is_mine:
-                raise CommandError(f"A worker is at it: job {job.pk}.", returncode=1)
+                raise CommandError(f"A worker is already syncing it: job {job.pk}.", returncode=1)
             run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)
         report.add_errors(job)
         report.close()
         if interruption.is_set():
-            self.stderr.write("Stopped. What is in stays in; the same command goes on.")
+            self.stderr.write("Stopped. Added documents are kept. Run the same command to resume.")
             raise SystemExit(130)
         if report.failed_count:
             raise SystemExit(1)

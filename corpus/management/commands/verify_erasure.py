@@ -23,7 +23,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{tombstone.erased_at:%Y-%m-%d %H:%M} {tombstone}")
             return
         if not re.fullmatch("[0-9a-f]{64}", options["sha256"]):
-            raise CommandError("A SHA-256 is 64 hexadecimal digits.", returncode=2)
+            raise CommandError("The SHA-256 must be 64 hexadecimal digits.", returncode=2)
         try:
             found = find_leftovers(options["sha256"])
         except PkbError as exc:
@@ -37,4 +37,4 @@ class Command(BaseCommand):
             self.stdout.write(f"{place}: {count} rows")
         for key, count in found.documents.items():
             self.stdout.write(f"also in document {key}: {count} of {found.kept_count} shingles")
-        self.stdout.write(f"{sum(found.rows.values())} rows hold words of the deleted text")
+        self.stdout.write(f"{sum(found.rows.values())} rows contain words of the deleted text")

@@ -54,7 +54,7 @@ class MailSource:
             list(self.list_entries())
         thread = self._threads.get(uri)
         if thread is None:
-            raise SourceUnavailable("The thread is not there any more.")
+            raise SourceUnavailable("The thread no longer exists.")
         fitting = [head for head in thread if head.size_bytes <= self._max_bytes]
         if not fitting:
             raise TooLarge(f"The message has more than {self._max_bytes:,} bytes.")

@@ -71,12 +71,14 @@ class ImapFolder:
         try:
             mailbox = self._open_mailbox()
             if not head.key.startswith(self._prefix):
-                raise SourceUnavailable(f"{self._settings.name}: its messages have new numbers.")
+                raise SourceUnavailable(
+                    f"{self._settings.name}: its messages were renumbered. Sync again."
+                )
             found = _fetch(mailbox, [head.version], "(UID BODY.PEEK[])")
         except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
             raise self._unavailable(exc) from None
         if head.version not in found:
-            message = f"{self._settings.name}: the message cannot be had, or is gone."
+            message = f"{self._settings.name}: the message is missing or cannot be fetched."
             raise SourceUnavailable(message)
         return found[head.version][1]
 

@@ -54,7 +54,7 @@ class Maildir:
     def read_message(self, head: MessageHead) -> bytes:
         found = self._read(head.key, -1)
         if found is None:
-            raise SourceUnavailable(f"{self._name}: the message is not there any more.")
+            raise SourceUnavailable(f"{self._name}: the message no longer exists.")
         return found[0]
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Mbox:
                 raise self._busy()
             heads = list(self._scan(file))
             if before.st_size and not heads:
-                raise SourceUnavailable(f"{self._name}: it is no mbox file.")
+                raise SourceUnavailable(f"{self._name}: not an mbox file.")
             after = os.fstat(file.fileno())
             if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
                 raise self._busy()

@@ -51,9 +51,9 @@ def _call(client: httpx.Client, name: str, arguments: dict[str, Any]) -> CallToo
         reply = client.post("/mcp", json=message, headers=_HEADERS)
         if reply.status_code in _BUSY:
             after = reply.headers.get("Retry-After", "2")
-            raise ToolError(f"Too much is asked of the server; ask again in {after} s.")
+            raise ToolError(f"The server is busy. Try again in {after} s.")
         return CallToolResult.model_validate(reply.json()["result"])
     except httpx.ConnectError:
         raise
     except (httpx.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
-        raise ToolError("The server did not answer; its log says why.") from exc
+        raise ToolError("The server did not answer. Its log has the reason.") from exc

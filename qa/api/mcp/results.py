@@ -56,7 +56,7 @@ def find_results(query: str, *, collection: str) -> Results:
     """Return the best passages first, each with its chunk's id.
 
     Raises:
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
     found = search_passages(
@@ -81,7 +81,7 @@ def fetch_text(key: str) -> Fetched:
     document = Document.objects.stored().filter(pk=_as_uuid(key)).first()
     if document is not None:
         return _fetched_document(document)
-    raise DocumentNotFound(f"There is no passage and no document {key!r}.")
+    raise DocumentNotFound(f"There is no passage or document {key!r}.")
 
 
 def show_answer(answered: AnsweredQuestion) -> CallToolResult:
@@ -116,7 +116,7 @@ def _as_uuid(key: str) -> UUID:
     try:
         return UUID(key)
     except ValueError as exc:
-        raise DocumentNotFound(f"{key!r} is no id.") from exc
+        raise DocumentNotFound(f"{key!r} is not an id.") from exc
 
 
 def _as_result(passage: Passage) -> Result:

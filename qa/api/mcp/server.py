@@ -47,7 +47,7 @@ Returned = TypeVar("Returned")
 
 def _refuse_unstorable(text: str) -> str:
     if not is_storable(text):
-        raise ValueError("holds a character that cannot be stored")
+        raise ValueError("contains a character that cannot be stored")
     return text
 
 

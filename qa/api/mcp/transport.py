@@ -90,7 +90,7 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
         return SYSTEM
     key = find_key(headers)
     if key is None:
-        raise NotLoggedIn("Send a key: Authorization: Bearer KEY.")
+        raise NotLoggedIn("Send an API key: Authorization: Bearer KEY.")
     address = resolve_client_ip(peer, headers.get("x-forwarded-for", ""))
     try:
         is_issued = is_token(key)
@@ -98,7 +98,7 @@ def admit_agent(headers: Mapping[str, str], *, peer: str) -> Principal:
     except (DatabaseError, InterfaceError) as exc:
         raise (translate_error(exc) or exc) from None
     if not principal.scopes & {Scope.READ, Scope.INGEST}:
-        raise NotAllowed("This needs the scope read or ingest.")
+        raise NotAllowed("This requires the scope read or ingest.")
     return principal
 
 

@@ -14,7 +14,7 @@ from qa.api.openai.reply_text import AnnotatedText, Cited, annotate
 from qa.api.openai.serializers import MAX_QUESTION_CHARS
 from qa.context import build_context
 from qa.intent import complete_follow_up
-from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, UNSURE
+from qa.notices import is_notice
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
 from qa.types import Exchange
 
@@ -45,7 +45,7 @@ def find_collection(model: str) -> Collection:
     """Return the collection that is offered as ``model``.
 
     Raises:
-        ModelNotFound: There is no such collection.
+        ModelNotFound: There is no collection of this name.
     """
     name = model.removeprefix(PREFIX)
     try:
@@ -105,10 +105,6 @@ def _pairs(messages: Messages) -> list[tuple[str, str]]:
         content = (message.get("content") or "").strip()
         if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
             pairs.append((content, ""))
-        elif message["role"] == "assistant" and pairs and not _claims_nothing(content):
+        elif message["role"] == "assistant" and pairs and not is_notice(content):
             pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
     return pairs
-
-
-def _claims_nothing(reply: str) -> bool:
-    return reply in {NOTHING_NEAR, GREETING, UNNAMED} or reply.startswith(UNSURE)

@@ -28,7 +28,7 @@ def embed_texts(
     """
     if model not in embedders:
         names = ", ".join(embedders.names)
-        raise ModelNotFound(f"The model {model!r} is not configured; there are {names}.")
+        raise ModelNotFound(f"The model {model!r} is not configured. Available: {names}.")
     embedder = get_embedder(model)
     wanted = dimensions or embedder.dimension
     if wanted > embedder.dimension:

@@ -14,7 +14,7 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit
 class OpenAIErrorDetail(serializers.Serializer[Any]):
     message = serializers.CharField()
     type = serializers.CharField()
-    param = serializers.CharField(allow_null=True, help_text="the wrong field, where there is one")
+    param = serializers.CharField(allow_null=True, help_text="the invalid field, if there is one")
     code = serializers.CharField(allow_null=True)
 
 

@@ -28,7 +28,7 @@ def rank_texts(query: str, texts: Sequence[str], *, model: str = "") -> list[Ran
     """
     reranker = get_reranker()
     if model and model != reranker.name:
-        raise ModelNotFound(f"There is no reranker {model!r}; there is {reranker.name!r}.")
+        raise ModelNotFound(f"There is no reranker {model!r}. Available: {reranker.name!r}.")
     raw = reranker.score(query, texts)
     order = np.argsort(-raw, kind="stable")
     return [Ranked(int(index), texts[index], sigmoid(float(raw[index]))) for index in order]

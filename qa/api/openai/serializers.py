@@ -87,7 +87,7 @@ def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
     said = (messages[asked[-1]].get("content") or "") if asked else ""
     if not said.strip():
-        raise serializers.ValidationError("A user message with a question is needed.")
+        raise serializers.ValidationError("Must contain a user message with a question.")
     question = StrictCharField(max_length=MAX_QUESTION_CHARS).run_validation(said)
     return [
         {**message, "content": question} if at == asked[-1] else message
@@ -104,8 +104,10 @@ class TokenUsage(serializers.Serializer[Any]):
 class FileCitation(serializers.Serializer[Any]):
     file_id = serializers.UUIDField(help_text="the document's id")
     filename = serializers.CharField()
-    quote = serializers.CharField(help_text="verbatim from the document")
-    start_index = serializers.IntegerField(help_text="in `content`: the part held up, or quoted")
+    quote = serializers.CharField(help_text="exact quote from the document")
+    start_index = serializers.IntegerField(
+        help_text="start of the supported or quoted part in `content`"
+    )
     end_index = serializers.IntegerField()
 
 
@@ -116,7 +118,9 @@ class Annotation(serializers.Serializer[Any]):
 
 class CompletionMessage(serializers.Serializer[Any]):
     role = always("assistant")
-    content = serializers.CharField(help_text="`[1]` follows what the first annotation is about")
+    content = serializers.CharField(
+        help_text="text in which `[1]` follows the part of the first annotation"
+    )
     refusal = serializers.CharField(allow_null=True)
     annotations = Annotation(many=True)
 
@@ -155,7 +159,7 @@ class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
     """A text or a list of texts."""
 
     default_error_messages = {
-        "shape": "A text or a list of texts that are not empty.",
+        "shape": "Must be a text or a list of texts, none empty.",
         "tokens": "Token ids are of another model's alphabet; send the text.",
         "count": "At most {limit} texts.",
     }
@@ -177,7 +181,7 @@ class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
 
 class EmbeddingInput(serializers.Serializer[Any]):
     model = StrictCharField(
-        max_length=200, help_text="an embedding model, such as /documents/stats names"
+        max_length=200, help_text="an embedding model that /documents/stats names"
     )
     input = EmbeddingTexts()
     dimensions = StrictIntegerField(min_value=1, required=False, allow_null=True)
@@ -185,7 +189,7 @@ class EmbeddingInput(serializers.Serializer[Any]):
 
     def validate_input(self, texts: list[str]) -> list[str]:
         if not all(text.strip() for text in texts):
-            raise serializers.ValidationError("A text or a list of texts that are not empty.")
+            raise serializers.ValidationError("Must be a text or a list of texts, none empty.")
         return _check_size(texts)
 
 
@@ -194,7 +198,7 @@ def _check_size(texts: list[str]) -> list[str]:
     most = settings.PKB_MODEL_INPUT_CHARS
     if (count := sum(map(len, texts))) > most:
         raise serializers.ValidationError(
-            f"At most {most:,} characters at once, these are {count:,}: send several requests."
+            f"{count:,} characters; at most {most:,} are allowed. Send several requests."
         )
     return texts
 

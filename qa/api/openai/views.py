@@ -49,7 +49,7 @@ class ModelsView(OpenAIView):
         return Response({"object": "list", "data": [_model(each) for each in collections]})
 
 
-@endpoint(GET=Endpoint("get_model", tag="OpenAI", summary="Read a collection as a model"))
+@endpoint(GET=Endpoint("get_model", tag="OpenAI", summary="Get a collection as a model"))
 class ModelView(OpenAIView):
     """Return one collection as a model."""
 
@@ -149,7 +149,7 @@ class EmbeddingsView(OpenAIView):
     POST=Endpoint(
         "rerank",
         tag="OpenAI",
-        summary="Order texts by a query",
+        summary="Rerank texts by a query",
         scope=Scope.READ,
         cost=Cost.ENCODE,
         example={"query": "lighthouse", "documents": ["A bakery opens at five.", EXAMPLE_TEXT]},

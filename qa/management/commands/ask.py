@@ -66,7 +66,7 @@ class Command(BaseCommand):
     def _print(self, shown: AnswerJson) -> None:
         self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))
         if shown["fallback"]:
-            self.stdout.write(f"\nNot by the answerer that was asked: {shown['fallback']}")
+            self.stdout.write(f"\nAnswered by another answerer than requested: {shown['fallback']}")
         if shown["kind"] == models.Answer.Kind.ANSWER:
             self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 

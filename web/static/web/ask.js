@@ -30,9 +30,9 @@ function wordsFor(step) {
   return {
     start: "Reading the question …",
     retrieve: `Searching ${count === "1" ? "1 document" : `${count} documents`} …`,
-    rerank: "Reading the best passages …",
-    answer: "Finding the words that answer …",
-    cite: "Checking them against the source …",
+    rerank: "Ranking passages …",
+    answer: "Writing the answer …",
+    cite: "Checking quotes …",
   }[step];
 }
 
@@ -75,7 +75,7 @@ async function answer(question, entry, signal) {
     if (event.type === "error") throw new Error(event.content);
     if (event.type === "done") return event;
   }
-  throw new Error("The answer broke off. Ask again.");
+  throw new Error("The answer was interrupted. Ask again.");
 }
 
 async function ask(question) {

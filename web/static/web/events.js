@@ -30,7 +30,7 @@ export async function problemOf(reply) {
     const body = await reply.json();
     return body.detail || body.title;
   } catch {
-    return `The server answered ${reply.status}.`;
+    return `The server returned error ${reply.status}.`;
   }
 }
 
@@ -57,5 +57,5 @@ export async function* streamed(url, body, signal) {
     reply = await fetch(place, { headers: { "Last-Event-ID": last }, signal });
     if (!reply.ok) break;
   }
-  throw new Error("The answer broke off. Ask again.");
+  throw new Error("The answer was interrupted. Ask again.");
 }

@@ -22,7 +22,7 @@ function line(file) {
 
 function say(state, word) {
   state.className = `state state-${word}`;
-  state.textContent = word;
+  state.textContent = word[0].toUpperCase() + word.slice(1);
 }
 
 function fail(entry, reason) {
@@ -45,7 +45,7 @@ function fail(entry, reason) {
 async function reasonOf(reply) {
   if (reply.status === 413) return "The file is too large.";
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-  return page.querySelector(".problem")?.textContent ?? `The server answered ${reply.status}.`;
+  return page.querySelector(".problem")?.textContent ?? `The server returned error ${reply.status}.`;
 }
 
 async function send(entry) {
@@ -58,7 +58,7 @@ async function send(entry) {
     if (reply.ok) entry.item.remove();
     else fail(entry, await reasonOf(reply));
   } catch {
-    fail(entry, "The server cannot be reached.");
+    fail(entry, "Cannot reach the server. Check the connection, then retry.");
   }
 }
 

@@ -3,7 +3,7 @@ for (const picker of document.querySelectorAll(".picker")) {
   const shown = picker.querySelector("[data-picked]");
   picker.addEventListener("change", () => {
     const names = [...picker.querySelectorAll("input:checked")].map((box) => box.value);
-    shown.textContent = names.join(", ") || "any";
+    shown.textContent = names.join(", ") || "Any";
   });
   picker.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && picker.open) {

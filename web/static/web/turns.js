@@ -50,7 +50,7 @@ async function sendNow(turn, rating, comment) {
   }
   try {
     await post(`/answers/${turn.dataset.answer}/feedback`, { rating, ...(comment ? { comment } : {}) });
-    sayIn(turn, comment ? "Thank you, noted with the reason." : "Thank you, noted.");
+    sayIn(turn, comment ? "Thank you. Your comment is saved." : "Thank you for your feedback.");
   } catch (problem) {
     sayIn(turn, problem.message);
   }
@@ -81,7 +81,7 @@ async function mark(button) {
   button.setAttribute("aria-pressed", "true");
   try {
     await post(`/answers/${button.closest(".turn").dataset.answer}/feedback`, { rating: "up", passage });
-    said.textContent = "Noted. Thank you.";
+    said.textContent = "Thank you for your feedback.";
   } catch (problem) {
     button.setAttribute("aria-pressed", "false");
     said.textContent = problem.message;
@@ -93,7 +93,7 @@ async function copy(button) {
   const reply = await fetch(button.dataset.copy);
   if (!reply.ok) return sayIn(turn, await problemOf(reply));
   const isCopied = await copied(await reply.text());
-  return sayIn(turn, isCopied ? "Copied." : "The browser does not allow copying.");
+  return sayIn(turn, isCopied ? "Copied." : "Your browser does not allow copying.");
 }
 
 async function copied(text) {

@@ -109,11 +109,11 @@ class ResponseInput(serializers.Serializer[Any]):
     stream = StrictBooleanField(default=False, allow_null=True)
     previous_response_id = UnsupportedField()
     conversation = UnsupportedField()
-    background = StrictBooleanField(default=False, allow_null=True, help_text="`true` is refused")
+    background = StrictBooleanField(default=False, allow_null=True, help_text="`true` is rejected")
 
     def validate_background(self, value: bool | None) -> bool:
         if value:
-            raise serializers.ValidationError("Responses are made while the client waits.")
+            raise serializers.ValidationError("Background responses are not supported.")
         return False
 
 
@@ -124,8 +124,10 @@ class ResponseFileCitation(serializers.Serializer[Any]):
     file_id = serializers.UUIDField(help_text="the document's id")
     filename = serializers.CharField()
     index = serializers.IntegerField(help_text="equals `end_index`")
-    quote = serializers.CharField(help_text="verbatim from the document")
-    start_index = serializers.IntegerField(help_text="in `text`: the part held up, or quoted")
+    quote = serializers.CharField(help_text="exact quote from the document")
+    start_index = serializers.IntegerField(
+        help_text="start of the supported or quoted part in `text`"
+    )
     end_index = serializers.IntegerField()
 
 
@@ -136,14 +138,18 @@ class ResponseUrlCitation(serializers.Serializer[Any]):
     url = serializers.CharField()
     title = serializers.CharField()
     file_id = serializers.UUIDField(help_text="the document's id")
-    quote = serializers.CharField(help_text="verbatim from the document")
-    start_index = serializers.IntegerField(help_text="in `text`: the part held up, or quoted")
+    quote = serializers.CharField(help_text="exact quote from the document")
+    start_index = serializers.IntegerField(
+        help_text="start of the supported or quoted part in `text`"
+    )
     end_index = serializers.IntegerField()
 
 
 class OutputText(serializers.Serializer[Any]):
     type = always("output_text")
-    text = serializers.CharField(help_text="`[1]` follows what the first annotation is about")
+    text = serializers.CharField(
+        help_text="text in which `[1]` follows the part of the first annotation"
+    )
     annotations = PolymorphicProxySerializer(
         component_name="ResponseAnnotation",
         serializers=[ResponseFileCitation, ResponseUrlCitation],

@@ -41,7 +41,7 @@ class Queries(serializers.Field[list[str], Any, Any, Any]):
 
 
 class RankingOptions(serializers.Serializer[Any]):
-    ranker = StrictCharField(max_length=100, default="auto", help_text="`none`: not reranked")
+    ranker = StrictCharField(max_length=100, default="auto", help_text="`none`: do not rerank")
     score_threshold = StrictFloatField(min_value=0, max_value=1, default=0.0)
 
 
@@ -50,7 +50,9 @@ class StoreSearchInput(serializers.Serializer[Any]):
     max_num_results = StrictIntegerField(min_value=1, max_value=50, default=10)
     filters = FilterField(default=None, allow_null=True)
     ranking_options = RankingOptions(required=False, allow_null=True)
-    rewrite_query = StrictBooleanField(default=False, allow_null=True, help_text="changes nothing")
+    rewrite_query = StrictBooleanField(
+        default=False, allow_null=True, help_text="accepted and ignored"
+    )
 
 
 class FoundContent(serializers.Serializer[Any]):
@@ -70,7 +72,7 @@ class StoreResult(serializers.Serializer[Any]):
     attributes = Attributes()
     content = FoundContent(many=True)
     chunk_id = serializers.UUIDField()
-    start_char = serializers.IntegerField(help_text="in the document's text")
+    start_char = serializers.IntegerField(help_text="offset in the document's text")
     end_char = serializers.IntegerField()
 
 
@@ -98,7 +100,7 @@ class StoreShown(serializers.Serializer[Any]):
     created_at = serializers.IntegerField()
     name = serializers.CharField()
     status = always("completed")
-    usage_bytes = serializers.IntegerField(help_text="of the files and texts as they came")
+    usage_bytes = serializers.IntegerField(help_text="total size of the original files and texts")
     file_counts = FileCounts()
     metadata = serializers.DictField(child=serializers.CharField())
 

@@ -38,7 +38,7 @@ def find_store(key: str) -> Collection:
     """Return the collection named ``key``, with or without ``pkb/``.
 
     Raises:
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
     """
     return counted_stores().get_named(key.removeprefix(PREFIX))
 
@@ -78,7 +78,7 @@ def search_store(
     similarity is its highest to any query.
 
     Raises:
-        CollectionNotFound: There is no such collection.
+        CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
     lists = [

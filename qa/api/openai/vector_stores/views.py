@@ -40,7 +40,7 @@ class StoresView(OpenAIView):
 
 
 @endpoint(
-    GET=Endpoint("get_vector_store", tag="OpenAI", summary="Read a collection as a vector store")
+    GET=Endpoint("get_vector_store", tag="OpenAI", summary="Get a collection as a vector store")
 )
 class StoreView(OpenAIView):
     """Return one collection as a vector store."""
@@ -56,7 +56,7 @@ class StoreView(OpenAIView):
     POST=Endpoint(
         "search_vector_store",
         tag="OpenAI",
-        summary="Find passages of a collection",
+        summary="Search a collection",
         scope=Scope.READ,
         cost=Cost.SEARCH,
         example={"query": "skew between training and serving", "max_num_results": 5},
