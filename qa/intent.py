@@ -386,7 +386,7 @@ MOST_WORDS = 40
 _PLEASE = r"(?:please |(?:can|could|would) you (?:please )?)?"
 _LEAD = r"(?:(?:what (?:is|are)|what['\u2019]s|explain|describe|tell (?:me|us)|show (?:me|us)) )?"
 _AND = r" ?, (?:and )?| and | & "
-# How a comparison is put, its sides in brackets, and what stands between two of them.
+# Patterns of comparisons, with their sides in groups, and the word between two of them.
 _COMPARISONS = tuple(
     (re.compile(form, re.IGNORECASE), re.compile(between, re.IGNORECASE))
     for form, between in (

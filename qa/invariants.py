@@ -50,7 +50,7 @@ _CITATIONS = {
          WHERE k.document_id IS DISTINCT FROM c.document_id""",
 }
 _CONVERSATIONS = {
-    # What a language model completed it from may be in it.
+    # A language model may have put words of the erased answer into it.
     "a question was completed from an erased answer": """
         SELECT m.id, a.collection_id FROM qa_message m JOIN qa_answer a ON a.id = m.answer_id
          WHERE m.searched <> a.question AND EXISTS (

@@ -50,7 +50,7 @@ class CitationQuerySet(models.QuerySet["Citation"]):
         length = F("end_char") - F("start_char")
         around = F("context_end") - F("context_start")
         same_version = Q(document__content_sha256=F("content_sha256"))
-        # What was told of its place is kept, but of answers that were given before it was.
+        # Page ranges are stored, except with older answers.
         unplaced = same_version & Q(page__isnull=False, last_page=None)
         return self.annotate(
             standing=Substr("document__raw_text", F("start_char") + 1, length),

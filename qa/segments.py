@@ -184,7 +184,7 @@ def continues_list(found: Sequence[Segment], at: int) -> bool:
     each, before = found[at], found[at - 1]
     if at == 0 or not (each.is_listed and before.is_listed):
         return False
-    # Where a list and a table, or two tables, follow on each other, an empty line is between them.
+    # An empty line separates a list from a table, and two tables.
     is_table = any(one.kind in _TABLE and not one.indent for one in (each, before))
     return not (each.begins_block and is_table)
 

@@ -36,7 +36,7 @@ REASONING_MAX_TOKENS = 16_000
 # DSPy would keep the last 10,000 prompts and predictions of the process in memory.
 _PRIVATE: dict[str, Any] = {"trace": None, "disable_history": True}
 
-# The first that fits; a more special class stands before its parent.
+# The first match applies; subclasses come before their parents.
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (dspy.LMTimeoutError, "did not answer in time"),
     (dspy.LMRateLimitError, "takes no more requests for now"),
@@ -177,7 +177,7 @@ class LMAnswerer:
         failure: BackendError
         lm = self._lm_of(_EachInTime(self._engine, self._timeout_s))
         try:
-            # No number of unreadable outputs ends it: the optimizer goes on to the next example.
+            # Unreadable outputs never end it: the optimizer continues with the next example.
             with dspy.context(lm=lm, max_errors=sys.maxsize, **_PRIVATE):
                 return run()
         except dspy.DSPyError as exc:

@@ -66,7 +66,7 @@ class ExtractiveAnswerer:
             found = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
             other = found[-1]
             is_apart = other.end_char <= first.start_char or first.end_char <= other.start_char
-            # A sentence that stands in both is one that the document says twice.
+            # A sentence in both is one that the document repeats.
             sentences = (other.text[each.start : each.end] for each in split_segments(other.text))
             if is_apart and not any(each in first.text for each in sentences):
                 return found
@@ -182,7 +182,7 @@ def _grow(
     end = last
     while has_room(first, end + 1) and not (is_item and found[end + 1].begins_item):
         end += 1
-    # What leads to that for which there is no room is left out: a lead-in, a table's header.
+    # Drop a lead-in or table header if what it introduces does not fit.
     while end > last and (found[end].is_lead_in or is_rule(end) or is_rule(end + 1)):
         end -= 1
     last = end
@@ -234,5 +234,5 @@ def _section_around(text: str, answer: Span) -> list[Segment]:
     reaching = next((each for each in said if each.end > answer[0]), said[-1] if said else None)
     if reaching is None:
         return []
-    # Of a section that ends before the answer nothing is taken.
+    # Skip a section that ends before the answer.
     return [each for each in said if each.section == reaching.section]

@@ -13,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 # In a program's file, beside what DSPy writes.
 PROVENANCE = "provenance"
-# What its metadata say of the replies that it was compiled for; those of others are of no use.
+# The reply format that a program was compiled for; programs for other formats are useless.
 REPLY_FORM = "statements"
 
 _WANTED = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.-]*)(?:@(?P<version>[1-9]\d{0,5}))?")

@@ -19,7 +19,7 @@ def as_line(text: str) -> str:
 
 # A phrasing that is longer is no short question: the model went astray.
 MAX_PHRASING_CHARS = 300
-# What two phrasings may differ in and still be the same search.
+# Two phrasings that differ only in these are the same search.
 _ENDINGS = " ?!."
 
 
@@ -90,9 +90,9 @@ def _sameness(line: str) -> str:
     return line.casefold().strip(_ENDINGS)
 
 
-# Longer than any question that is taken: the model went astray.
+# Longer than any accepted question: the model failed.
 MAX_QUESTION_CHARS = 2_500
-# Of an earlier answer: enough to tell what "it" and "the second one" are.
+# Of an earlier answer: enough to resolve "it" and "the second one".
 ANSWER_CHARS = 500
 
 

@@ -32,8 +32,10 @@ class RemoteEngine:
         prefix, _, self._model = model.partition("/")
         address = {"base_url": _base_url(prefix, api_base)} if api_base else {}
         key = api_key or "none"  # servers without keys still expect the header
-        self._door = partial(lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address)
-        self._transport: Any = self._door().transport
+        self._make_engine = partial(
+            lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address
+        )
+        self._transport: Any = self._make_engine().transport
         self._deadline = float("inf")
         self._on_text: OnText | None = None
 
@@ -50,7 +52,9 @@ class RemoteEngine:
     def with_key(self, api_key: str) -> Self:
         """Return an engine for the same server and model that sends this key."""
         keyed = object.__new__(type(self))
-        keyed.__dict__.update(self.__dict__, _door=partial(self._door, api_key=api_key))
+        keyed.__dict__.update(
+            self.__dict__, _make_engine=partial(self._make_engine, api_key=api_key)
+        )
         return keyed
 
     def load(self) -> None:
@@ -62,7 +66,7 @@ class RemoteEngine:
         transport = _TimedTransport(self._transport, self._deadline)
         try:
             if self._on_text is None:
-                return self._door(transport=transport).complete(asked)
+                return self._make_engine(transport=transport).complete(asked)
             return self._stream_reply(asked, transport, self._on_text)
         except lm15.StreamAssemblyError as exc:
             raise lm15.TransportError("the reply broke off") from exc
@@ -72,15 +76,15 @@ class RemoteEngine:
             raise lm15.TimeoutError("no reply by the deadline") from exc
 
     def _stream_reply(self, request: Any, transport: "_TimedTransport", on_text: OnText) -> Any:
-        streaming = self._door(transport=_StreamsOnly(transport))
+        streaming = self._make_engine(transport=_StreamsOnly(transport))
         try:
             return collect_reply(streaming.stream(request), request, on_text=on_text)
         except _NotStreamed as found:  # some OpenAI-like servers do not know of streams
-            return self._door(transport=_Given(found.response)).complete(request)
+            return self._make_engine(transport=_Given(found.response)).complete(request)
 
     def stream(self, request: Any) -> Iterator[Any]:
-        door = self._door(transport=_TimedTransport(self._transport, self._deadline))
-        yield from door.stream(replace(request, model=self._model))
+        engine = self._make_engine(transport=_TimedTransport(self._transport, self._deadline))
+        yield from engine.stream(replace(request, model=self._model))
 
     def close(self) -> None:
         self._transport.close()

@@ -226,7 +226,7 @@ def read_unfinished(reply: str) -> tuple[object, object]:
     if not isinstance(fields, dict):
         return None, []
     rows = _rows(fields.get("statements"))
-    # What stands before another field is finished.
+    # A field before another one is finished.
     is_after_verdict = list(fields)[:1] == ["verdict"]
     return fields.get("verdict"), rows[:-1] if is_after_verdict else []
 

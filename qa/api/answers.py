@@ -26,7 +26,7 @@ from qa.search_passages import evaluate_passages
 
 MAX_COMMENT_CHARS = 5_000
 MAX_K = 50
-# What a column for a place holds.
+# The maximum of a position column.
 MOST_CHARS = 2**31 - 1
 
 

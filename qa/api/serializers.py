@@ -123,7 +123,7 @@ class CitationShown(QuoteShown):
     answer_end = serializers.IntegerField()
     support = serializers.ChoiceField(["supported", "partial"])
     context = serializers.SerializerMethodField()  # type: ignore[assignment]
-    # Of the quote, where a chunk tells the page that it begins on.
+    # Of the quote; a chunk has only the page where it begins.
     page = serializers.IntegerField(source="page_range.page", allow_null=True)
     last_page = serializers.IntegerField(source="page_range.last_page", allow_null=True)
 

@@ -15,7 +15,7 @@ from qa.search.hybrid import passage_of
 from qa.types import ClosePassage, PageRange
 
 # A span as an answer keeps it: document_id, content_sha256, start_char, end_char, score, and unit,
-# the start and end of what is shown around it (none of answers from before it was kept).
+# the start and end of what is shown around it (older answers have none).
 Span = Mapping[str, Any]
 
 _CHUNKS = """

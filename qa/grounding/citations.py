@@ -178,7 +178,7 @@ class CitationVerifier:
     ) -> Answer:
         """Return the answer with this text, its closest and disagreeing passages."""
         cited = {citation.passage.chunk_id for citation in text.citations}
-        # Of what says otherwise that is weighed as if it were the best found, not its rank.
+        # Rate disagreeing passages as if they ranked first.
         alone = {
             chunk: replace(evidence, behind=0.0)
             for chunk, evidence in gather_evidence(passages).items()

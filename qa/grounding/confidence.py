@@ -22,7 +22,7 @@ def sigmoid(logit: float) -> float:
 
 
 FEATURES = tuple(field.name for field in fields(Evidence))
-# What a passage's own score of 1 adds to the reader's logit: docs/decisions/0023.
+# Logits that a passage's own score of 1 adds to the reader's: docs/decisions/0023.
 SCORE_WEIGHT = 16.0
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from qa.grounding.support.words import read_words
 
-# Of more digits a float would not be exact: the sum could be the same number.
+# With more digits a float is not exact: the sum could be the same number.
 _NUMBER = re.compile(r"(?<![\w.])\d{1,15}+(?:\.\d{1,15}+)?+(?!\.*+\w)")
 _AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|should|must|(?-i:may)|will|would|has|have|does|do)\b"

@@ -15,7 +15,7 @@ CONNECT_TIMEOUT_S = 0.5
 READY_TIMEOUT_S = 3.0
 # A language model may write for minutes.
 ANSWER_TIMEOUT_S = 900.0
-# Who listens on every url is reached on the machine's own.
+# A server that listens on all addresses is reached at the loopback address.
 _OWN = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}  # noqa: S104
 
 

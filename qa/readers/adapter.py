@@ -13,7 +13,7 @@ from qa.readers.quantized_graph import QuantizedGraph
 
 # Increase it when this module creates another graph from the same weights.
 MERGE_VERSION = 1
-# What is added to a matrix is LORA_SCALE * B A.
+# LORA_SCALE * B A is added to a matrix.
 LORA_SCALE = 2.0
 # The outputs beside the logit; of every token (start, end), and (value, weight).
 SPAN, QUESTION = "span", "question"
@@ -66,7 +66,7 @@ def _merge(graph: Path, adapter: Path, target: Path) -> None:
     except (KeyError, ValueError, BackendError) as exc:
         raise BackendError(f"The reader {adapter} does not fit {graph}: {exc}") from exc
     merged.save(target)
-    # What does not open is not kept.
+    # Do not store a graph that does not open.
     OnnxModel(target, threads=1, batch_size=1, outputs=(SPAN, QUESTION))
 
 

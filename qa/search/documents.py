@@ -96,7 +96,7 @@ def find_main(headings: Sequence[Heading]) -> list[Heading]:
 
 def _section_at(document: Document, start: int, text_start: int) -> Section | None:
     rows = Chunk.objects.with_document()
-    # Where chunks share a sentence, the later one begins the section.
+    # If chunks share a sentence, the later one begins the section.
     chunk = rows.filter(document=document).overlapping(start, start + 1).last()
     if chunk is None:
         return None

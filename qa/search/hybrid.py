@@ -310,7 +310,7 @@ class HybridRetriever:
             similarities = {
                 pk: row.similarity for pk, row in rows.items() if row.similarity is not None
             }
-            # What counts 0, however many rows were asked for: by the last of them, the order of
+            # A fixed rank scores 0, however many rows were requested: by the last row, the order of
             # the first ten would depend on how many are shown (docs/decisions/0004).
             ranked = sorted(
                 (similarities[pk] for pk in near.keys() & similarities.keys()), reverse=True

@@ -11,7 +11,7 @@ from corpus.postgres.snapshot import read_in_snapshot
 from qa.search.hybrid import passage_of
 from qa.types import Passage
 
-# Best passages that get their neighbours: of 45 questions of manuals 3 had the answer in the chunk
+# Best passages that get their neighbors: of 45 questions of manuals 3 had the answer in the chunk
 # beside one that was found.
 WIDENED_COUNT = 5
 

@@ -33,7 +33,7 @@ def min_max(scores: Mapping[Key, float]) -> dict[Key, float]:
     return {key: (score - low) / (high - low) for key, score in scores.items()}
 
 
-# A lexical leg whose best hit stands out wholly has so many times its nominal share.
+# If the best lexical hit stands out completely, BM25 has this multiple of its weight.
 # How this and the next constants were chosen: docs/decisions/0004.
 PROMINENCE_SCALE = 1.6
 # Words of a question that one vector holds well, and what each further one adds to the lexical

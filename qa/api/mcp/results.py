@@ -48,7 +48,7 @@ class IngestedText(TypedDict):
 
 
 RESULT_COUNT = 10
-# What a model can be given at once; a document may be two hundred times as long.
+# Most characters to give a model at once; a document may be 200 times as long.
 MAX_FETCHED_CHARS = 100_000
 
 

@@ -16,7 +16,7 @@ from qa.grounding.support.words import Word
 
 Pairs = Sequence[tuple[int, int]]
 
-# What turns a part of a sentence into a sentence of its own.
+# Words that turn a part of a sentence into a sentence of its own.
 LINKING = frozenset("is are was were be been being it they this these that which and".split())
 # Words of a source that stand where a claim has others: as many as those, and so many more.
 _PLACE_SLACK = 2
@@ -86,8 +86,8 @@ def swaps_names(said: Sequence[Word], given: Sequence[Word]) -> bool:
     if sorted(here) == sorted(there):
         return here != there
     names = {word.stem for word in (*said, *given) if word.is_name}.intersection(here, there)
-    neighbours = [*pairwise(said), *pairwise(given)]
-    names -= {word.stem for before, word in neighbours if before.text in PREPOSITIONS}
+    neighbors = [*pairwise(said), *pairwise(given)]
+    names -= {word.stem for before, word in neighbors if before.text in PREPOSITIONS}
     order = [[*dict.fromkeys(w for w in words if w in names)] for words in (here, there)]
     return order[0] != order[1]
 

@@ -19,10 +19,10 @@ PREPOSITIONS = frozenset(
     "of in on at by for with from to since after before during under over through when if because"
     " as within until between".split()
 )
-# What a clause that goes on with what stands before it begins with.
+# Words at the start of a clause that continues the one before.
 _BEGINNINGS = _OPENERS | {"including"}
 _RELATIVE = frozenset("which who that".split())
-# Without a comma these choose among what stands before them: "patients who smoke".
+# Without a comma these restrict the noun before them: "patients who smoke".
 CHOOSING = frozenset("which who whom whose that where while".split())
 # A clause that begins so is about something of its own, whatever limits it has.
 _ASIDE = frozenset("which who whom whose because since whereas so".split())

@@ -28,7 +28,7 @@ _PRIVATIVES = frozenset(
     " assumes expected alleges denies denied deny doubts doubted doubt seems seem seemed appears"
     " appear appeared".split()
 )
-# What limits a statement; none of them may be left out of a quote on its own.
+# Words that limit a statement; none may be omitted from a quote on its own.
 LIMITS = frozenset(
     "only may might can could should must would will all every each always any some many most few"
     " several sometimes often rarely seldom usually mostly partly almost nearly about approximately"
@@ -38,7 +38,7 @@ LIMITS = frozenset(
 # Words a negation reaches over.
 _REACH = 4
 
-# One axis a line, one end against the other; an indented line goes on with the last.
+# One axis per line, one end against the other; an indented line continues the last.
 _OPPOSITES = """
 increased increase rise rose elevated risen grow grew grown gain raise climb expand elevate
   boost upregulate augment heighten : decrease reduce reduction fall fell fallen drop decline

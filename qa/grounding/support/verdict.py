@@ -15,7 +15,7 @@ from qa.types import Scorer
 
 Verdict = Literal["supported", "partial", "unsupported", "contradicted"]
 
-# A logistic model of "these sentences hold up the claim", fitted by benchmarks/claims.py --fit on
+# A logistic model of "these sentences support the claim", fitted by benchmarks/claims.py --fit on
 # the claims of scifact_verify with an even number (SUPPORT against abstracts without evidence);
 # how well it does on the others: benchmarks/results/claims.md.
 RELEVANCE_WEIGHT = 0.215
@@ -24,9 +24,9 @@ INTERCEPT = -2.136
 # From this chance on, where no hard check objects; relevance does not see what a claim turns
 # around.
 SUPPORTED_FROM = 0.9
-# From this chance on a claim is read as held up: the bound of the published score.
+# From this probability on, a claim counts as supported: the bound of the published score.
 PARTIAL_FROM = 0.5
-# What is left of the chance where a hard check objects, so that it stays far below the bound.
+# Factor for the probability if a hard check fails, so that it stays far below the bound.
 OBJECTED = 0.25
 # Share of the claim's content words that the sources must have, however relevant they are.
 COVERED_FROM = 0.2

@@ -76,7 +76,7 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
     if shown["short"]:
         yield f"In short: {shown['short']}"
     for number, citation in enumerate(shown["citations"], start=1):
-        # What a language model wrote is held up by its quotes; an extract is its quotes.
+        # A language model's text is supported by its quotes; an extract is its quotes.
         if citation["quote"] in shown["answer"]:
             yield _format_source(number, citation)
         else:

@@ -12,7 +12,7 @@ from qa.api.openai.serializers import MAX_MESSAGES, MessageContent, always, chec
 ROLES = ("user", "assistant", "system", "developer")
 # A part of a message that was sent, or of a reply before.
 PARTS = ("input_text", "output_text")
-# What conversations with other models hold besides messages; nothing in it is asked.
+# Items of conversations with other models that contain no question.
 IGNORED_ITEMS = (
     "reasoning", "function_call", "function_call_output", "file_search_call", "web_search_call",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from qa.api.openai.reply_text import Cited
 
 # A response has one message, and that one part.
 _PLACE = {"output_index": 0, "content_index": 0}
-# What is asked for by these changes nothing, and is not said to be in force.
+# These parameters have no effect and are not reported as applied.
 _UNUSED: dict[str, Any] = {
     "error": None, "incomplete_details": None, "instructions": None, "metadata": {},
     "parallel_tool_calls": False, "previous_response_id": None, "store": False,
